@@ -58,7 +58,7 @@ fn who_is_not_let_in_is_told_why() {
     };
     let url = server.url("");
     let bare = with(&url, ":p%40ss", "");
-    assert_refused(open(&bare), ErrorKind::Denied, "wants the password");
+    assert_refused(open(&bare), ErrorKind::Denied, "requires the password");
     assert_refused(open(&bare), ErrorKind::Denied, "USER:PASSWORD@HOST");
     let wrong = with(&url, "p%40ss", "wrong");
     let words = "password authentication failed for user \"tester\"";

@@ -1,4 +1,4 @@
-//! How batches and writes are applied: in one transaction, under the lock of the state.
+//! Applies batches and streamed writes, each in one transaction that locks the row of the state.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use espalier_keyspace::{
 };
 
 use super::engine::{
-    COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Gaps, Guess, Outcome, Pending,
-    Record, Transaction, WRITE_IDLE_MAX, Wanted, fill_in,
+    COMMIT_IDLE_MAX, Connection, EmptyRanges, Engine, Failure, LogRecord, OptimisticCommit,
+    Outcome, ReadResults, ReadSet, Transaction, WRITE_IDLE_MAX, WriteSet, Written, fill_in,
 };
-use super::snapshot::UnfinishedSnapshot;
+use super::snapshot::UncommittedSnapshot;
 use crate::recent_commits::{Effect, Recorder};
 
-/// How often a commit is tried, when connections break or others are in the way.
+/// The most attempts of a commit, if connections break or other transactions conflict.
 const ATTEMPTS_MAX: u32 = 10;
 
-/// How long the first of these waits, each further one twice as long.
+/// The wait before the second attempt. It doubles before each further one.
 const ATTEMPT_WAIT: Duration = Duration::from_millis(2);
 
-/// Bytes of keys and values that a streamed write keeps before it sends them: 4 MiB.
-const KEPT_BYTES_MAX: usize = 4 << 20;
+/// Bytes of keys and values that a streamed write buffers before it sends them: 4 MiB.
+const BUFFER_BYTES_MAX: usize = 4 << 20;
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch. Batches that other threads commit at the same time share the transaction.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     batch.check_limits()?;
     engine
@@ -34,7 +34,7 @@ pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
         .commit(batch, &|batches| apply(engine, batches))
 }
 
-/// Applies what `fill` writes.
+/// Applies the operations that `fill` writes.
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
@@ -46,55 +46,55 @@ pub(super) fn write(
     engine.queue.lead(|| stream(engine, preconditions, fill))
 }
 
-/// Why a transaction came to nothing.
+/// Why a transaction did not commit.
 enum Stop {
-    /// For what it is.
+    /// It was rejected, and a retry would not help.
     Refused(Error),
-    /// Because a connection broke or others were in the way, and it may be tried again.
-    Again(Error),
+    /// The connection broke or another transaction conflicted. It can be retried.
+    Retry(Error),
 }
 
 impl Stop {
     fn new(engine: &Engine, failure: Failure) -> Self {
-        let may_pass = failure.is_loss() || failure.is_collision();
+        let may_pass = failure.is_connection_lost() || failure.is_conflict();
         let error = failure.into_error(&engine.setup);
         match may_pass {
-            true => Self::Again(error),
+            true => Self::Retry(error),
             false => Self::Refused(error),
         }
     }
 
     fn into_error(self) -> Error {
         match self {
-            Self::Refused(error) | Self::Again(error) => error,
+            Self::Refused(error) | Self::Retry(error) => error,
         }
     }
 }
 
 type Attempt<T> = std::result::Result<T, Stop>;
 
-/// Tries something with the connection that writes, again where that may help.
-fn again<T>(engine: &Engine, mut attempt: impl FnMut(&mut Connection) -> Attempt<T>) -> Result<T> {
+/// Runs `attempt` with the connection that writes, and retries it if that may help.
+fn retry<T>(engine: &Engine, mut attempt: impl FnMut(&mut Connection) -> Attempt<T>) -> Result<T> {
     let mut wait = ATTEMPT_WAIT;
     for _ in 1..ATTEMPTS_MAX {
         match engine.with_writer(|connection| Ok(attempt(connection)))? {
             Ok(done) => return Ok(done),
-            Err(Stop::Refused(error)) => return Err(error),
-            Err(Stop::Again(error)) => {
-                tracing::debug!(%error, "a commit is tried again");
+            Err(Abort::Refused(error)) => return Err(error),
+            Err(Abort::Retry(error)) => {
+                tracing::debug!(%error, "a commit is retried");
                 thread::sleep(wait);
                 wait *= 2;
             }
         }
     }
-    engine.with_writer(|connection| attempt(connection).map_err(Stop::into_error))
+    engine.with_writer(|connection| attempt(connection).map_err(Abort::into_error))
 }
 
 /// Applies batches in one transaction; one result for each.
 fn apply(engine: &Arc<Engine>, batches: &[Batch]) -> Vec<Result<Version>> {
-    match again(engine, |connection| attempt(engine, connection, batches)) {
+    match retry(engine, |connection| attempt(engine, connection, batches)) {
         Ok(results) => results,
-        // It may be for the size of one of them: each for itself.
+        // The size of one batch may be the cause, so each is retried alone.
         Err(error) if batches.len() > 1 && error.kind() != ErrorKind::OutcomeUnknown => {
             let alone = |batch| apply(engine, std::slice::from_ref(batch));
             batches.iter().flat_map(alone).collect()
@@ -119,228 +119,228 @@ fn attempt(
     connection: &mut Connection,
     batches: &[Batch],
 ) -> Attempt<Vec<Result<Version>>> {
-    if let Some(version) = attempt_guess(engine, connection, batches)? {
+    if let Some(version) = attempt_optimistic(engine, connection, batches)? {
         return Ok(batches.iter().map(|_| Ok(version)).collect());
     }
-    let mut wanted = Wanted::default();
+    let mut read_set = ReadSet::default();
     for batch in batches {
-        wanted.preconditions(batch.preconditions());
-        wanted.operations(batch);
+        read_set.add_preconditions(batch.preconditions());
+        read_set.add_operations(batch);
     }
-    let begun = Transaction::begin(connection, &wanted, COMMIT_IDLE_MAX);
-    let (transaction, facts) = begun.map_err(|failure| Stop::new(engine, failure))?;
-    engine.found(transaction.before());
-    let (mut pending, mut recorder) = (Pending::default(), Recorder::new());
+    let begun = Transaction::begin(connection, &read_set, COMMIT_IDLE_MAX);
+    let (transaction, reads) = begun.map_err(|failure| Abort::new(engine, failure))?;
+    engine.note_base_version(transaction.before());
+    let (mut write_set, mut recorder) = (WriteSet::default(), Recorder::new());
     let mut refused = Vec::with_capacity(batches.len());
     for batch in batches {
-        refused.push(work_out(batch, &facts, &mut pending, &mut recorder).err());
+        refused.push(evaluate(batch, &reads, &mut write_set, &mut recorder).err());
     }
-    let version = finish(engine, transaction, &pending, recorder)?;
+    let version = finish(engine, transaction, &write_set, recorder)?;
     let result = |refused: Option<Error>| refused.map_or(Ok(version), Err);
     Ok(refused.into_iter().map(result).collect())
 }
 
-/// Tries to commit in one statement; `None` where that cannot be, or the guess is wrong.
-fn attempt_guess(
+/// Tries to commit in one statement. Returns `None` if that is not possible, or if an assumption was wrong.
+fn attempt_optimistic(
     engine: &Engine,
     connection: &mut Connection,
     batches: &[Batch],
 ) -> Attempt<Option<Version>> {
-    let guess = engine
-        .guessed_version()
+    let optimistic = engine
+        .assumed_version()
         .filter(|_| engine.lens.read().is_none())
-        .and_then(|before| Guess::new(batches, before));
-    let Some(guess) = guess else {
+        .and_then(|before| OptimisticCommit::new(batches, before));
+    let Some(optimistic) = optimistic else {
         return Ok(None);
     };
-    let record = guess.record(engine.new_id());
-    if record.cut().is_some() {
+    let record = optimistic.record(engine.new_id());
+    if record.truncation().is_some() {
         return Ok(None);
     }
-    match engine.commit_guess(connection, &guess, &record) {
+    match engine.commit_optimistic(connection, &optimistic, &record) {
         Ok(true) => {}
         Ok(false) => return Ok(None),
-        Err(failure) => settle(engine, failure, &record)?,
+        Err(failure) => resolve_failure(engine, failure, &record)?,
     }
-    engine.recent.push_next(record.version, guess.recorder);
-    Ok(Some(engine.saw(record.version)))
+    engine.recent.push_next(record.version, optimistic.recorder);
+    Ok(Some(engine.note_seen(record.version)))
 }
 
-fn work_out<'b>(
+fn evaluate<'b>(
     batch: &'b Batch,
-    facts: &Facts,
-    pending: &mut Pending<'b>,
+    reads: &ReadResults,
+    write_set: &mut WriteSet<'b>,
     recorder: &mut Recorder,
 ) -> Result<()> {
-    pending.test(facts, batch.preconditions())?;
-    pending.apply(batch, facts, recorder)
+    write_set.test(reads, batch.preconditions())?;
+    write_set.apply(batch, reads, recorder)
 }
 
-/// Writes what is pending, commits, and tells the watchers.
+/// Writes the write set, commits, and publishes the commit to the watchers.
 fn finish(
     engine: &Engine,
     mut transaction: Transaction<'_>,
-    pending: &Pending<'_>,
+    write_set: &WriteSet<'_>,
     recorder: Recorder,
 ) -> Attempt<Version> {
     let before = transaction.before();
     if recorder.effect() == Effect::Nothing {
-        return Ok(engine.saw(before));
+        return Ok(engine.note_seen(before));
     }
     let version = Version(before.0 + 1);
-    let record = Record::new(version, engine.new_id(), &recorder);
-    let nothing = Pending::default();
+    let record = LogRecord::new(version, engine.new_id(), &recorder);
+    let nothing = WriteSet::default();
     let lens = engine.lens.read().clone();
-    let pending = match lens {
+    let write_set = match lens {
         Some(lens) => {
-            let shown = transaction
-                .store(pending)
+            let stored = transaction
+                .store(write_set)
                 .and_then(|()| fill_in(&mut transaction, &engine.setup, &*lens));
-            shown.map_err(|failure| Stop::new(engine, failure))?;
+            stored.map_err(|failure| Abort::new(engine, failure))?;
             &nothing
         }
-        None => pending,
+        None => write_set,
     };
-    if let Err(failure) = engine.finish(transaction, pending, &record) {
-        settle(engine, failure, &record)?;
+    if let Err(failure) = engine.finish(transaction, write_set, &record) {
+        resolve_failure(engine, failure, &record)?;
     }
     engine.recent.push_next(version, recorder);
-    Ok(engine.saw(version))
+    Ok(engine.note_seen(version))
 }
 
-/// Finds out whether a commit that failed was committed all the same.
-fn settle(engine: &Engine, failure: Failure, record: &Record) -> Attempt<()> {
+/// After a failure of a commit, finds out whether it was committed nevertheless.
+fn resolve_failure(engine: &Engine, failure: Failure, record: &LogRecord) -> Attempt<()> {
     if failure.is_refusal() {
-        return Err(Stop::new(engine, failure));
+        return Err(Abort::new(engine, failure));
     }
     match engine.resolve(record, &failure) {
         Outcome::Committed => Ok(()),
-        Outcome::Undone => Err(Stop::Again(failure.into_error(&engine.setup))),
-        Outcome::Unknown(error) => Err(Stop::Refused(error)),
+        Outcome::NotCommitted => Err(Abort::Retry(failure.into_error(&engine.setup))),
+        Outcome::Unknown(error) => Err(Abort::Refused(error)),
     }
 }
 
 fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
     let mut fill = Some(fill);
-    again(engine, |connection| {
-        let mut wanted = Wanted::default();
-        wanted.preconditions(preconditions);
-        let begun = Transaction::begin(connection, &wanted, WRITE_IDLE_MAX);
-        let (transaction, facts) = begun.map_err(|failure| Stop::new(engine, failure))?;
-        let tested = Pending::default().test(&facts, preconditions);
-        tested.map_err(Stop::Refused)?;
+    retry(engine, |connection| {
+        let mut read_set = ReadSet::default();
+        read_set.add_preconditions(preconditions);
+        let begun = Transaction::begin(connection, &read_set, WRITE_IDLE_MAX);
+        let (transaction, reads) = begun.map_err(|failure| Abort::new(engine, failure))?;
+        let tested = WriteSet::default().test(&reads, preconditions);
+        tested.map_err(Abort::Refused)?;
         let mut writer = PostgresWriter {
             engine,
             transaction,
             batch: Batch::new(),
-            pending: Pending::default(),
-            gaps: Gaps::default(),
+            write_set: WriteSet::default(),
+            empty_ranges: EmptyRanges::default(),
             recorder: Recorder::new(),
-            state: State::Sound,
+            state: WriteState::Open,
         };
-        // From here on there is no second attempt: `fill` is called once.
+        // From here on the write is not retried, as `fill` can be called only once.
         let Some(fill) = fill.take() else {
-            return Err(Stop::Refused(ended()));
+            return Err(Abort::Refused(write_failed()));
         };
-        fill(&mut writer).map_err(Stop::Refused)?;
+        fill(&mut writer).map_err(Abort::Refused)?;
         writer
             .end()
-            .map_err(|stop| Stop::Refused(stop.into_error()))
+            .map_err(|stop| Abort::Refused(stop.into_error()))
     })
 }
 
-/// Whether a write can go on. The server takes nothing more in a transaction that had an error.
+/// Whether a write may continue. The server rejects all statements of a transaction after an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Sound,
+enum WriteState {
+    Open,
     Failed,
 }
 
-fn ended() -> Error {
+fn write_failed() -> Error {
     Error::new(
         ErrorKind::Aborted,
-        "an earlier error of this write has ended it",
+        "an earlier operation of this write failed",
     )
 }
 
 struct PostgresWriter<'e> {
     engine: &'e Engine,
     transaction: Transaction<'e>,
-    /// What was told and not sent yet.
+    /// Operations that are not sent yet.
     batch: Batch,
-    /// The same, to be found by key.
-    pending: Pending<'static>,
-    /// Where the server has nothing, what is pending aside, and will have nothing of it either.
-    gaps: Gaps,
+    /// The same operations, indexed by key.
+    write_set: WriteSet<'static>,
+    /// Key ranges in which neither the server nor the write set has a key.
+    empty_ranges: EmptyRanges,
     recorder: Recorder,
-    state: State,
+    state: WriteState,
 }
 
 impl PostgresWriter<'_> {
-    fn is_sound(&self) -> Result<()> {
+    fn check_usable(&self) -> Result<()> {
         match self.state {
-            State::Sound => Ok(()),
-            State::Failed => Err(ended()),
+            WriteState::Open => Ok(()),
+            WriteState::Failed => Err(write_failed()),
         }
     }
 
     fn failure(&mut self, failure: Failure) -> Error {
-        self.state = State::Failed;
+        self.state = WriteState::Failed;
         failure.into_error(&self.engine.setup)
     }
 
     fn put_unchecked(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.batch.put(key, value);
-        self.gaps.fill(key);
+        self.empty_ranges.remove_key(key);
         let value = Cow::Owned(value.to_vec());
-        self.pending.put(Cow::Owned(key.to_vec()), value);
-        self.send_if_many()
+        self.write_set.put(Cow::Owned(key.to_vec()), value);
+        self.flush_if_full()
     }
 
-    fn send_if_many(&mut self) -> Result<()> {
-        if self.batch.bytes() < KEPT_BYTES_MAX {
+    fn flush_if_full(&mut self) -> Result<()> {
+        if self.batch.bytes() < BUFFER_BYTES_MAX {
             return Ok(());
         }
-        self.send()
+        self.flush()
     }
 
-    /// Sends what was told so far.
-    fn send(&mut self) -> Result<()> {
+    /// Sends the buffered operations.
+    fn flush(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
-        self.pending = Pending::default();
-        let mut pending = Pending::default();
+        self.write_set = WriteSet::default();
+        let mut write_set = WriteSet::default();
         let sent = self
-            .work_out(&batch, &mut pending)
-            .and_then(|()| self.transaction.store(&pending));
+            .evaluate(&batch, &mut write_set)
+            .and_then(|()| self.transaction.store(&write_set));
         sent.map_err(|failure| self.failure(failure))
     }
 
-    fn work_out<'b>(
+    fn evaluate<'b>(
         &mut self,
         batch: &'b Batch,
-        pending: &mut Pending<'b>,
+        write_set: &mut WriteSet<'b>,
     ) -> std::result::Result<(), Failure> {
-        let is_told = self.recorder.changes().is_some();
-        let facts = match is_told || self.recorder.effect() == Effect::Nothing {
-            false => Facts::blind(),
+        let is_logged = self.recorder.changes().is_some();
+        let reads = match is_logged || self.recorder.effect() == Effect::Nothing {
+            false => ReadResults::assuming_present(),
             true => {
-                let mut wanted = Wanted::default();
-                wanted.operations(batch);
-                self.transaction.facts(&wanted)?
+                let mut read_set = ReadSet::default();
+                read_set.add_operations(batch);
+                self.transaction.read(&read_set)?
             }
         };
-        // Sums were worked out as they were told, so nothing is refused here.
-        let applied = pending.apply(batch, &facts, &mut self.recorder);
-        applied.map_err(|error| Failure::Local(std::io::Error::other(error)))
+        // `add` has already evaluated the sums, so no operation is rejected here.
+        let applied = write_set.apply(batch, &reads, &mut self.recorder);
+        applied.map_err(|error| Failure::Io(std::io::Error::other(error)))
     }
 
-    /// The value of a key as this write would leave it now.
+    /// The value of a key after the operations of this write so far.
     fn value(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match self.pending.find(key) {
-            Found::Value(value) => return Ok(Some(value.to_vec())),
-            Found::Absent => return Ok(None),
-            Found::Untouched if self.gaps.holds(key) => return Ok(None),
-            Found::Untouched => {}
+        match self.write_set.find(key) {
+            Written::Value(value) => return Ok(Some(value.to_vec())),
+            Written::Deleted => return Ok(None),
+            Written::Untouched if self.empty_ranges.contains(key) => return Ok(None),
+            Written::Untouched => {}
         }
         let first = self.transaction.connection().first_from(key);
         let first = first.map_err(|failure| self.failure(failure))?;
@@ -348,39 +348,39 @@ impl PostgresWriter<'_> {
             Some((found, value)) if found == key => return Ok(Some(value)),
             first => first.map(|(found, _)| found),
         };
-        let set = self.pending.first_set(key);
-        self.gaps
+        let set = self.write_set.first_set(key);
+        self.empty_ranges
             .note(key, stored.as_deref().into_iter().chain(set).min());
         Ok(None)
     }
 
     /// Sends the rest and commits.
     fn end(mut self) -> Attempt<Version> {
-        self.is_sound().map_err(Stop::Refused)?;
+        self.check_usable().map_err(Abort::Refused)?;
         let batch = std::mem::take(&mut self.batch);
-        let mut pending = Pending::default();
-        let worked_out = self.work_out(&batch, &mut pending);
-        worked_out.map_err(|failure| Stop::new(self.engine, failure))?;
+        let mut write_set = WriteSet::default();
+        let evaluated = self.evaluate(&batch, &mut write_set);
+        evaluated.map_err(|failure| Abort::new(self.engine, failure))?;
         let Self {
             engine,
             transaction,
             recorder,
             ..
         } = self;
-        finish(engine, transaction, &pending, recorder)
+        finish(engine, transaction, &write_set, recorder)
     }
 }
 
 impl Writer for PostgresWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         self.put_unchecked(key, value)
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
         OperationRef::Put(key, value).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         if self.value(key)?.is_some() {
             return Ok(Existed::Yes);
         }
@@ -389,7 +389,7 @@ impl Writer for PostgresWriter<'_> {
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        self.is_sound()?;
+        self.check_usable()?;
         if key.is_empty() {
             return Ok(None);
         }
@@ -397,11 +397,11 @@ impl Writer for PostgresWriter<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        self.is_sound()?;
-        if !self.pending.is_empty() {
-            self.send()?;
+        self.check_usable()?;
+        if !self.write_set.is_empty() {
+            self.flush()?;
         }
-        Ok(Box::new(UnfinishedSnapshot {
+        Ok(Box::new(UncommittedSnapshot {
             before: self.transaction.before(),
             setup: &self.engine.setup,
             connection: self.transaction.connection().into(),
@@ -410,25 +410,25 @@ impl Writer for PostgresWriter<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         self.batch.delete(key);
-        self.pending.delete(Cow::Owned(key.to_vec()));
-        self.send_if_many()
+        self.write_set.delete(Cow::Owned(key.to_vec()));
+        self.flush_if_full()
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.is_sound()?;
+        self.check_usable()?;
         if range.is_empty() {
             return Ok(());
         }
         self.batch.delete_range(range.clone());
-        self.pending.delete_range(range);
-        self.send_if_many()
+        self.write_set.delete_range(range);
+        self.flush_if_full()
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         let stored = self.value(key)?;
         let sum = counter::add(key, stored.as_deref(), delta)?;
         self.put_unchecked(key, &sum)

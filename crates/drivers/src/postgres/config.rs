@@ -12,69 +12,69 @@ use crate::durability::Durability;
 use crate::readable_columns;
 use crate::url::{Url, refusal, unknown_option};
 
-/// How a URL is written.
-pub(super) const FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+/// The form of a URL, for messages.
+pub(super) const URL_FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
-/// The schema where none is named.
+/// The default schema.
 const SCHEMA: &str = "espalier";
 
-/// The most bytes of a name, as PostgreSQL has it; it cuts longer ones off.
+/// The most bytes of a name in PostgreSQL, which truncates longer ones.
 pub(super) const NAME_BYTES_MAX: usize = 63;
 
-/// Snapshots that may be held at once where nothing is said: a server lets in 100 connections
-/// unless told otherwise, and there may be several processes.
+/// The default limit of open snapshots. A server accepts 100 connections by default, and there may be several
+/// processes.
 pub const SNAPSHOTS_MAX: usize = 64;
 
-/// How long connecting may take where nothing is said.
+/// The default timeout for connecting.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long one statement may take where nothing is said, waiting for others included.
+/// The default timeout of a statement, including the wait for locks.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a driver for the server has not got, but the URL may say.
+/// The options of a URL, for messages.
 const OPTIONS: &str = "schema, durability, readable, snapshots, connect_timeout, statement_timeout, sslmode, \
      sslrootcert, sslcert, sslkey, password_file, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
      tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
 
-/// How the connection is secured, as libpq's `sslmode` says it.
+/// How the connection is encrypted and the server verified: the values of libpq's `sslmode`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// Not at all.
+    /// Not encrypted.
     Disable,
-    /// Encrypted if the server can; whoever it is.
+    /// Encrypted if the server supports it. The server is not verified.
     #[default]
     Prefer,
-    /// Encrypted; whoever the server is.
+    /// Encrypted. The server is not verified.
     Require,
-    /// Encrypted, and the server has a certificate that the authorities in this file have signed.
+    /// Encrypted, and an authority in this file has signed the certificate of the server.
     VerifyAuthority(PathBuf),
-    /// The same, and the certificate names the host.
+    /// The same, and the certificate is for the host.
     VerifyHost(PathBuf),
 }
 
 /// The options of the PostgreSQL driver.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the server is and who logs in.
+    /// The server's address, the user and the password.
     pub server: tokio_postgres::Config,
-    /// The schema that holds the tables, made where it does not exist.
+    /// The schema with the tables. It is created if it does not exist.
     pub schema: String,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
-    /// Whether the rows have columns and a view for people who query them; `None` for as it is.
+    /// Whether there are readable columns and a view, to be queried with SQL. `None` leaves the schema as it is.
     pub readable: Option<bool>,
-    /// How the connection is secured.
+    /// How the connection is encrypted and the server verified.
     pub security: Security,
-    /// Who we are, where the server asks for a certificate.
+    /// The client certificate, if the server requires one.
     pub identity: Option<Identity>,
-    /// How many snapshots may be held at once; each takes a connection.
+    /// The most open snapshots. Each uses a connection.
     pub snapshots_max: usize,
-    /// How long one statement may take, waiting for others included.
+    /// The timeout of a statement, including the wait for locks.
     pub statement_timeout: Duration,
 }
 
 impl Config {
-    /// The options that a URL such as `postgres://user:password@host:5432/database?schema=x` holds.
+    /// The options of a URL such as `postgres://user:password@host:5432/database?schema=x`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let mut kept = Vec::new();
         let mut config = Self {
@@ -138,22 +138,22 @@ impl Config {
         Ok(config)
     }
 
-    /// The database and the schema, as a URL names them.
+    /// The URL with the database and the schema, but without user, password and other options.
     pub(super) fn site(&self) -> String {
         let user = self.server.get_user().unwrap_or_default();
         let database = self.server.get_dbname().unwrap_or(user);
         format!(
             "{NAME}://{}/{database}?schema={}",
-            self.place(),
+            self.address(),
             self.schema
         )
     }
 
-    /// The server in words, without the password.
-    pub(super) fn place(&self) -> String {
+    /// The hosts and ports of the server, for messages.
+    pub(super) fn address(&self) -> String {
         let ports = self.server.get_ports();
         let hosts = self.server.get_hosts().iter().enumerate();
-        let places: Vec<_> = hosts
+        let addresses: Vec<_> = hosts
             .map(|(at, host)| {
                 let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
                 match host {
@@ -162,27 +162,31 @@ impl Config {
                 }
             })
             .collect();
-        places.join(", ")
+        addresses.join(", ")
     }
 }
 
-/// The part of the URL that `tokio-postgres` understands.
+/// Parses the part of the URL that `tokio-postgres` supports.
 fn server(url: &Url<'_>, options: &str) -> Result<tokio_postgres::Config> {
-    // The error tells what is wrong with it and not the URL, which has a password.
+    // The error names the problem and does not contain the URL, which has a password.
     let parsed = format!("postgres:{}?{options}", url.place).parse::<tokio_postgres::Config>();
     let mut server = parsed.map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
-        refusal(format!("the URL cannot be read ({cause}); write {FORM}"))
+        refusal(format!(
+            "the URL cannot be read ({cause}); write {URL_FORM}"
+        ))
     })?;
-    // All behind the first `@` is taken for the host.
+    // Everything after the first `@` is parsed as the host.
     let has_user = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
     if server.get_hosts().iter().any(has_user) {
-        let message = format!("an '@' in a user or password is written %40; write {FORM}");
+        let message = format!("an '@' in a user or password is written %40; write {URL_FORM}");
         return Err(refusal(message));
     }
     if server.get_hosts().is_empty() && server.get_hostaddrs().is_empty() {
-        return Err(refusal(format!("the URL names no server; write {FORM}")));
+        return Err(refusal(format!(
+            "the URL names no server; write {URL_FORM}"
+        )));
     }
     if server.get_connect_timeout().is_none() {
         server.connect_timeout(CONNECT_TIMEOUT);
@@ -225,7 +229,7 @@ fn security(mode: &str, authorities: Option<PathBuf>) -> Result<Security> {
     match mode {
         "disable" => Ok(Security::Disable),
         "prefer" | "allow" => Ok(Security::Prefer),
-        // As libpq does, a file of authorities is used where there is one.
+        // Like libpq, this verifies the authority if a file is given.
         "require" => Ok(authorities.map_or(Security::Require, Security::VerifyAuthority)),
         "verify-ca" => named(authorities).map(Security::VerifyAuthority),
         "verify-full" => named(authorities).map(Security::VerifyHost),
@@ -249,7 +253,7 @@ mod tests {
         assert_eq!(plain.schema, "espalier");
         assert_eq!(plain.server.get_password(), Some(&b"p@ss"[..]));
         assert_eq!(plain.server.get_dbname(), Some("net"));
-        assert_eq!(plain.place(), "db.example:5432");
+        assert_eq!(plain.address(), "db.example:5432");
         let site = "postgres://db.example:5432/net?schema=espalier";
         assert_eq!(plain.site(), site);
         assert_eq!(plain.server.get_connect_timeout(), Some(&CONNECT_TIMEOUT));

@@ -19,7 +19,7 @@ use crate::url::Url;
 /// The name of the driver, and the scheme of its URLs.
 pub const NAME: &str = "postgres";
 
-/// The same scheme as others write it.
+/// An alternative scheme of its URLs.
 pub const NAME_LONG: &str = "postgresql";
 
 /// A key space in the tables of a schema.
@@ -28,7 +28,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, and makes the schema and its tables where they do not exist.
+    /// Connects, and creates the schema and its tables if they do not exist.
     pub fn open(config: Config) -> Result<Self> {
         let engine = Arc::new(engine::open(config)?);
         Ok(Self { engine })
@@ -48,7 +48,7 @@ pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
 }
 
 pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<Promise> {
-    engine::promise(Config::from_url(url)?)
+    engine::durability(Config::from_url(url)?)
 }
 
 impl Driver for Postgres {
@@ -100,6 +100,6 @@ impl Driver for Postgres {
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.show_through(lens)
+        self.engine.use_lens(lens)
     }
 }

@@ -1,5 +1,5 @@
-//! Snapshots and cursors: a transaction on a connection of its own, and queries within it. What was
-//! expected to be read is there from the beginning.
+//! Snapshots and cursors: a read transaction on a connection of its own, and queries within it. What the caller
+//! expects to read is prefetched.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,11 +10,11 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
+use crate::prefetched::Prefetched;
 use crate::paged_cursor::{More, Page, PagedCursor, Source};
 use crate::partial_cache::{self, Values};
-use crate::prefetched::Prefetched;
 
-/// A committed state, held.
+/// A snapshot of a committed state.
 pub(super) struct PostgresSnapshot {
     lease: RefCell<Lease>,
     engine: Arc<Engine>,
@@ -23,7 +23,7 @@ pub(super) struct PostgresSnapshot {
 }
 
 impl PostgresSnapshot {
-    /// With what is expected to be read, in the same round trip.
+    /// Takes a snapshot, and prefetches what is expected to be read in the same round trip.
     pub(super) fn new(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
         let mut expected = Expected::new();
         expect(&mut expected);
@@ -51,8 +51,8 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let cached = |key: &[u8]| Some(self.prefetched.get(key)?.map(Cow::Borrowed));
-        partial_cache::get_many(keys, cached, |unknown| {
+        let prefetched = |key: &[u8]| Some(self.prefetched.get(key)?.map(Cow::Borrowed));
+        partial_cache::get_many(keys, prefetched, |unknown| {
             let mut lease = self.lease.borrow_mut();
             get_many(lease.connection()?, &self.engine.setup, unknown)
         })
@@ -68,7 +68,7 @@ impl Source for &PostgresSnapshot {
         &self,
         range: &KeyRange,
         direction: Direction,
-        wanted: usize,
+        limit: usize,
         page: &mut Page,
     ) -> Result<More> {
         if let Some(more) = self.prefetched.fill_page(range, direction, page) {
@@ -79,22 +79,21 @@ impl Source for &PostgresSnapshot {
         read(
             connection,
             &self.engine.setup,
-            (range, direction, wanted),
+            (range, direction, limit),
             page,
         )
     }
 }
 
-/// A state that is being written: its transaction has not ended, and what is to be written is all
-/// on its way.
-pub(super) struct UnfinishedSnapshot<'a> {
+/// A view of the state within an open write transaction. All its writes must have been sent.
+pub(super) struct UncommittedSnapshot<'a> {
     pub(super) connection: RefCell<&'a mut Connection>,
     pub(super) setup: &'a Setup,
-    /// The version of the state that the write began with.
+    /// The version of the state before the transaction.
     pub(super) before: Version,
 }
 
-impl Snapshot for UnfinishedSnapshot<'_> {
+impl Snapshot for UncommittedSnapshot<'_> {
     fn version(&self) -> Version {
         self.before
     }
@@ -104,8 +103,8 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let ask = |keys: &[&[u8]]| get_many(&mut self.connection.borrow_mut(), self.setup, keys);
-        partial_cache::get_many(keys, |_| None, ask)
+        let read = |keys: &[&[u8]]| get_many(&mut self.connection.borrow_mut(), self.setup, keys);
+        partial_cache::get_many(keys, |_| None, read)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
@@ -113,21 +112,16 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 }
 
-impl Source for &UnfinishedSnapshot<'_> {
+impl Source for &UncommittedSnapshot<'_> {
     fn read(
         &self,
         range: &KeyRange,
         direction: Direction,
-        wanted: usize,
+        limit: usize,
         page: &mut Page,
     ) -> Result<More> {
         let mut connection = self.connection.borrow_mut();
-        read(
-            &mut connection,
-            self.setup,
-            (range, direction, wanted),
-            page,
-        )
+        read(&mut connection, self.setup, (range, direction, limit), page)
     }
 }
 
@@ -157,9 +151,9 @@ fn get_many<'a>(connection: &mut Connection, setup: &Setup, keys: &[&[u8]]) -> R
 fn read(
     connection: &mut Connection,
     setup: &Setup,
-    (range, direction, wanted): (&KeyRange, Direction, usize),
+    (range, direction, limit): (&KeyRange, Direction, usize),
     page: &mut Page,
 ) -> Result<More> {
-    let read = connection.read_page(range, direction, wanted, page);
+    let read = connection.read_page(range, direction, limit, page);
     read.map_err(|failure| failure.into_error(setup))
 }

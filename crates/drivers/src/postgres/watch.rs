@@ -1,17 +1,17 @@
-//! Watching the tables: the ring of recent commits tells, which this process's commits and a
-//! follower of everybody's feed.
+//! Watches: they read the ring of recent commits. This process adds its own commits to the ring, and the follower
+//! adds those of other processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
-use super::engine::{Engine, Following};
+use super::engine::{Engine, Follower};
 use crate::recent_commits::deadline;
 
 pub(super) struct PostgresWatch {
     engine: Arc<Engine>,
-    following: Arc<Following>,
+    follower: Arc<Follower>,
     range: KeyRange,
     after: Version,
 }
@@ -19,7 +19,7 @@ pub(super) struct PostgresWatch {
 impl PostgresWatch {
     pub(super) fn new(engine: &Arc<Engine>, range: KeyRange, after: Version) -> Self {
         Self {
-            following: engine.follow(after),
+            follower: engine.follow(after),
             engine: Arc::clone(engine),
             range,
             after,
@@ -36,7 +36,7 @@ impl Watch for PostgresWatch {
                 return Ok(event);
             }
             if Instant::now() >= deadline {
-                return self.following.result().map(|()| None);
+                return self.follower.result().map(|()| None);
             }
             self.engine.recent.wait(self.after, deadline);
         }

@@ -1,4 +1,4 @@
-//! How batches and writes are applied: by one script, whose answer is found out when it is lost.
+//! Applies batches and streamed writes, each with one script. If its reply is lost, the outcome is resolved.
 
 use std::time::{Duration, Instant};
 
@@ -6,21 +6,21 @@ use espalier_keyspace::{Batch, Error, ErrorKind, Fill, Precondition, Result, Ver
 use redis::RedisResult;
 
 use super::engine::{
-    Answer, Blocks, DIRECT_BYTES_MAX, Engine, Kind, LOG_BYTES_MAX, LOG_COMMITS_MAX, Lane,
-    UNDO_OPERATIONS_MAX, backoff, broken, wrong_answer,
+    BatchKind, DIRECT_BYTES_MAX, EncodedBatch, Engine, LOG_BYTES_MAX, LOG_COMMITS_MAX, Reply,
+    Session, UNDO_OPERATIONS_MAX, backoff, is_transient, unexpected_reply,
 };
 use super::snapshot::RedisSnapshot;
 use crate::buffered;
 use crate::recent_commits::RECORD_BYTES_MAX;
 
-/// Blocks of a staged batch that are sent at once: about 4 MiB.
+/// Blocks of a staged batch that one command sends: about 4 MiB.
 const STAGE_BLOCKS: usize = 16;
 
-/// Seconds that a staged batch is kept whose process is gone.
+/// The expiry of a staged batch, in seconds, should its process die.
 const STAGE_SECONDS: u64 = 3600;
 
-/// How much longer an answer may take for each operation of the batch.
-const OPERATION_PATIENCE: Duration = Duration::from_micros(50);
+/// The additional timeout for each operation of a batch.
+const OPERATION_TIMEOUT: Duration = Duration::from_micros(50);
 
 /// Applies a batch.
 pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
@@ -29,7 +29,7 @@ pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
     apply(engine, batch, None)
 }
 
-/// Applies what `fill` writes.
+/// Applies the operations that `fill` writes.
 pub(super) fn write(
     engine: &std::sync::Arc<Engine>,
     preconditions: &[Precondition],
@@ -44,25 +44,25 @@ pub(super) fn write(
 }
 
 fn apply(engine: &Engine, batch: &Batch, unchanged_since: Option<Version>) -> Result<Version> {
-    let request = Request::of(engine, batch, unchanged_since);
-    let deadline = engine.pool.deadline() + request.patience;
+    let request = CommitRequest::of(engine, batch, unchanged_since);
+    let deadline = engine.pool.deadline() + request.timeout;
     let mut wait = Duration::from_millis(5);
     loop {
-        let mut lane = engine.pool.take_until(deadline)?;
-        lane.sequence += 1;
-        let error = match request.send(engine, &mut lane) {
-            Ok(answer) => {
-                engine.pool.give_back(lane);
-                return settle(engine, answer)?.ok_or_else(wrong_answer);
+        let mut session = engine.pool.take_until(deadline)?;
+        session.sequence += 1;
+        let error = match request.send(engine, &mut session) {
+            Ok(reply) => {
+                engine.pool.put_back(session);
+                return commit_result(engine, reply)?.ok_or_else(unexpected_reply);
             }
-            Err(error) if !broken(&error) => {
-                engine.pool.give_back(lane);
+            Err(error) if !is_transient(&error) => {
+                engine.pool.put_back(session);
                 return Err(engine.pool.error(error));
             }
             Err(error) => error,
         };
-        engine.pool.forget();
-        if let Some(version) = resolve(engine, &lane, request.patience)? {
+        engine.pool.drop_idle();
+        if let Some(version) = resolve(engine, &session, request.timeout)? {
             return Ok(version);
         }
         if Instant::now() + wait >= deadline {
@@ -72,77 +72,78 @@ fn apply(engine: &Engine, batch: &Batch, unchanged_since: Option<Version>) -> Re
     }
 }
 
-/// Finds out, on another connection, what became of the last commit of a connection that broke.
-/// `None` when it did not happen, which is then for good.
-fn resolve(engine: &Engine, lane: &Lane, patience: Duration) -> Result<Option<Version>> {
-    let name = engine.names.lane(&lane.name);
-    let sequence = lane.sequence.to_string();
-    let deadline = engine.pool.deadline() + patience;
-    let asked = engine.ask_until(deadline, |link| {
+/// Finds the outcome of the last commit of a session whose connection broke, on another connection. Returns
+/// `None` if it was not applied. It will not be applied afterwards.
+fn resolve(engine: &Engine, session: &Session, timeout: Duration) -> Result<Option<Version>> {
+    let name = engine.names.session(&session.name);
+    let sequence = session.sequence.to_string();
+    let deadline = engine.pool.deadline() + timeout;
+    let reply = engine.request_until(deadline, |connection| {
         let script = &engine.scripts.resolve;
-        link.script(script, &[&name], &[sequence.as_bytes()])
+        connection.script(script, &[&name], &[sequence.as_bytes()])
     });
-    match asked {
-        Ok(answer) => settle(engine, answer),
+    match reply {
+        Ok(reply) => commit_result(engine, reply),
         Err(error) => Err(Error::new(
             ErrorKind::OutcomeUnknown,
-            "the connection broke while a commit was under way, and the server cannot be asked \
-             whether it happened; read before trying again",
+            "the connection broke during a commit, and the server cannot be reached to find \
+             its outcome; read before retrying",
         )
         .with_source(error)),
     }
 }
 
-fn settle(engine: &Engine, mut answer: Answer) -> Result<Option<Version>> {
-    match answer.word.as_str() {
-        "ok" => Ok(Some(Version(answer.number()?))),
+fn commit_result(engine: &Engine, mut reply: Reply) -> Result<Option<Version>> {
+    match reply.status.as_str() {
+        "ok" => Ok(Some(Version(reply.number()?))),
         "void" => Ok(None),
-        "conflict" => Err(Error::conflict(&answer.bytes()?.unwrap_or_default())),
+        "conflict" => Err(Error::conflict(&reply.bytes()?.unwrap_or_default())),
         "changed" => Err(Error::new(
             ErrorKind::Conflict,
-            "another process committed while this write was under way",
+            "another process committed during this write",
         )),
         "overflow" => Err(Error::new(
             ErrorKind::Overflow,
-            "a counter would leave the range of i64, or its value is none",
+            "a counter would exceed the range of i64, or the stored value is not a counter",
         )
-        .with_key(&answer.bytes()?.unwrap_or_default())),
-        _ => engine.checked(answer).map(|_| None),
+        .with_key(&reply.bytes()?.unwrap_or_default())),
+        _ => engine.checked(reply).map(|_| None),
     }
 }
 
-/// A commit as the script takes it.
-struct Request {
-    blocks: Blocks,
-    /// The version that must be the newest, or nothing.
+/// A call of the commit script.
+struct CommitRequest {
+    blocks: EncodedBatch,
+    /// The version that must be the newest, or an empty string.
     expected: String,
     undo: &'static [u8],
     undo_bytes: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
-impl Request {
+impl CommitRequest {
     fn of(engine: &Engine, batch: &Batch, unchanged_since: Option<Version>) -> Self {
         let count = batch.operations().len() + batch.preconditions().len();
         let too_large = batch.operations().len() > UNDO_OPERATIONS_MAX
             || batch.bytes() as u64 > engine.undo_bytes;
         Self {
-            blocks: Blocks::of(batch),
+            blocks: EncodedBatch::of(batch),
             expected: unchanged_since.map_or(String::new(), |version| version.0.to_string()),
             undo: if too_large { b"none" } else { b"undo" },
             undo_bytes: engine.undo_bytes.to_string(),
-            patience: OPERATION_PATIENCE * u32::try_from(count).unwrap_or(u32::MAX),
+            timeout: OPERATION_TIMEOUT * u32::try_from(count).unwrap_or(u32::MAX),
         }
     }
 
-    fn send(&self, engine: &Engine, lane: &mut Lane) -> RedisResult<Answer> {
+    fn send(&self, engine: &Engine, session: &mut Session) -> RedisResult<Reply> {
         let names = &engine.names;
-        let (own, stage) = (names.lane(&lane.name), names.stage(&lane.name));
-        lane.link
-            .wait_at_most(engine.pool.timeout + self.patience)?;
+        let (own, stage) = (names.session(&session.name), names.stage(&session.name));
+        session
+            .connection
+            .wait_at_most(engine.pool.timeout + self.timeout)?;
         let staged = self.blocks.bytes() > DIRECT_BYTES_MAX;
         if staged {
-            self.stage(lane, &stage)?;
+            self.stage(session, &stage)?;
         }
         let keys: [&str; 13] = [
             &names.meta,
@@ -160,7 +161,7 @@ impl Request {
             &stage,
         ];
         let numbers = [
-            lane.sequence,
+            session.sequence,
             self.blocks.checks as u64,
             LOG_COMMITS_MAX as u64,
             LOG_BYTES_MAX as u64,
@@ -176,29 +177,35 @@ impl Request {
             &numbers[2],
             &numbers[3],
             &numbers[4],
-            match self.blocks.is_told {
-                true => b"told",
-                false => b"untold",
+            match self.blocks.is_logged {
+                true => b"logged",
+                false => b"unlogged",
             },
             self.blocks.kind.name(),
         ];
         if !staged {
-            // Without a block the script would look for staged ones.
+            // Without any block the script would read the staged ones.
             const NOTHING: &[u8] = &[0xdd, 0, 0, 0, 0];
             arguments.extend(self.blocks.blocks.iter().map(Vec::as_slice));
-            if self.blocks.kind != Kind::Runs {
+            if self.blocks.kind != BatchKind::Runs {
                 arguments.push(NOTHING);
             }
         }
-        lane.link.script(&engine.scripts.commit, &keys, &arguments)
+        session
+            .connection
+            .script(&engine.scripts.commit, &keys, &arguments)
     }
 
-    fn stage(&self, lane: &mut Lane, stage: &str) -> RedisResult<()> {
-        lane.link.run(redis::cmd("DEL").arg(stage))?;
+    fn stage(&self, session: &mut Session, stage: &str) -> RedisResult<()> {
+        session.connection.run(redis::cmd("DEL").arg(stage))?;
         for blocks in self.blocks.blocks.chunks(STAGE_BLOCKS) {
-            lane.link.run(redis::cmd("RPUSH").arg(stage).arg(blocks))?;
+            session
+                .connection
+                .run(redis::cmd("RPUSH").arg(stage).arg(blocks))?;
             let mut expire = redis::cmd("EXPIRE");
-            lane.link.run(expire.arg(stage).arg(STAGE_SECONDS))?;
+            session
+                .connection
+                .run(expire.arg(stage).arg(STAGE_SECONDS))?;
         }
         Ok(())
     }

@@ -9,13 +9,13 @@ use crate::credentials::{Tls, password};
 use crate::durability::Durability;
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
-/// The longest that a call tries to reach the server, when not given: ten seconds.
+/// The default timeout of a call, including its retries: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes of old values that are kept for snapshots, when not given: 64 MiB.
+/// The default for the bytes of old values that are kept for snapshots: 64 MiB.
 pub const UNDO_BYTES: u64 = 64 << 20;
 
-/// Where Redis listens when the URL does not say.
+/// The default port.
 const PORT: u16 = 6379;
 
 /// The options of the Redis driver.
@@ -24,17 +24,17 @@ pub struct Config {
     pub(super) servers: Authority,
     /// The number of the database.
     pub(super) database: i64,
-    /// What all names begin with.
+    /// The prefix of all Redis keys.
     pub(super) prefix: String,
     pub(super) durability: Durability,
     pub(super) timeout: Duration,
     pub(super) undo_bytes: u64,
-    /// Set for `rediss:`.
+    /// `Some` for `rediss:`.
     pub(super) tls: Option<Tls>,
 }
 
 impl Config {
-    /// The options that a URL such as `redis://host:6379/0?prefix=espalier` holds.
+    /// The options of a URL such as `redis://host:6379/0?prefix=espalier`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let servers = Authority::parse(url, PORT)?;
         let database = match servers.path.as_str() {
@@ -61,7 +61,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The database and the prefix, as a URL names them.
+    /// The URL with the database and the prefix, but without user, password and other options.
     pub(super) fn site(&self, scheme: &str) -> String {
         let (servers, database) = (self.servers.shown(), self.database);
         format!("{scheme}://{servers}/{database}?prefix={}", self.prefix)

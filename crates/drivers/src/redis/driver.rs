@@ -28,8 +28,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Connects, tests the server's version and settings, and makes the key space where there is
-    /// none.
+    /// Connects, checks the server's version and settings, and creates the key space if there is none.
     pub fn open(config: Config) -> Result<Self> {
         let engine = Arc::new(engine::open(config)?);
         Ok(Self { engine })
@@ -49,7 +48,7 @@ pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
 }
 
 pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<Promise> {
-    engine::promise(&Config::from_url(url)?)
+    engine::durability(&Config::from_url(url)?)
 }
 
 impl Driver for Redis {

@@ -1,75 +1,75 @@
-//! A key space in Redis: standalone, or a Cluster, whose slots it does not spread over (all keys of
-//! one key space have one hash tag, as one commit has to change any of them). No modules.
+//! A key space in Redis, standalone or in a Cluster. All Redis keys of a key space have the same hash tag, as
+//! one commit may change any of them, so they are all on one server of the Cluster. No Redis modules are used.
 //!
-//! # What stands where
+//! # Layout
 //! Every name begins with the prefix in braces, `{espalier}:`.
 //!
-//! | name | type | holds |
+//! | name | type | content |
 //! |---|---|---|
-//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo, bytes and entries of the log, rows in runs |
-//! | `keys` | sorted set | every key that is in no run, and the last one of each run, all of score 0, so that they stand in the order of their bytes |
-//! | `values` | hash | key to value, with the version that wrote it in front (8 bytes, big endian); for a run, that version with its first bit set, how many rows there are (4 bytes) and the first key |
+//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest version that can be read), bytes of undo, bytes and entries of the log, rows in runs |
+//! | `keys` | sorted set | every key that is in no run, and the last key of each run, all with score 0, so that they are sorted by their bytes |
+//! | `values` | hash | from key to value, with the version that wrote it in front (8 bytes, big endian); for a run: that version with its first bit set, the number of rows (4 bytes) and the first key |
 //! | `runs` | sorted set | the last key of each run |
-//! | `rows` | hash | the last key of each run, to its rows: keys and values, one after the other |
-//! | `undo` | sorted set | for each change of a key that was there: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
-//! | `before` | hash | the same members, to what the key held before that change, with its version |
-//! | `packed` | hash | version, big endian, and a number, to keys and what they held before a commit of many changes; or their members in `undo`, when they are there |
-//! | `pending` | sorted set | names in `packed` whose keys are not in `undo` yet, by version |
-//! | `queue` | list | of what each commit saved: version, bytes, and its members of `undo` or a name in `packed`, in the order of time |
-//! | `log` | stream | the changes of each commit, by version: `s` and how many bytes they are, then what they are, in one text or in one for each run |
-//! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
-//! | `stage:*` | list | a large batch on its way; an hour long |
+//! | `rows` | hash | from the last key of each run to its rows: alternating keys and values |
+//! | `undo` | sorted set | for each change of an existing key: the key (`00` as `00 FF`, terminated by `00 00`) and the version, big endian |
+//! | `before` | hash | from the same members to the value of the key before that change, with its version |
+//! | `packed` | hash | from a version, big endian, and a number, to keys and their values before a commit of many changes; or, after they were unpacked, to their members in `undo` |
+//! | `pending` | sorted set | names in `packed` whose keys are not unpacked into `undo` yet, by version |
+//! | `queue` | list | what each commit saved, oldest first: version, bytes, and its members of `undo` or a name in `packed` |
+//! | `log` | stream | the changes of each commit, by version: `s` and their size in bytes, then the changes, in one field or in one for each run |
+//! | `lane:*` | string | the last commit of a session (a connection with a name), and its outcome; expires after an hour |
+//! | `stage:*` | list | a large batch that is being sent; expires after an hour |
 //!
 //! # Runs
 //! A row of its own is a member of a sorted set and a field of a hash, which take most of the server's time for
-//! a large commit, and most of its memory. So what a large commit puts stays in runs of up to 32 rows that follow
-//! each other, where no other key stands between them and the batch says that it will be read
-//! [in order](espalier_keyspace::Batch::read_in_order). A commit that changes a row of a run, or puts
-//! a key between two, gives that row a place of its own and leaves what is before and behind it packed.
-//! Runs that are deleted or replaced whole are taken whole, and are saved so for older snapshots. A scan brings runs as
-//! they are, and the driver takes them apart. A read of one key looks for the run that it would be in and brings
-//! that, which costs the server some microseconds more than a row of its own; so documents, of which many are
-//! read at once by their keys, make none.
+//! a large commit, and most of its memory. So a large commit stores consecutive rows in runs of up to 32, if no
+//! other key is between them and the batch declares that it will be read
+//! [in order](espalier_keyspace::Batch::read_in_order). A commit that changes a row of a run, or puts a key
+//! between two, stores that row on its own and leaves the rows before and after it in runs. If all rows of a run are
+//! deleted or replaced, the run is removed, and saved for older snapshots, as a whole. A scan returns runs as they
+//! are stored, and the driver unpacks them. A read of one key searches for the run that would contain it and returns
+//! that, which costs the server some microseconds more than a row of its own. So documents, of which many are read
+//! together by their keys, are not stored in runs.
 //!
 //! # Snapshots
-//! Redis keeps no old versions, and a snapshot must not change. The alternatives: versions in the
-//! members of the sorted set would make every read a range read and every scan pass over the dead;
-//! a registry of open snapshots would cost two more round trips for each, and has to guess when
-//! their process is gone. So commits save what they overwrite, and each value has the version that
-//! wrote it in front. A read at a version takes the value that is there where it is no newer; else it
-//! looks for the oldest change after the version, which saved what there was, unless the key was new
-//! then: so a new key, as are most of a large load, has nothing saved. It is the same one round trip.
-//! What a commit of few changes saves stands where it is looked for at once. Of many it stays packed as one
-//! string, a fifth of the work, until the first read of an older snapshot that needs it: few ever do.
-//! What is saved is bounded by bytes (`undo_bytes`); a snapshot that needs what was dropped is refused
-//! as too old, and taken again by the store. What was expected to be read comes with the version, in
-//! the round trip that takes the snapshot.
-//! A batch beyond [`UNDO_OPERATIONS_MAX`] saves nothing and ends all older snapshots.
+//! Redis stores no old versions, and a snapshot must not change. Rejected alternatives: versions in the members of
+//! the sorted set would make every read a range read, and every scan would skip old versions; a registry of open
+//! snapshots would cost two more round trips for each, and cannot detect reliably that a process has died. So commits
+//! save what they overwrite, and each value has the version that wrote it in front. A read at a version returns
+//! the stored value if it is not newer. Otherwise it searches for the oldest change after the version, which
+//! has saved the value before, unless the key was new then. For a new key, as are most of a large load, nothing is
+//! saved. All this is one round trip. Values saved by a commit of few changes are stored where reads search for
+//! them. Those of many changes are packed in one string, at a fifth of the cost, until the first read of an older
+//! snapshot needs them, which is rare.
+//! The saved values are limited (`undo_bytes`). A snapshot that needs dropped ones fails as too old, and the store
+//! takes a new one. What the caller expects to read is prefetched with the version, in the round trip that takes
+//! the snapshot.
+//! A batch of more than [`UNDO_OPERATIONS_MAX`] operations saves nothing and ends all older snapshots.
 //!
 //! # Commits
-//! One script tests the preconditions, applies the operations, counts the version and writes the
-//! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
-//! are one unit in the append-only file. Operations are looked up and written 128 to a command, as a
-//! call from a script costs more than what it does. Puts of different keys, which most batches are,
-//! come in order and have a way of their own: the sorted set tells how many of the keys are new, so only others
-//! are looked at, and the log takes the batch as it came. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
-//! list first and then applied by the same script, which holds the server up while it runs: ten
-//! seconds or so for a million operations. Others wait for as long as their `timeout_ms` allows.
+//! One script tests the preconditions, applies the operations, increments the version and writes the log. Redis does
+//! not roll back a script that fails, so everything that can reject the batch comes first. The append-only
+//! file contains the writes of a script as one unit. Operations are read and written 128 per command, as a call from
+//! a script costs more than its work. Puts of different keys, which most batches are, are sorted and
+//! handled separately: `ZADD` returns how many of the keys are new, so values are read only if some are not, and
+//! the log stores the batch as it was sent. A batch of more than [`DIRECT_BYTES_MAX`] bytes is first staged in a list
+//! and then applied by the same script, which blocks the server while it runs: about ten seconds for a million
+//! operations. Other clients wait as long as their `timeout_ms` allows.
 //!
-//! A commit carries the name of its connection and a number. When the answer is lost, the driver
-//! asks on a new connection what became of it, and that very question makes the script refuse the
-//! number from then on. So a commit is never applied twice, nor reported as failed and then applied;
-//! where nobody answers in time, the error is [`OutcomeUnknown`].
+//! A commit carries the name of its session and a number. If the reply is lost, the driver queries the outcome on a
+//! new connection, and that query also makes the commit script reject the number from then on. So a commit is never
+//! applied twice, nor reported as failed and then applied. If the server does not reply in time, the error is
+//! [`OutcomeUnknown`].
 //!
-//! # What is promised
+//! # Durability
 //! | durability | the server's settings | process killed | server killed | machine stopped |
 //! |---|---|---|---|---|
-//! | `durable` | `appendonly yes`, `appendfsync always`, else it is not opened | all there | all there | all there |
-//! | `relaxed` | `appendonly yes`, `everysec` | all there | all there | a second or two may be lost |
-//! | `relaxed` | `appendonly no` | all there | all since the last snapshot file is lost | the same |
+//! | `durable` | `appendonly yes`, `appendfsync always` (required on opening) | nothing is lost | nothing is lost | nothing is lost |
+//! | `relaxed` | `appendonly yes`, `everysec` | nothing is lost | nothing is lost | commits of the last one or two seconds may be lost |
+//! | `relaxed` | `appendonly no` | nothing is lost | commits since the last snapshot file are lost | the same |
 //!
-//! Replication of Redis is asynchronous: a failover of a Cluster may lose acknowledged commits,
-//! whatever the settings. A driver that sees versions go back says so instead of reading on.
+//! Replication in Redis is asynchronous: a failover of a Cluster may lose acknowledged commits with any
+//! settings. If the version of the server decreases, reads fail.
 //!
 //! [`OutcomeUnknown`]: espalier_keyspace::ErrorKind::OutcomeUnknown
 

@@ -1,5 +1,5 @@
-//! Snapshots and cursors: the newest state, with what was changed since put back. What was expected to
-//! be read is there from the beginning.
+//! Snapshots and cursors: reads of the newest state, with later changes reverted. What the caller expects to read
+//! is prefetched.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,24 +9,25 @@ use espalier_keyspace::{
 };
 
 use super::engine::{
-    Answer, Engine, InRuns, Part, Rows, Values, bare, bytes, stamped, wrong_answer,
+    Engine, NewestRows, PageReply, Reply, RunLookup, StoredValues, bytes, split_stamp,
+    unexpected_reply, without_stamp,
 };
+use crate::prefetched::Prefetched;
 use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 use crate::partial_cache;
-use crate::prefetched::Prefetched;
 
-/// Rows that are fetched at once at most.
+/// The most rows of one request.
 const ROWS_MAX: usize = 4096;
 
-/// Keys that are asked for at once at most.
+/// The most keys of one request.
 const KEYS_MAX: usize = 1024;
 
-/// A version that is read at.
+/// A snapshot: reads at a version.
 pub(super) struct RedisSnapshot {
     engine: Arc<Engine>,
     version: Version,
-    /// The version as scripts compare it.
-    text: String,
+    /// The version as an argument of scripts.
+    version_text: String,
     prefetched: Prefetched,
 }
 
@@ -36,7 +37,7 @@ impl RedisSnapshot {
         Ok(Self::at(engine, version, Prefetched::default()))
     }
 
-    /// With what is expected to be read, in the same round trip.
+    /// Takes a snapshot, and prefetches what is expected to be read in the same round trip.
     pub(super) fn expecting(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
         let mut expected = Expected::new();
         expect(&mut expected);
@@ -51,43 +52,44 @@ impl RedisSnapshot {
             &names.values,
             &names.rows,
         ];
-        let wanted: Vec<&[u8]> = expected
+        let requested: Vec<&[u8]> = expected
             .keys()
             .iter()
             .map(Vec::as_slice)
             .filter(|key| is_key(key))
             .collect();
-        let mut arguments = vec![wanted.len().to_string().into_bytes()];
-        arguments.extend(wanted.iter().map(|key| key.to_vec()));
+        let mut arguments = vec![requested.len().to_string().into_bytes()];
+        arguments.extend(requested.iter().map(|key| key.to_vec()));
         for (range, keys) in expected.ranges() {
             let (least, greatest) = bounds(range);
             arguments.extend([least, greatest, keys.to_string().into_bytes()]);
         }
         let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
-        let answer = engine.ask(|link| link.script(&engine.scripts.take, &keys, &arguments))?;
-        let mut answer = engine.checked(answer)?;
-        let version = Version(answer.number()?);
+        let reply = engine
+            .request(|connection| connection.script(&engine.scripts.snapshot, &keys, &arguments))?;
+        let mut reply = engine.checked(reply)?;
+        let version = Version(reply.number()?);
         let mut prefetched = Prefetched::default();
-        let mut wanted = wanted.into_iter().enumerate();
-        let values = Values::of(answer.list()?)?;
-        let in_runs = InRuns::of(answer.list()?)?;
+        let mut requested = requested.into_iter().enumerate();
+        let values = StoredValues::of(reply.list()?)?;
+        let run_lookup = RunLookup::of(reply.list()?)?;
         values.each(|stored| {
-            let (place, key) = wanted.next().ok_or_else(wrong_answer)?;
+            let (index, key) = requested.next().ok_or_else(unexpected_reply)?;
             let value = match stored {
-                Some(stored) => Some(stamped(stored)?.1),
-                None => in_runs.find(place, key)?,
+                Some(stored) => Some(split_stamp(stored)?.1),
+                None => run_lookup.find(index, key)?,
             };
             prefetched.insert_value(key, value.map(<[u8]>::to_vec));
             Ok(())
         })?;
         for (range, _) in expected.ranges() {
-            let mut part = answer.part()?;
-            let more = match part.number()? {
+            let mut range_reply = reply.nested()?;
+            let more = match range_reply.number()? {
                 1 => More::Perhaps,
                 _ => More::Nothing,
             };
             let mut head = Page::default();
-            Rows::take(&mut part)?.each(Direction::Forward, |key, _, value| {
+            NewestRows::take(&mut range_reply)?.each(Direction::Forward, |key, _, value| {
                 if range.contains(key) {
                     head.push(key, value);
                 }
@@ -102,13 +104,13 @@ impl RedisSnapshot {
         Self {
             engine: Arc::clone(engine),
             version,
-            text: version.0.to_string(),
+            version_text: version.0.to_string(),
             prefetched,
         }
     }
 
-    /// The values of the first of some keys: of one at least, and of as many as fit into a page.
-    fn ask(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    /// Reads the values of the first keys: of at least one, and of as many as fit into a page.
+    fn read_values(&self, requested: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
         let keys: [&str; 8] = [
@@ -122,26 +124,27 @@ impl RedisSnapshot {
             &names.pending,
         ];
         let bytes_max = PAGE_BYTES.to_string();
-        let mut arguments: Vec<&[u8]> = vec![self.text.as_bytes(), bytes_max.as_bytes()];
-        arguments.extend(wanted);
-        let answer = engine.ask(|link| link.script(&engine.scripts.get, &keys, &arguments))?;
-        let mut answer = engine.checked(answer)?;
-        let in_runs = InRuns::of(answer.list()?)?;
-        let values = answer.rest;
-        if values.len() == 0 || values.len() > wanted.len() {
-            return Err(wrong_answer());
+        let mut arguments: Vec<&[u8]> = vec![self.version_text.as_bytes(), bytes_max.as_bytes()];
+        arguments.extend(requested);
+        let reply = engine
+            .request(|connection| connection.script(&engine.scripts.get, &keys, &arguments))?;
+        let mut reply = engine.checked(reply)?;
+        let run_lookup = RunLookup::of(reply.list()?)?;
+        let values = reply.fields;
+        if values.len() == 0 || values.len() > requested.len() {
+            return Err(unexpected_reply());
         }
-        let places = wanted.iter().enumerate();
+        let indexes = requested.iter().enumerate();
         values
-            .zip(places)
-            .map(|(value, (place, key))| match bytes(value)? {
-                Some(stored) => bare(stored).map(Some),
-                None => Ok(in_runs.find(place, key)?.map(<[u8]>::to_vec)),
+            .zip(indexes)
+            .map(|(value, (index, key))| match bytes(value)? {
+                Some(stored) => without_stamp(stored).map(Some),
+                None => Ok(run_lookup.find(index, key)?.map(<[u8]>::to_vec)),
             })
             .collect()
     }
 
-    fn page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Answer> {
+    fn read_page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Reply> {
         let engine = &self.engine;
         let names = &engine.names;
         let keys: [&str; 9] = [
@@ -155,26 +158,27 @@ impl RedisSnapshot {
             &names.packed,
             &names.pending,
         ];
-        let way: &[u8] = match direction {
+        let direction_flag: &[u8] = match direction {
             Direction::Forward => b"f",
             Direction::Backward => b"b",
         };
         let (least, greatest) = bounds(range);
         let (rows, bytes) = (rows.to_string(), PAGE_BYTES.to_string());
         let arguments: [&[u8]; 6] = [
-            self.text.as_bytes(),
-            way,
+            self.version_text.as_bytes(),
+            direction_flag,
             &least,
             &greatest,
             rows.as_bytes(),
             bytes.as_bytes(),
         ];
-        let answer = engine.ask(|link| link.script(&engine.scripts.page, &keys, &arguments))?;
-        engine.checked(answer)
+        let reply = engine
+            .request(|connection| connection.script(&engine.scripts.page, &keys, &arguments))?;
+        engine.checked(reply)
     }
 }
 
-/// The least and the greatest key of a range, as Redis has them.
+/// The bounds of a range, in the syntax of `ZRANGEBYLEX`.
 fn bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
     let least = match range.start.as_slice() {
         b"" => b"-".to_vec(),
@@ -199,7 +203,7 @@ impl Snapshot for RedisSnapshot {
         if let Some(value) = self.prefetched.get(key) {
             return Ok(value.map(Cow::Borrowed));
         }
-        Ok(self.ask(&[key])?.pop().flatten().map(Cow::Owned))
+        Ok(self.read_values(&[key])?.pop().flatten().map(Cow::Owned))
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
@@ -210,7 +214,7 @@ impl Snapshot for RedisSnapshot {
                 let mut found = Vec::with_capacity(unknown.len());
                 while found.len() < unknown.len() {
                     let rest = &unknown[found.len()..];
-                    let some = self.ask(&rest[..rest.len().min(KEYS_MAX)])?;
+                    let some = self.read_values(&rest[..rest.len().min(KEYS_MAX)])?;
                     found.extend(some.into_iter().map(|value| value.map(Cow::Owned)));
                 }
                 Ok(found)
@@ -228,23 +232,23 @@ impl Source for &RedisSnapshot {
         &self,
         range: &KeyRange,
         direction: Direction,
-        wanted: usize,
+        limit: usize,
         page: &mut Page,
     ) -> Result<More> {
         if let Some(more) = self.prefetched.fill_page(range, direction, page) {
             return Ok(more);
         }
-        let (mut rest, mut rows) = (range.clone(), wanted);
+        let (mut rest, mut rows) = (range.clone(), limit);
         loop {
-            let answer = self.page(&rest, direction, rows)?;
-            let reached = Part::of(answer, &rest, self.version, direction)?.show(page)?;
+            let reply = self.read_page(&rest, direction, rows)?;
+            let reached = PageReply::of(reply, &rest, self.version, direction)?.merge_into(page)?;
             let Some(reached) = reached else {
                 return Ok(More::Nothing);
             };
             if page.len() > 0 {
                 return Ok(More::Perhaps);
             }
-            // All of it is newer than the version.
+            // All rows of the page are newer than the version.
             rest = after(rest, &reached, direction);
             rows = (rows * 2).min(ROWS_MAX);
         }

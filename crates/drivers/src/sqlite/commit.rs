@@ -1,4 +1,4 @@
-//! How batches and writes are applied: in one SQLite write transaction.
+//! Applies batches and streamed writes, each in one SQLite write transaction.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use espalier_keyspace::{
 };
 use rusqlite::Connection;
 
-use super::engine::{Engine, Transaction, engine_error, fill_in, show};
-use super::snapshot::{UnfinishedSnapshot, get};
+use super::engine::{Engine, Transaction, engine_error, fill_in, set_columns};
+use super::snapshot::{UncommittedSnapshot, get};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::readable_columns::columns;
 use crate::recent_commits::{Effect, Recorder};
@@ -19,18 +19,18 @@ const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
 const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch. Batches that other threads commit at the same time share the transaction.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     let committed = group_commit::commit(&**engine, &engine.queue, batch);
     committed.inspect_err(|error| {
-        // What is refused for what it is, as most are, has left nothing.
+        // Other errors are found before anything is written, so they leave nothing in the log.
         if matches!(error.kind(), ErrorKind::Full | ErrorKind::Engine) {
-            engine.give_back_space();
+            engine.reclaim_log_space();
         }
     })
 }
 
-/// Applies what `fill` writes.
+/// Applies the operations that `fill` writes.
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
@@ -46,7 +46,7 @@ pub(super) fn write(
         });
         filled.map_err(|stop| {
             let error = group_commit::error_of(&**engine, stop);
-            engine.give_back_space();
+            engine.reclaim_log_space();
             error
         })
     })
@@ -55,7 +55,7 @@ pub(super) fn write(
 impl GroupCommit for Engine {
     type Failure = rusqlite::Error;
 
-    fn run_transaction(
+    fn change(
         &self,
         fill: TransactionBody<'_, rusqlite::Error>,
     ) -> std::result::Result<Version, Abort<rusqlite::Error>> {
@@ -76,14 +76,15 @@ impl GroupCommit for Engine {
     fn unknown(&self, failure: rusqlite::Error) -> Error {
         Error::new(
             ErrorKind::OutcomeUnknown,
-            "the disk failed while it made a commit durable; it may be there or not",
+            "the disk failed while flushing a commit; the commit may or may not have been stored",
         )
         .with_source(failure)
     }
 }
 
-/// The failure of a commit. When the flush is what failed, the log holds all of it.
-fn at_the_end(error: rusqlite::Error) -> Abort<rusqlite::Error> {
+/// Classifies a failure of `COMMIT`. If only the flush failed, the log holds the whole commit, so its outcome is
+/// unknown.
+fn commit_failure(error: rusqlite::Error) -> Abort<rusqlite::Error> {
     let failed_flush =
         |error: &rusqlite::ffi::Error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC;
     match error.sqlite_error().is_some_and(failed_flush) {
@@ -92,7 +93,7 @@ fn at_the_end(error: rusqlite::Error) -> Abort<rusqlite::Error> {
     }
 }
 
-/// Runs `fill` in a write transaction, commits it, and tells the watchers.
+/// Runs `fill` in a write transaction, commits it, and publishes it to the watchers.
 fn change(
     engine: &Engine,
     fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Abort<rusqlite::Error>>,
@@ -100,7 +101,7 @@ fn change(
     engine.check_writable().map_err(Abort::NotBegun)?;
     let mut connection = engine.writer.lock();
     let version = change_through(&connection, engine, fill)?;
-    engine.shorten_log(&mut connection);
+    engine.checkpoint_if_long(&mut connection);
     Ok(version)
 }
 
@@ -116,12 +117,12 @@ fn change_through(
         before,
         engine,
         recorder: Recorder::new(),
-        state: State::Sound,
+        state: WriteState::Open,
         lens: engine.lens.read().clone(),
     };
     fill(&mut writer)?;
-    if writer.state == State::Failed {
-        return Err(Abort::Refused(ended()));
+    if writer.state == WriteState::Failed {
+        return Err(Abort::Refused(write_failed()));
     }
     let SqliteWriter {
         transaction,
@@ -139,16 +140,16 @@ fn change_through(
     engine.check_not_replaced().map_err(Abort::NotBegun)?;
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
-    transaction.commit(version).map_err(at_the_end)?;
+    transaction.commit(version).map_err(commit_failure)?;
     engine.recent.push(version, recorder);
     Ok(version)
 }
 
-/// Whether a write can go on. SQLite may undo a transaction when an operation fails, and what came
-/// after it would then be written on its own.
+/// Whether a write may continue. SQLite may roll back the transaction when an operation fails; later
+/// operations would then be committed on their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Sound,
+enum WriteState {
+    Open,
     Failed,
 }
 
@@ -157,44 +158,44 @@ struct SqliteWriter<'e> {
     before: Version,
     engine: &'e Engine,
     recorder: Recorder,
-    state: State,
-    /// Who fills the columns that people query, where there are some.
+    state: WriteState,
+    /// Computes the readable columns; `None` if the file has none or no lens is set.
     lens: Option<Arc<dyn Lens>>,
 }
 
-fn ended() -> Error {
+fn write_failed() -> Error {
     Error::new(
         ErrorKind::Aborted,
-        "an earlier error of this write has ended it",
+        "an earlier operation of this write failed",
     )
 }
 
 impl SqliteWriter<'_> {
-    /// The error of an operation, which ends the write.
+    /// Marks the write as failed and returns the error of the operation.
     fn failure(&mut self, error: rusqlite::Error) -> Error {
-        self.state = State::Failed;
+        self.state = WriteState::Failed;
         self.engine.commit_error(error)
     }
 
-    /// Stores what people read of a row, where they read it, and where it can be told already.
-    fn show(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
+    /// Stores the readable columns of a row, if the file has them and they can be computed already.
+    fn set_columns(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         let Some(lens) = &self.lens else {
             return Ok(());
         };
-        let state = UnfinishedSnapshot {
+        let state = UncommittedSnapshot {
             connection: self.transaction.connection(),
             before: self.before,
         };
         match columns(&**lens, &state, key, value) {
-            Some(columns) => show(&self.transaction, key, &columns),
+            Some(columns) => set_columns(&self.transaction, key, &columns),
             None => Ok(()),
         }
     }
 
-    fn is_sound(&self) -> Result<()> {
+    fn check_usable(&self) -> Result<()> {
         match self.state {
-            State::Sound => Ok(()),
-            State::Failed => Err(ended()),
+            WriteState::Open => Ok(()),
+            WriteState::Failed => Err(write_failed()),
         }
     }
 }
@@ -202,14 +203,14 @@ impl SqliteWriter<'_> {
 impl WriteTransaction for SqliteWriter<'_> {
     type Failure = rusqlite::Error;
 
-    fn value_of(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
+    fn held(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
         Ok(get(self.transaction.connection(), key)?.map(Cow::Owned))
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         self.transaction.put(key, value)?;
         self.recorder.put(key, value);
-        self.show(key, value)
+        self.set_columns(key, value)
     }
 
     fn remove(&mut self, key: &[u8]) -> rusqlite::Result<()> {
@@ -234,11 +235,7 @@ impl WriteTransaction for SqliteWriter<'_> {
         Ok(())
     }
 
-    fn add_to_counter(
-        &mut self,
-        key: &[u8],
-        delta: i64,
-    ) -> std::result::Result<(), Abort<rusqlite::Error>> {
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<rusqlite::Error>> {
         let stored = get(self.transaction.connection(), key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
@@ -248,19 +245,19 @@ impl WriteTransaction for SqliteWriter<'_> {
 impl Writer for SqliteWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         self.set(key, value).map_err(|error| self.failure(error))
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
         OperationRef::Put(key, value).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         match self.transaction.put_new(key, value) {
             Ok(false) => Ok(Existed::Yes),
             Ok(true) => {
                 self.recorder.put(key, value);
-                let shown = self.show(key, value);
-                shown.map_err(|error| self.failure(error))?;
+                let stored = self.set_columns(key, value);
+                stored.map_err(|error| self.failure(error))?;
                 Ok(Existed::No)
             }
             Err(error) => Err(self.failure(error)),
@@ -273,7 +270,7 @@ impl Writer for SqliteWriter<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(UnfinishedSnapshot {
+        Ok(Box::new(UncommittedSnapshot {
             connection: self.transaction.connection(),
             before: self.before,
         }))
@@ -281,23 +278,22 @@ impl Writer for SqliteWriter<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
-        self.is_sound()?;
+        self.check_usable()?;
         self.remove(key).map_err(|error| self.failure(error))
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.is_sound()?;
+        self.check_usable()?;
         self.remove_range(range)
             .map_err(|error| self.failure(error))
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        self.is_sound()?;
-        self.add_to_counter(key, delta)
-            .map_err(|abort| match abort {
-                Abort::Refused(error) | Abort::NotBegun(error) => error,
-                Abort::Failed(error) | Abort::Unknown(error) => self.failure(error),
-            })
+        self.check_usable()?;
+        self.sum(key, delta).map_err(|stop| match stop {
+            Abort::Refused(error) | Abort::NotBegun(error) => error,
+            Abort::Failed(error) | Abort::Unknown(error) => self.failure(error),
+        })
     }
 }

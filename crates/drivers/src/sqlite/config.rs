@@ -11,11 +11,11 @@ use crate::url::{Url, unknown_option};
 /// The options of the SQLite driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The file, made where it does not exist.
+    /// The file. It is created if it does not exist.
     pub file: PathBuf,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
-    /// Whether the file has columns and a view for people who query it; `None` for as it is.
+    /// Whether the file has readable columns and a view, to be queried with SQL. `None` leaves the file as it is.
     pub readable: Option<bool>,
 }
 
@@ -29,7 +29,7 @@ impl Config {
         }
     }
 
-    /// The options that a URL such as `sqlite:FILE?durability=relaxed` holds.
+    /// The options of a URL such as `sqlite:FILE?durability=relaxed`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let mut config = Self::new(url.needed_place("file", "FILE")?);
         for (option, value) in url.options() {

@@ -24,7 +24,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the file, which is made where it does not exist, as are the folders above it.
+    /// Opens the file. Creates it and its parent directories if they do not exist.
     pub fn open(config: Config) -> Result<Self> {
         let opened = engine::open(&config).map_err(|error| open_error(&config.file, error));
         Ok(Self {
@@ -83,6 +83,6 @@ impl Driver for Sqlite {
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.show_through(lens)
+        self.engine.use_lens(lens)
     }
 }

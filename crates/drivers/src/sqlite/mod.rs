@@ -1,38 +1,39 @@
-//! A key space in a file: SQLite, through `rusqlite`, compiled in.
+//! A key space in a SQLite file, through `rusqlite` with SQLite compiled in.
 //!
-//! # Why this way
-//! - **One table without row numbers**, `entries (key, value)`: its B-tree is ordered by the key's
-//!   bytes, so a range of keys is a range of pages, and deleting one is one statement. `state`
-//!   holds the version, which each commit raises in its own transaction.
-//! - **Long values beside the entries.** A row that does not fit on its page is read whole by every
-//!   search that passes by, and a B-tree whose rows are its keys has some of them near its root: with
-//!   twenty values of 4 MiB among 20,000 keys, reading any key took 75 us instead of 4. So a value
-//!   that is too long for its row lies in the table `long_values`, and the entry has its number.
-//! - **Write-ahead log.** Readers never wait for the writer, nor it for them. A snapshot is a read
-//!   transaction on a connection of its own, which comes from a pool (at most [`SNAPSHOTS_MAX`] at
-//!   once) and goes back to it.
-//! - **One writing connection.** Commits that come at once share a transaction and its flush
-//!   (`queue.rs`); other processes are waited for ([`BUSY_PATIENCE`]).
-//! - **Scans in pages** (`pages.rs`), each a query for what follows the last key. A statement that
-//!   stays open would save the descent, and would have to borrow from the snapshot that owns it.
-//! - **No mapped file.** A failing disk is then an error and not a signal.
+//! # Design
+//! - **One table without row ids**, `entries (key, value)`. Its B-tree is ordered by the bytes of the key,
+//!   so a range of keys is a range of pages, and one statement deletes it. The table `state` holds the
+//!   version, which each commit increments in its own transaction.
+//! - **Long values in a table of their own.** A search reads each row that it compares with, including its
+//!   overflow pages, and in a table without row ids such rows may be near the root: with twenty values of
+//!   4 MiB among 20,000 keys, reading any key took 75 us instead of 4. So a value that does not fit on the
+//!   page of its row is stored in the table `long_values`, and the entry holds its id.
+//! - **Write-ahead log.** Readers and the writer do not block each other. A snapshot is a read transaction
+//!   on a connection of its own from a pool (at most [`SNAPSHOTS_MAX`] at the same time).
+//! - **One writing connection.** Concurrent commits share a transaction and its flush (`queue.rs`). A commit
+//!   waits for writers in other processes up to [`BUSY_TIMEOUT`].
+//! - **Paged scans** (`pages.rs`). Each page is a query that starts after the last key. A statement that
+//!   stays open would avoid the repeated search, but would have to borrow from the snapshot that owns it.
+//! - **No memory-mapped file**, so that a failing disk causes an error and not a signal.
 //!
-//! # What is promised
+//! # Durability
 //! | durability | process killed | machine stopped |
 //! |---|---|---|
-//! | [`Durability::Durable`] (`synchronous=FULL`) | every acknowledged commit is there, whole | every acknowledged commit is there, whole |
-//! | [`Durability::Relaxed`] (`synchronous=NORMAL`) | every acknowledged commit is there, whole | commits since the last [`flush`](espalier_keyspace::Driver::flush) or checkpoint may be lost, the latest first; those that are there are whole, and the file is sound |
+//! | [`Durability::Durable`] (`synchronous=FULL`) | no acknowledged commit is lost | no acknowledged commit is lost |
+//! | [`Durability::Relaxed`] (`synchronous=NORMAL`) | no acknowledged commit is lost | commits since the last [`flush`](espalier_keyspace::Driver::flush) or checkpoint may be lost, the latest first; the others are complete, and the file is consistent |
 //!
-//! Several processes may open one file, on one machine and a local file system (the log's index is
-//! shared memory). Each sees the others' commits in its next snapshot, and its watchers see them as
-//! gaps within [`WATCH_POLL`].
+//! Commits are atomic in all cases.
 //!
-//! The file is marked with an application id and a format version, so that another program's
-//! database, or a later format, is refused. SQLite keeps no checksums of its pages: damage to the
-//! structure is found (by reading it, or by a check), a bit flipped within a value is not. A record
-//! of the log has a checksum; at a damaged one the log ends.
+//! Several processes may open one file, on one machine and a local file system, as the index of the log is
+//! shared memory. Each sees the commits of the others in its next snapshot. Its watchers report them as gaps
+//! within [`WATCH_POLL`].
 //!
-//! A snapshot keeps the log from being emptied: while one is held the log grows with every commit.
+//! The header of the file holds an application id and a format version, so databases of other programs and
+//! later formats are rejected. SQLite has no checksums of pages: structural damage is detected when it is read
+//! or by a check, a flipped bit within a value is not. Records of the log have checksums; the log ends at the
+//! first damaged one.
+//!
+//! A snapshot prevents the log from being reset: while one is open, the log grows with every commit.
 
 mod commit;
 mod config;
@@ -45,5 +46,5 @@ pub use crate::durability::Durability;
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{NAME, Sqlite};
-pub use engine::{BUSY_PATIENCE, LOG_BYTES_MAX, SNAPSHOTS_MAX};
+pub use engine::{BUSY_TIMEOUT, LOG_BYTES_MAX, SNAPSHOTS_MAX};
 pub use watch::WATCH_POLL;

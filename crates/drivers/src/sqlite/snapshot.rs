@@ -1,4 +1,4 @@
-//! Snapshots and cursors of the SQLite engine: read transactions, and queries within them.
+//! Snapshots and cursors: read transactions, and queries within them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const FORWARD_TO: &str = pairs!("key >= ?1 AND key < ?2 ORDER BY key");
 const BACKWARD: &str = pairs!("key >= ?1 ORDER BY key DESC");
 const BACKWARD_FROM: &str = pairs!("key >= ?1 AND key < ?2 ORDER BY key DESC");
 
-/// A committed state, held.
+/// A snapshot of a committed state.
 pub(super) struct SqliteSnapshot {
     reader: Reader,
 }
@@ -41,14 +41,14 @@ impl Snapshot for SqliteSnapshot {
     }
 }
 
-/// A state that is being written: its transaction has not ended.
-pub(super) struct UnfinishedSnapshot<'a> {
+/// A view of the state within an open write transaction.
+pub(super) struct UncommittedSnapshot<'a> {
     pub(super) connection: &'a Connection,
-    /// The version of the state that the write began with.
+    /// The version of the state before the transaction.
     pub(super) before: Version,
 }
 
-impl Snapshot for UnfinishedSnapshot<'_> {
+impl Snapshot for UncommittedSnapshot<'_> {
     fn version(&self) -> Version {
         self.before
     }
@@ -62,7 +62,7 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 }
 
-/// The value of a key, as the transaction of the connection sees it.
+/// Reads the value of a key in the transaction of the connection.
 pub(super) fn get(connection: &Connection, key: &[u8]) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut statement = connection.prepare_cached(GET)?;
     let mut rows = statement.query([key])?;
@@ -95,7 +95,7 @@ impl Source for Entries<'_> {
         wanted: usize,
         page: &mut Page,
     ) -> Result<More> {
-        self.query(range, direction, |rows| take(rows, wanted, page))
+        self.query(range, direction, |rows| fill_page(rows, wanted, page))
             .map_err(engine_error)
     }
 }
@@ -105,7 +105,7 @@ impl Entries<'_> {
         &self,
         range: &KeyRange,
         direction: Direction,
-        take: impl FnOnce(Rows<'_>) -> rusqlite::Result<More>,
+        fill_page: impl FnOnce(Rows<'_>) -> rusqlite::Result<More>,
     ) -> rusqlite::Result<More> {
         let text = match (direction, &range.end) {
             (Direction::Forward, None) => FORWARD,
@@ -115,13 +115,13 @@ impl Entries<'_> {
         };
         let mut statement = self.connection.prepare_cached(text)?;
         match &range.end {
-            Some(end) => take(statement.query([&range.start, end])?),
-            None => take(statement.query([&range.start])?),
+            Some(end) => fill_page(statement.query([&range.start, end])?),
+            None => fill_page(statement.query([&range.start])?),
         }
     }
 }
 
-fn take(mut rows: Rows<'_>, wanted: usize, page: &mut Page) -> rusqlite::Result<More> {
+fn fill_page(mut rows: Rows<'_>, wanted: usize, page: &mut Page) -> rusqlite::Result<More> {
     while page.len() < wanted && page.bytes() < PAGE_BYTES {
         let Some(row) = rows.next()? else {
             return Ok(More::Nothing);

@@ -1,4 +1,4 @@
-//! Watching the SQLite engine: it is asked for the commits of other processes.
+//! Watches: the newest version is polled to detect commits of other processes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Examining what is stored, counting it, and making it durable.
+//! Checks the stored data, measures its size, and makes it durable.
 
 use std::sync::Arc;
 
@@ -13,14 +13,13 @@ use super::reads::{bytes, version};
 use super::statements::Query;
 use crate::postgres::Durability;
 
-/// The most findings of a check.
+/// The most findings that a check returns.
 const FINDINGS_MAX: i64 = 100;
 
-/// A transaction that waits for the disk, and with it for all that came before.
+/// Begins a transaction whose commit waits for the disk, and so for all commits before it.
 const FLUSH: &str = "BEGIN; SET LOCAL synchronous_commit = on; ";
 
-/// The faults of the newest committed state. Where the server cannot go on for damage, that is what
-/// it has found.
+/// Checks the newest committed state. If the server fails because of damage, the error is the finding.
 pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Result<Vec<Finding>> {
     let (mut lease, (newest, _)) = engine.read(&Expected::new())?;
     let found = examine(lease.connection()?, newest);
@@ -30,7 +29,7 @@ pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Res
     };
     match error.kind() {
         ErrorKind::Corrupt => Ok(vec![Finding {
-            place: engine.setup.place.clone(),
+            place: engine.setup.address.clone(),
             problem: error.to_string(),
         }]),
         _ => Err(error),
@@ -39,13 +38,13 @@ pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Res
 
 fn examine(connection: &mut Connection, newest: Version) -> Result<Vec<Finding>, Failure> {
     let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX].map(|limit| limit as i32);
-    let strange = connection.query(Query::Strange, &[&limits[0], &limits[1], &FINDINGS_MAX])?;
+    let strange = connection.query(Query::OutOfLimits, &[&limits[0], &limits[1], &FINDINGS_MAX])?;
     let mut findings = Vec::new();
     for row in strange {
         let key = bytes(&row, 0)?;
         findings.push(Finding {
             place: format!("key {}", key.escape_ascii()),
-            problem: "the key or the value has a length that none can have".into(),
+            problem: "the length of the key or value is out of range".into(),
         });
     }
     let after = newest.0.cast_signed();
@@ -60,10 +59,10 @@ fn examine(connection: &mut Connection, newest: Version) -> Result<Vec<Finding>,
     Ok(findings)
 }
 
-/// How much is stored.
+/// Returns the number of keys and the bytes of keys and values.
 pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> espalier_keyspace::Result<Usage> {
     let (mut lease, _) = engine.read(&Expected::new())?;
-    let rows = lease.connection()?.query(Query::Keys, &[]);
+    let rows = lease.connection()?.query(Query::Usage, &[]);
     let rows = rows.map_err(|failure| failure.into_error(&engine.setup))?;
     let number = |column| {
         let number = rows.first().map(|row| row.try_get::<_, i64>(column));
@@ -84,7 +83,7 @@ pub(in crate::postgres) fn flush(engine: &Arc<Engine>) -> espalier_keyspace::Res
     if engine.setup.config.durability == Durability::Durable {
         return Ok(());
     }
-    // A change of nothing to the row that every commit changes.
+    // Updates the row that every commit updates, without changing it.
     let schema = &engine.setup.config.schema;
     let touch = format!("UPDATE \"{schema}\".state SET version = version WHERE id = 1; COMMIT");
     engine.queue.lead(|| {

@@ -1,5 +1,5 @@
-//! One connection to the server. Whoever calls drives it, in its own thread, with a small runtime
-//! that belongs to the connection: no other thread has to wake up for an answer.
+//! A connection to the server. The calling thread drives it, with a runtime that belongs to the connection, so
+//! that no other thread has to wake up for a response.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -15,11 +15,11 @@ use super::setup::Setup;
 use super::statements::Query;
 use super::tls::Connector;
 
-/// A thing to do, in a pipeline.
+/// A step of a pipeline.
 pub(super) enum Step<'a> {
-    /// Statements in a text, whose rows do not matter.
+    /// Statements as text. Their rows are ignored.
     Text(&'a str),
-    /// A prepared statement and its values.
+    /// A prepared statement and its parameters.
     Query(Query, Vec<&'a (dyn ToSql + Sync)>),
 }
 
@@ -28,27 +28,27 @@ pub(in crate::postgres) struct Connection {
     client: Client,
     io: Io,
     statements: Vec<Statement>,
-    at_once: Optional,
-    pub(super) copy: Optional,
+    single_commit: OptionalStatement,
+    pub(super) copy: OptionalStatement,
     pub(super) schema: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
-/// A statement that not every server of the family takes.
-pub(super) enum Optional {
-    Untried,
+/// A prepared statement that not every PostgreSQL-compatible server supports.
+pub(super) enum OptionalStatement {
+    NotTried,
     Refused,
     Prepared(Statement),
 }
 
-impl Optional {
-    /// What came of preparing it; a failure where the server does not go on.
+impl OptionalStatement {
+    /// Classifies the result of preparing it. Fails if the connection is not usable any more.
     pub(super) fn of(prepared: Result<Statement, Failure>, what: &str) -> Result<Self, Failure> {
         match prepared {
             Ok(statement) => Ok(Self::Prepared(statement)),
             Err(failure) => {
-                tracing::info!(%failure, "the server takes no {what}");
-                failure.still_open()?;
+                tracing::info!(%failure, "the server does not support {what}");
+                failure.unless_refusal()?;
                 Ok(Self::Refused)
             }
         }
@@ -62,19 +62,19 @@ impl Optional {
     }
 }
 
-/// What moves the bytes.
+/// The runtime and the socket of a connection.
 struct Io {
-    /// `None` only while it is dropped.
+    /// `None` only while a call uses it or it is dropped.
     runtime: Option<Runtime>,
-    /// `None` when the connection has ended: dropping it ends those who wait for answers.
+    /// `None` if the connection has ended. Dropping it fails all calls that wait for a response.
     link: Option<Link>,
     notified: bool,
 }
 
 type Link = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
-/// Waits for a future. A caller within an asynchronous task of a runtime of several threads waits too,
-/// and the others go on; it should rather have another thread do it.
+/// Blocks until a future is ready. In a task of a multi-threaded runtime, this blocks the worker thread, and the
+/// runtime moves its other tasks to other threads; such callers should rather use a thread of their own.
 fn wait<F: Future>(runtime: &Runtime, future: F) -> F::Output {
     let is_in_task = Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
@@ -88,8 +88,8 @@ impl Connection {
     /// Connects, sets up the session, and prepares the statements.
     pub(super) fn open(setup: &Setup) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(Failure::Local)?;
-        let connector = Connector::new(&setup.config).map_err(Failure::Secured)?;
+        let runtime = runtime.map_err(Failure::Io)?;
+        let connector = Connector::new(&setup.config).map_err(Failure::Tls)?;
         let opened = wait(&runtime, async {
             let connecting = setup.config.server.connect(connector);
             tokio::time::timeout(setup.connect_timeout(), connecting).await
@@ -102,7 +102,7 @@ impl Connection {
             }
             Err(_) => {
                 runtime.shutdown_background();
-                return Err(Failure::Silent(setup.connect_timeout()));
+                return Err(Failure::Timeout(setup.connect_timeout()));
             }
         };
         let mut connection = Self {
@@ -113,82 +113,82 @@ impl Connection {
                 notified: false,
             },
             statements: Vec::new(),
-            at_once: Optional::Untried,
-            copy: Optional::Untried,
+            single_commit: OptionalStatement::NotTried,
+            copy: OptionalStatement::NotTried,
             schema: setup.config.schema.clone(),
-            patience: setup.answer_timeout(),
+            timeout: setup.answer_timeout(),
         };
         let optional: Vec<_> = setup.session_optional().map(Step::Text).collect();
         if let Err(failure) = connection.run(&optional) {
-            // Not every server of the family knows each of these.
-            tracing::debug!(%failure, "the server does not take a setting");
-            failure.still_open()?;
+            // Not every PostgreSQL-compatible server supports each of these.
+            tracing::debug!(%failure, "the server does not support a setting");
+            failure.unless_refusal()?;
         }
         connection.text(&setup.session())?;
         Ok(connection)
     }
 
-    /// Prepares the statements, which needs the tables.
+    /// Prepares the statements. The tables must exist.
     pub(super) fn prepare(&mut self, setup: &Setup) -> Result<(), Failure> {
         let client = &self.client;
-        let prepared: Vec<Pending<'_, Statement>> = setup
+        let prepared: Vec<BoxedFuture<'_, Statement>> = setup
             .texts
             .all()
-            .map(|text| Box::pin(client.prepare(text)) as Pending<'_, Statement>)
+            .map(|text| Box::pin(client.prepare(text)) as BoxedFuture<'_, Statement>)
             .collect();
-        self.statements = self.io.run(self.patience, InOrder::new(prepared))?;
+        self.statements = self.io.run(self.timeout, InOrder::new(prepared))?;
         Ok(())
     }
 
-    /// The rows of the statement that is a whole commit; `None` where the server does not take it.
-    pub(super) fn commit_at_once(
+    /// Runs the statement that is a whole commit. Returns `None` if the server does not support it.
+    pub(super) fn commit_in_one_statement(
         &mut self,
         text: impl FnOnce() -> String,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<Vec<Row>>, Failure> {
-        if let Optional::Untried = self.at_once {
+        if let OptionalStatement::NotTried = self.single_commit {
             let prepared = self.prepare_one(&text());
-            self.at_once = Optional::of(prepared, "commits of one statement")?;
+            self.single_commit = OptionalStatement::of(prepared, "commits of one statement")?;
         }
-        let Some(statement) = self.at_once.statement() else {
+        let Some(statement) = self.single_commit.statement() else {
             return Ok(None);
         };
         let rows = self.client.query(statement, values);
-        self.io.run(self.patience, rows).map(Some)
+        self.io.run(self.timeout, rows).map(Some)
     }
 
-    /// Prepares one more statement.
+    /// Prepares an additional statement.
     pub(super) fn prepare_one(&mut self, text: &str) -> Result<Statement, Failure> {
-        self.io.run(self.patience, self.client.prepare(text))
+        self.io.run(self.timeout, self.client.prepare(text))
     }
 
-    /// Waits for what is done with the client.
+    /// Waits for the future that `act` makes of the client.
     pub(super) fn wait<'c, T, F: Future<Output = Result<T, Error>>>(
         &'c mut self,
         act: impl FnOnce(&'c Client) -> F,
     ) -> Result<T, Failure> {
-        self.io.run(self.patience, act(&self.client))
+        self.io.run(self.timeout, act(&self.client))
     }
 
-    /// Runs a text of statements.
+    /// Runs statements given as text.
     pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.run(&[Step::Text(text)]).map(drop)
     }
 
-    /// The rows of one prepared statement.
+    /// Runs one prepared statement and returns its rows.
     pub(super) fn query(
         &mut self,
         query: Query,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Failure> {
         let rows = self.client.query(&self.statements[query as usize], values);
-        self.io.run(self.patience, rows)
+        self.io.run(self.timeout, rows)
     }
 
-    /// The rows of a text that stands for one statement, each column as text.
+    /// Runs one statement given as text and returns its rows, each column as text.
     pub(super) fn read(&mut self, text: &str) -> Result<Vec<Vec<String>>, Failure> {
         use tokio_postgres::SimpleQueryMessage::Row;
-        let messages = self.io.run(self.patience, self.client.simple_query(text))?;
+        let messages = self.io.run(self.timeout, self.client.simple_query(text))?;
         let rows = messages.into_iter().filter_map(|message| match message {
             Row(row) => Some(
                 (0..row.len())
@@ -200,34 +200,33 @@ impl Connection {
         Ok(rows.collect())
     }
 
-    /// Sends all steps at once, and waits for the answers. When one fails, the first failure is
-    /// returned, after all have been answered.
+    /// Sends all steps in one pipeline and waits for all responses. Returns the first failure, if any.
     pub(super) fn run(&mut self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
         let (client, statements) = (&self.client, &self.statements);
         let answers = steps.iter().map(|step| match step {
             Step::Text(text) => Box::pin(async {
                 client.batch_execute(text).await?;
                 Ok(Vec::new())
-            }) as Pending<'_, Vec<Row>>,
+            }) as BoxedFuture<'_, Vec<Row>>,
             Step::Query(query, values) => {
                 Box::pin(client.query(&statements[*query as usize], values))
             }
         });
         let answers = InOrder::new(answers.collect());
-        self.io.run(self.patience, answers)
+        self.io.run(self.timeout, answers)
     }
 
-    /// Sends a text and does not wait for the answer.
+    /// Sends statements given as text and does not wait for the response.
     pub(super) fn post(&mut self, text: &str) {
         self.io.post(self.client.batch_execute(text));
     }
 
-    /// Waits until the server notifies, at most `timeout`.
+    /// Waits for a notification of the server, at most `timeout`.
     pub(super) fn wait_notified(&mut self, timeout: Duration) -> Result<(), Failure> {
         self.io.wait_notified(timeout)
     }
 
-    /// Whether it can be used once more.
+    /// Returns whether the connection is still usable.
     pub(super) fn is_open(&self) -> bool {
         self.io.link.is_some() && !self.client.is_closed()
     }
@@ -236,11 +235,11 @@ impl Connection {
 impl Io {
     fn run<T>(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         answer: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Failure> {
         let Some(runtime) = self.runtime.take() else {
-            return Err(Failure::Local(std::io::ErrorKind::NotConnected.into()));
+            return Err(Failure::Io(std::io::ErrorKind::NotConnected.into()));
         };
         let mut answer = pin!(answer);
         let answered = wait(&runtime, async {
@@ -251,15 +250,15 @@ impl Io {
                 self.drive(context);
                 answer.as_mut().poll(context)
             });
-            tokio::time::timeout(patience, step).await
+            tokio::time::timeout(timeout, step).await
         });
         self.runtime = Some(runtime);
         match answered {
             Ok(answer) => answer.map_err(Failure::Database),
             Err(_) => {
-                // What comes later would be taken for the answer to something else.
+                // A late response would be taken for the response to a later request.
                 self.link = None;
-                Err(Failure::Silent(patience))
+                Err(Failure::Timeout(timeout))
             }
         }
     }
@@ -282,7 +281,7 @@ impl Io {
 
     fn wait_notified(&mut self, timeout: Duration) -> Result<(), Failure> {
         let Some(runtime) = self.runtime.take() else {
-            return Err(Failure::Local(std::io::ErrorKind::NotConnected.into()));
+            return Err(Failure::Io(std::io::ErrorKind::NotConnected.into()));
         };
         let waited = wait(&runtime, async {
             let step = std::future::poll_fn(|context| {
@@ -298,12 +297,12 @@ impl Io {
         self.runtime = Some(runtime);
         self.notified = false;
         if self.link.is_none() {
-            return Err(Failure::Local(std::io::ErrorKind::ConnectionReset.into()));
+            return Err(Failure::Io(std::io::ErrorKind::ConnectionReset.into()));
         }
         Ok(())
     }
 
-    /// Moves bytes as long as there are some.
+    /// Reads and writes the socket until it would block.
     fn drive(&mut self, context: &mut Context<'_>) {
         while let Some(link) = &mut self.link {
             match link(context) {
@@ -322,24 +321,24 @@ impl Io {
 
 impl Drop for Io {
     fn drop(&mut self) {
-        // Dropping it could block, which is not allowed everywhere.
+        // Dropping a runtime may block, which panics within asynchronous code.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + 'a>>;
+type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + 'a>>;
 
-/// Futures that are asked in order, so that what they send is sent in order; done when all are.
+/// Polls futures in order, so that they send in order. Ready when all are.
 struct InOrder<'a, T> {
-    pending: Vec<Option<Pending<'a, T>>>,
+    pending: Vec<Option<BoxedFuture<'a, T>>>,
     answers: Vec<Option<T>>,
     failure: Option<Error>,
 }
 
 impl<'a, T> InOrder<'a, T> {
-    fn new(pending: Vec<Pending<'a, T>>) -> Self {
+    fn new(pending: Vec<BoxedFuture<'a, T>>) -> Self {
         Self {
             answers: pending.iter().map(|_| None).collect(),
             pending: pending.into_iter().map(Some).collect(),
@@ -363,7 +362,7 @@ impl<T> Future for InOrder<'_, T> {
                 Poll::Ready(result) => {
                     *slot = None;
                     match result {
-                        Ok(told) => *answer = Some(told),
+                        Ok(value) => *answer = Some(value),
                         Err(error) => drop(this.failure.get_or_insert(error)),
                     }
                 }

@@ -1,5 +1,5 @@
-//! Many rows at once: `COPY`, wherever the server has nothing yet between the first and the last of
-//! them. It takes a third of the time of `INSERT`, which has to expect each row to be there.
+//! Inserts many rows with `COPY`, where the server has no row yet between the first and the last of them. It takes
+//! a third of the time of `INSERT`, which must handle that a row exists.
 
 use std::pin::pin;
 
@@ -7,36 +7,35 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
 
-use super::connection::{Connection, Optional};
+use super::connection::{Connection, OptionalStatement};
 use super::error::Failure;
 use super::reads::column;
 use super::statements::{self, Query};
 use super::transaction::STATEMENT_BYTES;
 
-/// Fewer rows are set by statements.
+/// The fewest rows that are copied. Fewer are set by statements.
 pub(super) const ROWS_MIN: usize = 500;
 
-/// How often it is looked how far there is nothing.
-const LOOKS_MAX: usize = 16;
+/// The most searches for the next existing key.
+const PROBES_MAX: usize = 16;
 
 /// A key and its value.
 pub(super) type Put<'p> = (&'p [u8], &'p [u8]);
 
-/// What is tried before the first copy in a session, so that a refusal does not end the transaction.
-const TRY: &str = "SAVEPOINT copies";
-const TAKEN: &str = "RELEASE SAVEPOINT copies";
-const REFUSED: &str = "ROLLBACK TO SAVEPOINT copies";
+/// The first copy of a session runs within a savepoint, so that a rejection does not abort the transaction.
+const SAVEPOINT: &str = "SAVEPOINT copies";
+const RELEASE: &str = "RELEASE SAVEPOINT copies";
+const ROLL_BACK: &str = "ROLLBACK TO SAVEPOINT copies";
 
 impl Connection {
-    /// Copies rows, which are in the order of their keys, where there is nothing yet; returns those that
-    /// have to be set otherwise.
+    /// Copies those rows, given in key order, that are new. Returns the rows that must be set by statements.
     pub(super) fn copy_new<'p>(&mut self, puts: Vec<Put<'p>>) -> Result<Vec<Put<'p>>, Failure> {
         let Some(copy) = self.copy_statement()? else {
             return Ok(puts);
         };
         let mut left = Vec::new();
         let mut rest = puts.as_slice();
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..PROBES_MAX {
             if rest.len() < ROWS_MIN {
                 break;
             }
@@ -56,20 +55,20 @@ impl Connection {
         Ok(left)
     }
 
-    /// The statement that copies; `None` where the server has none.
+    /// The prepared `COPY` statement; `None` if the server does not support it.
     fn copy_statement(&mut self) -> Result<Option<Statement>, Failure> {
-        if let Optional::Untried = self.copy {
-            self.text(TRY)?;
+        if let OptionalStatement::NotTried = self.copy {
+            self.text(SAVEPOINT)?;
             let prepared = self.prepare_one(&statements::copy(&self.schema));
             let tried = prepared.and_then(|copy| {
                 self.copy(&copy, &[])?;
                 Ok(copy)
             });
             self.text(match tried {
-                Ok(_) => TAKEN,
-                Err(_) => REFUSED,
+                Ok(_) => RELEASE,
+                Err(_) => ROLL_BACK,
             })?;
-            self.copy = Optional::of(tried, "copies")?;
+            self.copy = OptionalStatement::of(tried, "copies")?;
         }
         Ok(self.copy.statement().cloned())
     }

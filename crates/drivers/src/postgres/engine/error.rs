@@ -1,4 +1,4 @@
-//! The server's errors as those of a key space.
+//! Converts the server's errors to errors of the key space.
 
 use std::fmt;
 use std::io;
@@ -8,11 +8,11 @@ use espalier_keyspace::{Error, ErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::setup::Setup;
+use crate::postgres::config::URL_FORM;
 use crate::error_chain::ErrorChain;
-use crate::postgres::config::FORM;
 use crate::tls_hints::{CaCertificateUse, OptionNames, certificate_hint};
 
-/// The options that trust is about.
+/// The names of the options for certificates, for messages.
 const OPTION_NAMES: OptionNames = OptionNames {
     authority: "sslrootcert=FILE",
     identity: "sslcert=FILE&sslkey=FILE",
@@ -22,16 +22,16 @@ const OPTION_NAMES: OptionNames = OptionNames {
 /// Why a call to the server failed.
 #[derive(Debug)]
 pub(in crate::postgres) enum Failure {
-    /// The server says so, or the connection does.
+    /// The server or the client library returned an error.
     Database(tokio_postgres::Error),
-    /// No answer came in this time.
-    Silent(Duration),
-    /// Something on this side.
-    Local(io::Error),
-    /// The connection cannot be made secure.
-    Secured(String),
-    /// What is stored is not what this driver stores.
-    Damaged(&'static str),
+    /// No response within this time.
+    Timeout(Duration),
+    /// An I/O error of this process, or a connection that is not open.
+    Io(io::Error),
+    /// TLS cannot be established.
+    Tls(String),
+    /// The stored data is not what this driver writes.
+    Corrupt(&'static str),
 }
 
 impl Failure {
@@ -42,7 +42,8 @@ impl Failure {
         }
     }
 
-    /// Whether the server has refused a statement and goes on: then it has undone the transaction.
+    /// Returns whether the server rejected a statement and the connection is still usable. The transaction is
+    /// aborted then.
     pub(in crate::postgres) fn is_refusal(&self) -> bool {
         let Self::Database(error) = self else {
             return false;
@@ -53,20 +54,20 @@ impl Failure {
         matches!(severity, Some(Severity::Error))
     }
 
-    /// The failure again, unless the server goes on after it.
-    pub(in crate::postgres) fn still_open(self) -> Result<(), Self> {
+    /// Returns the failure as an error, unless it is a refusal.
+    pub(in crate::postgres) fn unless_refusal(self) -> Result<(), Self> {
         if self.is_refusal() { Ok(()) } else { Err(self) }
     }
 
-    /// Whether concurrent transactions were in each other's way.
-    pub(in crate::postgres) fn is_collision(&self) -> bool {
+    /// Returns whether a concurrent transaction conflicted: a serialization failure or a deadlock.
+    pub(in crate::postgres) fn is_conflict(&self) -> bool {
         matches!(
             self.state(),
             Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
         )
     }
 
-    /// Whether a table or schema is not there.
+    /// Returns whether a table or schema does not exist.
     pub(in crate::postgres) fn is_missing(&self) -> bool {
         matches!(
             self.state(),
@@ -74,7 +75,7 @@ impl Failure {
         )
     }
 
-    /// Whether a table or schema is there already, or is just being made by another.
+    /// Returns whether a table or schema exists already, or another process is creating it.
     pub(in crate::postgres) fn is_duplicate(&self) -> bool {
         matches!(
             self.state(),
@@ -87,56 +88,57 @@ impl Failure {
         )
     }
 
-    /// Whether the server is there and will take connections in a moment.
+    /// Returns whether the server is starting and does not accept connections yet.
     pub(in crate::postgres) fn is_starting(&self) -> bool {
         matches!(self.state(), Some(&SqlState::CANNOT_CONNECT_NOW))
     }
 
-    /// Whether the connection was lost, or could not be made.
-    pub(in crate::postgres) fn is_loss(&self) -> bool {
+    /// Returns whether the connection was lost or could not be established.
+    pub(in crate::postgres) fn is_connection_lost(&self) -> bool {
         match self {
             Self::Database(error) => match error.as_db_error() {
-                Some(told) => !is_plain(told) && is_end(told.code()),
+                Some(db_error) => !is_statement_error(db_error) && ends_connection(db_error.code()),
                 None => true,
             },
-            Self::Silent(_) | Self::Local(_) => true,
-            Self::Secured(_) | Self::Damaged(_) => false,
+            Self::Timeout(_) | Self::Io(_) => true,
+            Self::Tls(_) | Self::Corrupt(_) => false,
         }
     }
 
-    /// The error for the caller.
+    /// Converts the failure to an error of the key space.
     pub(in crate::postgres) fn into_error(self, setup: &Setup) -> Error {
-        let place = &setup.place;
+        let address = &setup.address;
         match self {
-            Self::Silent(after) => Error::new(
+            Self::Timeout(after) => Error::new(
                 ErrorKind::Unavailable,
-                format!("{place} does not answer (waited {} s)", after.as_secs()),
+                format!("{address} does not answer (waited {} s)", after.as_secs()),
             ),
-            Self::Local(error) => Error::new(
+            Self::Io(error) => Error::new(
                 ErrorKind::Unavailable,
-                format!("the connection to {place} was lost"),
+                format!("the connection to {address} was lost"),
             )
             .with_source(error),
-            Self::Secured(problem) => Error::new(ErrorKind::Denied, unsecured(place, &problem)),
-            Self::Damaged(problem) => Error::new(
+            Self::Tls(problem) => Error::new(ErrorKind::Denied, tls_message(address, &problem)),
+            Self::Corrupt(problem) => Error::new(
                 ErrorKind::Corrupt,
-                format!("the data at {place}: {problem}"),
+                format!("the data at {address}: {problem}"),
             ),
             Self::Database(error) => database_error(error, setup),
         }
     }
 }
 
-/// Whether this is the error of a statement, after which the server goes on.
-fn is_plain(told: &DbError) -> bool {
-    told.parsed_severity()
-        .map_or(told.severity() == "ERROR", |severity| {
+/// Returns whether only a statement failed, and the connection is still usable.
+fn is_statement_error(db_error: &DbError) -> bool {
+    db_error
+        .parsed_severity()
+        .map_or(db_error.severity() == "ERROR", |severity| {
             severity == Severity::Error
         })
 }
 
-/// Whether a server that says this has ended the connection for a reason of its own.
-fn is_end(state: &SqlState) -> bool {
+/// Returns whether a server with this state has ended the connection for a reason of its own.
+fn ends_connection(state: &SqlState) -> bool {
     let code = state.code();
     code.starts_with("57P") || code.starts_with("08") || code.starts_with("25P") || code == "53300"
 }
@@ -145,93 +147,92 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database(error) => match error.as_db_error() {
-                Some(told) => write!(f, "{}", told.message()),
+                Some(db_error) => write!(f, "{}", db_error.message()),
                 None => write!(f, "{error}"),
             },
-            Self::Silent(after) => write!(f, "no answer in {} s", after.as_secs()),
-            Self::Local(error) => write!(f, "{error}"),
-            Self::Secured(problem) => f.write_str(problem),
-            Self::Damaged(problem) => f.write_str(problem),
+            Self::Timeout(after) => write!(f, "no answer in {} s", after.as_secs()),
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Tls(problem) => f.write_str(problem),
+            Self::Corrupt(problem) => f.write_str(problem),
         }
     }
 }
 
 fn database_error(error: tokio_postgres::Error, setup: &Setup) -> Error {
     if let Some(problem) = certificate_hint(&error, &OPTION_NAMES) {
-        return Failure::Secured(problem).into_error(setup);
+        return Failure::Tls(problem).into_error(setup);
     }
-    let ((kind, message), said) = match error.as_db_error() {
-        None => (unanswered(&error, setup), ErrorChain::of(&error)),
-        Some(refusal) => (told(refusal, setup), said(refusal)),
+    let ((kind, message), source) = match error.as_db_error() {
+        None => (connection_error(&error, setup), ErrorChain::of(&error)),
+        Some(refusal) => (classify(refusal, setup), server_message(refusal)),
     };
-    Error::new(kind, message).with_source(said)
+    Error::new(kind, message).with_source(source)
 }
 
-/// The server's own words.
-fn said(refusal: &DbError) -> ErrorChain {
+/// The server's message, with its detail and hint.
+fn server_message(refusal: &DbError) -> ErrorChain {
     let parts = [Some(refusal.message()), refusal.detail(), refusal.hint()];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     ErrorChain(parts.join("; "))
 }
 
-/// No word from the server: it cannot be reached, does not speak TLS, or asks for what is not there.
-fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, String) {
-    let place = &setup.place;
+/// Classifies an error without a message of the server: it is unreachable, does not support TLS, or requires
+/// credentials that are not given.
+fn connection_error(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, String) {
+    let address = &setup.address;
     let mut cause: &dyn std::error::Error = error;
-    let mut is_distrust = false;
+    let mut is_tls_error = false;
     while let Some(inner) = cause.source() {
         let io = inner.downcast_ref::<io::Error>();
-        is_distrust |= io.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData);
+        is_tls_error |= io.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData);
         cause = inner;
     }
-    // The crate tells these apart in words only.
+    // The crate distinguishes these only by their texts.
     match (error.to_string().as_str(), cause.to_string().as_str()) {
         (_, "password missing") => (
             ErrorKind::Denied,
             format!(
-                "{place} wants the password of user {:?}; give it in the URL: {FORM}",
+                "{address} requires the password of user {:?}; give it in the URL: {URL_FORM}",
                 user(setup)
             ),
         ),
         ("authentication error", _) => (
             ErrorKind::Denied,
             format!(
-                "{place} wants user {:?} to get in as this driver cannot; see pg_hba.conf there",
+                "{address} requires an authentication method for user {:?} that this driver does not support; \
+                 see pg_hba.conf there",
                 user(setup)
             ),
         ),
         (_, "server does not support TLS") => (
             ErrorKind::Denied,
-            unsecured(place, "turn ssl on there, or write sslmode=prefer"),
+            tls_message(address, "turn ssl on there, or write sslmode=prefer"),
         ),
-        (summary, _) if is_distrust || summary.contains("TLS") => {
-            (ErrorKind::Denied, unsecured(place, "see sslmode"))
+        (summary, _) if is_tls_error || summary.contains("TLS") => {
+            (ErrorKind::Denied, tls_message(address, "see sslmode"))
         }
         _ => (
             ErrorKind::Unavailable,
-            format!("cannot reach the server at {place}; is it running?"),
+            format!("cannot reach the server at {address}; is it running?"),
         ),
     }
 }
 
-/// What helps where the server speaks English, and what helps elsewhere.
-fn how_to_get_in(words: &str) -> String {
+/// Advice for a rejected login, by the server's message if it is in English.
+fn login_advice(words: &str) -> String {
     match words {
         _ if words.contains("certificate") => {
-            format!(
-                "give a certificate of that user with {}",
-                OPTION_NAMES.identity
-            )
+            format!("give a certificate of that user with {}", OPTION_NAMES.identity)
         }
         _ if words.contains("no encryption") => {
-            "it may take secured connections only (sslmode=require); else see pg_hba.conf".into()
+            "it may accept only TLS connections (sslmode=require); else see pg_hba.conf".into()
         }
-        _ => "look at the password and pg_hba.conf".into(),
+        _ => "check the password and pg_hba.conf".into(),
     }
 }
 
-fn unsecured(place: &str, problem: &str) -> String {
-    format!("the connection to {place} cannot be secured: {problem}")
+fn tls_message(address: &str, problem: &str) -> String {
+    format!("the connection to {address} cannot be secured: {problem}")
 }
 
 fn user(setup: &Setup) -> &str {
@@ -239,71 +240,74 @@ fn user(setup: &Setup) -> &str {
     user.unwrap_or("the default user")
 }
 
-fn told(refusal: &DbError, setup: &Setup) -> (ErrorKind, String) {
-    let (place, user) = (&setup.place, user(setup));
+fn classify(refusal: &DbError, setup: &Setup) -> (ErrorKind, String) {
+    let (address, user) = (&setup.address, user(setup));
     let database = setup.config.server.get_dbname().unwrap_or(user);
     match refusal.code().code() {
         "28P01" | "28000" => (
             ErrorKind::Denied,
             format!(
-                "{place} does not let in user {user:?}; {}",
-                how_to_get_in(refusal.message())
+                "{address} rejects user {user:?}; {}",
+                login_advice(refusal.message())
             ),
         ),
-        "42501" if !is_plain(refusal) => (
+        "42501" if !is_statement_error(refusal) => (
             ErrorKind::Denied,
-            format!("{place} does not let user {user:?} into {database:?}; grant connect on it"),
+            format!(
+                "{address} does not let user {user:?} connect to database {database:?}; grant connect on it"
+            ),
         ),
         "42501" => (
             ErrorKind::Denied,
             format!(
-                "user {user:?} has no right to that at {place}; grant all on schema {:?}, or let \
-                 another user make it",
+                "user {user:?} has no right to do this at {address}; grant all on schema {:?}, or let \
+                 another user create it",
                 setup.config.schema
             ),
         ),
         "3D000" => (
             ErrorKind::Engine,
-            format!("the database {database:?} does not exist at {place}; make it (createdb)"),
+            format!("the database {database:?} does not exist at {address}; create it (createdb)"),
         ),
         "25006" => (
             ErrorKind::ReadOnly,
-            format!("the server at {place} is read-only; is it a standby? name the primary"),
+            format!("the server at {address} is read-only; is it a standby? name the primary"),
         ),
         "53100" => (
             ErrorKind::Full,
-            format!("the disk of {place} is full; nothing was written"),
+            format!("the disk of {address} is full; nothing was written"),
         ),
         "53300" => (
             ErrorKind::Unavailable,
-            format!("{place} has no connection left; raise max_connections or lower snapshots="),
+            format!("{address} has no connection left; raise max_connections or lower snapshots="),
         ),
         "57014" => (
             ErrorKind::Unavailable,
             format!(
-                "{place} took longer than {} s; another may be writing (see statement_timeout)",
+                "a statement at {address} took longer than {} s; another process may hold the lock \
+                 (see statement_timeout)",
                 setup.config.statement_timeout.as_secs()
             ),
         ),
         "40001" | "40P01" => (
             ErrorKind::Unavailable,
-            format!("others were in the way at {place}; try again"),
+            format!("a concurrent transaction conflicted at {address}; retry"),
         ),
         "XX001" | "XX002" => (
             ErrorKind::Corrupt,
-            format!("the data at {place} are damaged; restore them from a backup"),
+            format!("the data at {address} is damaged; restore it from a backup"),
         ),
         "42P01" | "3F000" | "42703" => (
             ErrorKind::WrongVersion,
             format!(
-                "the tables in schema {:?} are not there, or not as Espalier makes them",
+                "the tables in schema {:?} are missing, or not as Espalier makes them",
                 setup.config.schema
             ),
         ),
-        _ if is_end(refusal.code()) || !is_plain(refusal) => (
+        _ if ends_connection(refusal.code()) || !is_statement_error(refusal) => (
             ErrorKind::Unavailable,
-            format!("{place} has ended the connection or takes none now"),
+            format!("{address} closed the connection or does not accept any now"),
         ),
-        _ => (ErrorKind::Engine, format!("{place} refused a statement")),
+        _ => (ErrorKind::Engine, format!("{address} refused a statement")),
     }
 }

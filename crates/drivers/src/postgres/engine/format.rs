@@ -1,4 +1,4 @@
-//! The tables, and the mark by which Espalier knows its own.
+//! The tables of a schema, and their format version.
 
 use espalier_keyspace::{Error, ErrorKind, Result, Version};
 
@@ -6,43 +6,43 @@ use super::connection::Connection;
 use super::error::Failure;
 use super::setup::Setup;
 
-/// The version of the tables that this code reads and writes.
+/// The format version that this code reads and writes.
 const FORMAT: &str = "1";
 
-/// The same of tables whose rows have columns for people who query them.
+/// The format version of tables with readable columns.
 const FORMAT_READABLE: &str = "2";
 
-/// How often making the tables is tried, while others make them too.
+/// The most attempts to create or alter the tables, while other processes do the same.
 const ATTEMPTS: usize = 5;
 
-/// Whether there is a mark, whatever it says.
+/// Returns whether there is a format version, of any value.
 pub(super) fn exists(
     connection: &mut Connection,
     setup: &Setup,
 ) -> std::result::Result<bool, Failure> {
-    match connection.read(&state(setup)) {
+    match connection.read(&select_state(setup)) {
         Ok(_) => Ok(true),
         Err(failure) if failure.is_missing() => Ok(false),
         Err(failure) => Err(failure),
     }
 }
 
-fn state(setup: &Setup) -> String {
+fn select_state(setup: &Setup) -> String {
     format!("SELECT format, version FROM \"{}\".state", schema(setup))
 }
 
-/// Checks the mark of the tables, or makes them where there are none. Returns the newest version.
+/// Checks the format version, or creates the tables if there are none. Returns the version of the newest commit.
 pub(super) fn check_or_create(connection: &mut Connection, setup: &Setup) -> Result<Version> {
-    let told = |failure: Failure| failure.into_error(setup);
+    let failed = |failure: Failure| failure.into_error(setup);
     for _ in 0..ATTEMPTS {
-        match connection.read(&state(setup)) {
+        match connection.read(&select_state(setup)) {
             Ok(rows) => return check(&rows, setup),
             Err(failure) if failure.is_missing() => {}
-            Err(failure) => return Err(told(failure)),
+            Err(failure) => return Err(failed(failure)),
         }
         match create(connection, setup) {
-            Err(failure) if failure.is_duplicate() || failure.is_collision() => {}
-            created => created.map_err(told)?,
+            Err(failure) if failure.is_duplicate() || failure.is_conflict() => {}
+            created => created.map_err(failed)?,
         }
     }
     let message = format!(
@@ -56,13 +56,13 @@ fn schema(setup: &Setup) -> &str {
     &setup.config.schema
 }
 
-/// Makes the tables in one transaction.
+/// Creates the tables in one transaction.
 fn create(connection: &mut Connection, setup: &Setup) -> std::result::Result<(), Failure> {
     let schema = schema(setup);
     let there = format!(
         "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{schema}'"
     );
-    // `IF NOT EXISTS` would ask for the right to make one, even so.
+    // `IF NOT EXISTS` would require the right to create a schema even if it exists.
     if connection.read(&there)?.is_empty() {
         connection.text(&format!("CREATE SCHEMA \"{schema}\""))?;
     }
@@ -87,7 +87,7 @@ fn check(rows: &[Vec<String>], setup: &Setup) -> Result<Version> {
     let (kind, message) = match rows {
         [row] if [FORMAT, FORMAT_READABLE].contains(&row[0].as_str()) => match row[1].parse() {
             Ok(version) => return Ok(Version(version)),
-            Err(_) => (ErrorKind::Corrupt, "its version is no number".to_owned()),
+            Err(_) => (ErrorKind::Corrupt, "its version is not a number".to_owned()),
         },
         [row] => (
             ErrorKind::WrongVersion,
@@ -99,44 +99,43 @@ fn check(rows: &[Vec<String>], setup: &Setup) -> Result<Version> {
         ),
         _ => (
             ErrorKind::Corrupt,
-            format!("its table \"state\" has {} rows and not one", rows.len()),
+            format!("its table \"state\" has {} rows instead of one", rows.len()),
         ),
     };
-    let message = format!("schema {:?} at {}: {message}", schema(setup), setup.place);
+    let message = format!("schema {:?} at {}: {message}", schema(setup), setup.address);
     Err(Error::new(kind, message))
 }
 
-/// Gives the rows columns for people, or takes them away, as is wanted. Returns whether they have
-/// them.
-pub(super) fn make_readable(connection: &mut Connection, setup: &Setup) -> Result<bool> {
-    let told = |failure: Failure| failure.into_error(setup);
+/// Adds or drops the readable columns, as requested. Returns whether the tables have them.
+pub(super) fn set_readable(connection: &mut Connection, setup: &Setup) -> Result<bool> {
+    let failed = |failure: Failure| failure.into_error(setup);
     let schema = schema(setup);
     let format = format!("SELECT format FROM \"{schema}\".state WHERE id = 1");
     let mut last = None;
     for _ in 0..ATTEMPTS {
-        let rows = connection.read(&format).map_err(told)?;
-        let is_so = rows.iter().any(|row| row[0] == FORMAT_READABLE);
-        let wanted = setup.config.readable.unwrap_or(is_so);
-        if wanted == is_so {
-            return Ok(is_so);
+        let rows = connection.read(&format).map_err(failed)?;
+        let is_readable = rows.iter().any(|row| row[0] == FORMAT_READABLE);
+        let requested = setup.config.readable.unwrap_or(is_readable);
+        if requested == is_readable {
+            return Ok(is_readable);
         }
-        let change = match wanted {
-            true => readable(schema),
-            false => plain(schema),
+        let change = match requested {
+            true => add_readable(schema),
+            false => drop_readable(schema),
         };
         match connection.text(&change) {
-            Ok(()) => return Ok(wanted),
+            Ok(()) => return Ok(requested),
             Err(failure) => {
-                connection.text("ROLLBACK").map_err(told)?;
+                connection.text("ROLLBACK").map_err(failed)?;
                 // Another process may have done the same.
                 last = Some(failure);
             }
         }
     }
-    last.map_or(Ok(false), |failure| Err(told(failure)))
+    last.map_or(Ok(false), |failure| Err(failed(failure)))
 }
 
-fn readable(schema: &str) -> String {
+fn add_readable(schema: &str) -> String {
     format!(
         "BEGIN;
          SELECT version FROM \"{schema}\".state WHERE id = 1 FOR UPDATE;
@@ -150,7 +149,7 @@ fn readable(schema: &str) -> String {
     )
 }
 
-fn plain(schema: &str) -> String {
+fn drop_readable(schema: &str) -> String {
     format!(
         "BEGIN;
          SELECT version FROM \"{schema}\".state WHERE id = 1 FOR UPDATE;

@@ -1,27 +1,27 @@
-//! The log of commits: one row for each version, with what it changed ([`Changes`] says how).
+//! The log of commits: one row per version, with its changes encoded as [`Changes`].
 
 use espalier_keyspace::Version;
 
 use crate::recent_commits::{Changes, Recorder};
 
-/// Commits that the log keeps.
+/// The number of commits that the log keeps.
 pub const LOG_COMMITS_MAX: u64 = 4096;
 
-/// Bytes of changes that a row keeps: 64 KiB. What is larger is told as a gap.
+/// The most bytes of changes in a row: 64 KiB. A larger commit is reported as a gap.
 pub const LOG_RECORD_BYTES_MAX: usize = 64 << 10;
 
-/// How often the log is cut, in commits.
-const CUT_EVERY: u64 = 256;
+/// The number of commits after which the log is truncated again.
+const TRUNCATE_EVERY: u64 = 256;
 
 /// A row of the log.
-pub(in crate::postgres) struct Record {
+pub(in crate::postgres) struct LogRecord {
     pub(in crate::postgres) version: Version,
-    /// What this commit is known by, whatever becomes of it.
+    /// The unique id of this attempt to commit.
     pub(in crate::postgres) id: [u8; 16],
     pub(super) changes: Option<Vec<u8>>,
 }
 
-impl Record {
+impl LogRecord {
     pub(in crate::postgres) fn new(version: Version, id: [u8; 16], recorder: &Recorder) -> Self {
         Self {
             version,
@@ -30,21 +30,21 @@ impl Record {
         }
     }
 
-    /// The version up to which the log is cut by this commit, if it is.
-    pub(in crate::postgres) fn cut(&self) -> Option<i64> {
+    /// The version up to which this commit truncates the log, if it does.
+    pub(in crate::postgres) fn truncation(&self) -> Option<i64> {
         let number = self.version.0;
-        let is_due = number.is_multiple_of(CUT_EVERY) && number > LOG_COMMITS_MAX;
+        let is_due = number.is_multiple_of(TRUNCATE_EVERY) && number > LOG_COMMITS_MAX;
         is_due.then(|| (number - LOG_COMMITS_MAX).cast_signed())
     }
 }
 
-/// The changes as bytes; `None` where there are too many.
+/// Encodes changes; `None` if they are too long.
 fn encode(changes: &Changes) -> Option<Vec<u8>> {
     let bytes = changes.bytes();
     (bytes.len() <= LOG_RECORD_BYTES_MAX).then(|| bytes.to_vec())
 }
 
-/// The changes in the bytes, recorded; `None` where they are not what [`encode`] makes.
+/// Decodes changes; `None` if the bytes are not valid.
 pub(super) fn decode(bytes: &[u8]) -> Option<Recorder> {
     Changes::from_bytes(bytes.to_vec()).map(Recorder::of)
 }

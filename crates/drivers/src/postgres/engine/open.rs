@@ -1,4 +1,4 @@
-//! Opening the tables, and what is open.
+//! Opens a schema, and holds the state of an open one.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -12,27 +12,27 @@ use parking_lot::{Mutex, RwLock};
 
 use super::connection::Connection;
 use super::error::Failure;
-use super::follow::Following;
+use super::follower::Follower;
 use super::format;
-use super::log::Record;
-use super::pending::Pending;
+use super::log::LogRecord;
 use super::pool::Pool;
 use super::setup::Setup;
 use super::transaction::Transaction;
-use crate::commit_queue::CommitQueue;
-use crate::effective_durability::Promise;
+use super::write_set::WriteSet;
 use crate::postgres::Config;
+use crate::effective_durability::Promise;
+use crate::commit_queue::CommitQueue;
 use crate::recent_commits::RecentCommits;
 
-/// How long a call waits for a server that has gone to come back.
-pub const RECONNECT_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a call tries to reconnect to a server that is down.
+pub const RECONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long taking a snapshot waits while as many as may be are held.
-pub const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long taking a snapshot waits while the limit of open snapshots is reached.
+pub const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 const RECONNECT_RETRY: Duration = Duration::from_millis(50);
 
-/// Whether the server tells of commits.
+/// Whether the server supports `NOTIFY`, so that it notifies of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
     Notify,
@@ -43,46 +43,46 @@ pub(super) enum Push {
 pub(in crate::postgres) struct Engine {
     pub(in crate::postgres) setup: Arc<Setup>,
     pub(super) readers: Pool,
-    /// The connection of the leader of a group of commits; `None` when it broke.
+    /// The connection that the leader of a group of commits uses; `None` if it is in use or broke.
     writer: Mutex<Option<Connection>>,
-    /// Commits that wait for their turn.
+    /// Commits that wait for the writer.
     pub(in crate::postgres) queue: CommitQueue,
     /// The newest commits, for watchers.
     pub(in crate::postgres) recent: RecentCommits,
     /// The newest version that this process has seen.
-    seen: AtomicU64,
+    newest_seen: AtomicU64,
     pub(super) push: Push,
-    /// Whether the newest commit found the version that this process had seen last.
-    is_alone: AtomicBool,
-    /// Tells the commits of this process from those of others.
+    /// Whether, at the last commit that locked the state, no other process had committed in between.
+    is_sole_writer: AtomicBool,
+    /// A random number that makes the commit ids of this process unique.
     identity: u64,
     commits: AtomicU64,
-    pub(super) following: Mutex<Weak<Following>>,
-    /// Who fills the columns for people, where there are some.
+    pub(super) follower: Mutex<Weak<Follower>>,
+    /// Computes the readable columns; `None` if there are none or no lens is set.
     pub(in crate::postgres) lens: RwLock<Option<Arc<dyn Lens>>>,
 }
 
-/// Whether the schema has tables of ours, or others in their place.
+/// Returns whether the schema has the table `state`, of Espalier or of others.
 pub(in crate::postgres) fn exists(config: Config) -> espalier_keyspace::Result<bool> {
     let setup = Setup::new(config);
-    let told = |failure: Failure| failure.into_error(&setup);
-    let mut connection = first_connection(&setup).map_err(told)?;
-    format::exists(&mut connection, &setup).map_err(told)
+    let failed = |failure: Failure| failure.into_error(&setup);
+    let mut connection = first_connection(&setup).map_err(failed)?;
+    format::exists(&mut connection, &setup).map_err(failed)
 }
 
-/// What the server does with commits of a session like ours, as it is set now. Others of its family may
-/// not have these settings.
-pub(in crate::postgres) fn promise(config: Config) -> espalier_keyspace::Result<Promise> {
+/// The durability of commits with the server's current settings. PostgreSQL-compatible servers may lack these
+/// settings.
+pub(in crate::postgres) fn durability(config: Config) -> espalier_keyspace::Result<Promise> {
     let setup = Setup::new(config);
-    let told = |failure: Failure| failure.into_error(&setup);
-    let mut connection = first_connection(&setup).map_err(told)?;
+    let failed = |failure: Failure| failure.into_error(&setup);
+    let mut connection = first_connection(&setup).map_err(failed)?;
     for setting in ["fsync", "synchronous_commit"] {
         match connection.read(&format!("SHOW {setting}")) {
             Ok(rows) if rows == [["off"]] => {
                 return Ok(Promise::Relaxed(Some(format!("{setting} is off"))));
             }
             Ok(_) => {}
-            Err(failure) => failure.still_open().map_err(told)?,
+            Err(failure) => failure.unless_refusal().map_err(failed)?,
         }
     }
     Ok(Promise::Durable)
@@ -91,19 +91,19 @@ pub(in crate::postgres) fn promise(config: Config) -> espalier_keyspace::Result<
 /// Opens a schema.
 pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Engine> {
     let setup = Setup::new(config);
-    let told = |failure: Failure| failure.into_error(&setup);
-    let mut connection = first_connection(&setup).map_err(told)?;
+    let failed = |failure: Failure| failure.into_error(&setup);
+    let mut connection = first_connection(&setup).map_err(failed)?;
     let newest = format::check_or_create(&mut connection, &setup)?;
-    let is_readable = format::make_readable(&mut connection, &setup)?;
+    let is_readable = format::set_readable(&mut connection, &setup)?;
     let setup = Arc::new(setup.with_columns(is_readable));
-    let told = |failure: Failure| failure.into_error(&setup);
-    connection.prepare(&setup).map_err(told)?;
+    let failed = |failure: Failure| failure.into_error(&setup);
+    connection.prepare(&setup).map_err(failed)?;
     let notify = connection.text(&format!("NOTIFY {}", setup.channel()));
     let push = match notify {
         Ok(()) => Push::Notify,
         Err(failure) => {
-            tracing::info!(%failure, "the server does not tell of commits; it is asked for them");
-            failure.still_open().map_err(told)?;
+            tracing::info!(%failure, "the server does not support NOTIFY; the log of commits is polled");
+            failure.unless_refusal().map_err(failed)?;
             Push::Never
         }
     };
@@ -113,12 +113,12 @@ pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Eng
         writer: Mutex::new(Some(connection)),
         queue: CommitQueue::default(),
         recent: RecentCommits::after(newest),
-        seen: AtomicU64::new(newest.0),
+        newest_seen: AtomicU64::new(newest.0),
         push,
-        is_alone: AtomicBool::new(true),
+        is_sole_writer: AtomicBool::new(true),
         identity: RandomState::new().build_hasher().finish(),
         commits: AtomicU64::new(0),
-        following: Mutex::default(),
+        follower: Mutex::default(),
         lens: RwLock::default(),
     })
 }
@@ -128,13 +128,13 @@ fn first_connection(setup: &Setup) -> Result<Connection, Failure> {
     connect_in_time(setup, setup.connect_timeout(), Failure::is_starting)
 }
 
-/// Connects, again and again for a time while the failure is one that passes.
+/// Connects. Retries until the timeout while the failure is transient.
 pub(super) fn connect_in_time(
     setup: &Setup,
-    patience: Duration,
+    timeout: Duration,
     may_pass: fn(&Failure) -> bool,
 ) -> Result<Connection, Failure> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         match Connection::open(setup) {
             Err(failure) if may_pass(&failure) && Instant::now() < deadline => {
@@ -146,14 +146,13 @@ pub(super) fn connect_in_time(
 }
 
 impl Engine {
-    /// A new connection, ready for use; waits a moment for a server that has gone.
+    /// Opens a connection that is ready for use. Retries for a while if the server is down.
     pub(super) fn connect(&self) -> espalier_keyspace::Result<Connection> {
-        reconnect(&self.setup, RECONNECT_PATIENCE)
-            .map_err(|failure| failure.into_error(&self.setup))
+        reconnect(&self.setup, RECONNECT_TIMEOUT).map_err(|failure| failure.into_error(&self.setup))
     }
 
-    /// Runs `act` with the connection that writes, which is kept if it is still good. Only the
-    /// leader of a group of commits does.
+    /// Runs `act` with the connection that writes, and keeps the connection if it is still usable. Only the leader
+    /// of a group of commits may call this.
     pub(in crate::postgres) fn with_writer<T>(
         &self,
         act: impl FnOnce(&mut Connection) -> espalier_keyspace::Result<T>,
@@ -170,40 +169,40 @@ impl Engine {
         acted
     }
 
-    /// The version that the state is guessed to have, where that has been right.
-    pub(in crate::postgres) fn guessed_version(&self) -> Option<Version> {
-        let is_alone = self.is_alone.load(Ordering::Relaxed);
-        is_alone.then(|| self.seen())
+    /// The version to assume in an optimistic commit; `None` if another process has committed recently.
+    pub(in crate::postgres) fn assumed_version(&self) -> Option<Version> {
+        let is_sole_writer = self.is_sole_writer.load(Ordering::Relaxed);
+        is_sole_writer.then(|| self.newest_seen())
     }
 
-    /// Notes whether a commit found the version that was seen last.
-    pub(in crate::postgres) fn found(&self, before: Version) {
-        let is_alone = before == self.seen();
-        self.is_alone.store(is_alone, Ordering::Relaxed);
+    /// Records whether a commit found the version that was seen last.
+    pub(in crate::postgres) fn note_base_version(&self, before: Version) {
+        let is_sole_writer = before == self.newest_seen();
+        self.is_sole_writer.store(is_sole_writer, Ordering::Relaxed);
     }
 
-    /// Ends a transaction: writes what is pending and commits.
+    /// Writes the write set and commits the transaction.
     pub(in crate::postgres) fn finish(
         &self,
         transaction: Transaction<'_>,
-        pending: &Pending<'_>,
-        record: &Record,
+        write_set: &WriteSet<'_>,
+        record: &LogRecord,
     ) -> Result<(), Failure> {
-        transaction.commit(pending, record, &self.setup, self.push)
+        transaction.commit(write_set, record, &self.setup, self.push)
     }
 
-    /// Notes that a version was seen, and returns it.
-    pub(in crate::postgres) fn saw(&self, version: Version) -> Version {
-        self.seen.fetch_max(version.0, Ordering::Relaxed);
+    /// Records that a version was seen, and returns it.
+    pub(in crate::postgres) fn note_seen(&self, version: Version) -> Version {
+        self.newest_seen.fetch_max(version.0, Ordering::Relaxed);
         version
     }
 
     /// The newest version that was seen.
-    pub(super) fn seen(&self) -> Version {
-        Version(self.seen.load(Ordering::Relaxed))
+    pub(super) fn newest_seen(&self) -> Version {
+        Version(self.newest_seen.load(Ordering::Relaxed))
     }
 
-    /// What a new commit is known by.
+    /// A unique id for a commit.
     pub(in crate::postgres) fn new_id(&self) -> [u8; 16] {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         let mut id = [0; 16];
@@ -213,10 +212,10 @@ impl Engine {
     }
 }
 
-/// A connection to a server that may just have been lost.
-pub(super) fn reconnect(setup: &Setup, patience: Duration) -> Result<Connection, Failure> {
-    let may_pass = |failure: &Failure| failure.is_loss() || failure.is_starting();
-    let mut connection = connect_in_time(setup, patience, may_pass)?;
+/// Opens a connection that is ready for use. Retries until the timeout if the server is down or starting.
+pub(super) fn reconnect(setup: &Setup, timeout: Duration) -> Result<Connection, Failure> {
+    let may_pass = |failure: &Failure| failure.is_connection_lost() || failure.is_starting();
+    let mut connection = connect_in_time(setup, timeout, may_pass)?;
     connection.prepare(setup)?;
     Ok(connection)
 }

@@ -1,4 +1,4 @@
-//! The connections that read, one for each snapshot, kept for the next.
+//! The pool of connections that read. Each snapshot uses one of its own.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,52 +7,52 @@ use espalier_keyspace::{Error, ErrorKind, Expected, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
 use super::connection::Connection;
-use super::open::{Engine, SNAPSHOT_PATIENCE};
+use super::open::{Engine, SNAPSHOT_TIMEOUT};
 use crate::prefetched::Prefetched;
 
-/// Connections that are kept for later snapshots.
+/// The most idle connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
 
-/// Connections that read.
+/// The connections that read.
 #[derive(Default)]
 pub(super) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     returned: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     idle: Vec<Connection>,
-    /// How many are out.
-    taken: usize,
+    /// The number of connections in use.
+    in_use: usize,
 }
 
-/// A connection that is out; dropping it ends its transaction and returns it.
+/// A connection in use. Dropping it ends the transaction and returns the connection to the pool.
 pub(in crate::postgres) struct Lease {
     engine: Arc<Engine>,
-    /// `None` when it broke.
+    /// `None` if no connection could be opened.
     connection: Option<Connection>,
 }
 
 impl Engine {
-    /// Begins to read the newest state, with what is expected to be read of it.
+    /// Begins a read transaction on the newest state, and prefetches what is expected to be read.
     pub(in crate::postgres) fn read(
         self: &Arc<Self>,
         expected: &Expected,
     ) -> Result<(Lease, (Version, Prefetched))> {
-        self.admit()?;
+        self.reserve()?;
         let mut lease = Lease {
             engine: Arc::clone(self),
             connection: None,
         };
         while let Some(mut kept) = self.take_idle() {
-            // A kept connection may have broken since, when the server was restarted for one.
+            // An idle connection may have broken, for example by a restart of the server.
             match kept.begin_read(expected) {
                 Ok((version, prefetched)) => {
                     lease.connection = Some(kept);
-                    return Ok((lease, (self.saw(version), prefetched)));
+                    return Ok((lease, (self.note_seen(version), prefetched)));
                 }
-                Err(failure) if failure.is_loss() => {}
+                Err(failure) if failure.is_connection_lost() => {}
                 Err(failure) => return Err(failure.into_error(&self.setup)),
             }
         }
@@ -60,24 +60,24 @@ impl Engine {
         let begun = connection.begin_read(expected);
         let (version, prefetched) = begun.map_err(|failure| failure.into_error(&self.setup))?;
         lease.connection = Some(connection);
-        Ok((lease, (self.saw(version), prefetched)))
+        Ok((lease, (self.note_seen(version), prefetched)))
     }
 
-    /// Counts one more, where there is room for it in time.
-    fn admit(&self) -> Result<()> {
+    /// Waits until fewer snapshots are open than the limit, and counts one more.
+    fn reserve(&self) -> Result<()> {
         let most = self.setup.config.snapshots_max;
-        let deadline = Instant::now() + SNAPSHOT_PATIENCE;
+        let deadline = Instant::now() + SNAPSHOT_TIMEOUT;
         let mut state = self.readers.state.lock();
-        while state.taken >= most {
+        while state.in_use >= most {
             let waited = self.readers.returned.wait_until(&mut state, deadline);
-            if waited.timed_out() && state.taken >= most {
+            if waited.timed_out() && state.in_use >= most {
                 let message = format!(
-                    "{most} snapshots are held at once, the most; drop some or raise snapshots="
+                    "{most} snapshots are open, which is the limit; drop some or raise snapshots="
                 );
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
         }
-        state.taken += 1;
+        state.in_use += 1;
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl Engine {
 }
 
 impl Lease {
-    /// The connection.
+    /// The connection. Fails if it was lost.
     pub(in crate::postgres) fn connection(&mut self) -> Result<&mut Connection> {
         let open = self.connection.as_mut().filter(|open| open.is_open());
         open.ok_or_else(|| {
@@ -106,7 +106,7 @@ impl Drop for Lease {
             connection.post("ROLLBACK");
         }
         let mut state = self.engine.readers.state.lock();
-        state.taken -= 1;
+        state.in_use -= 1;
         if state.idle.len() < IDLE_MAX {
             state.idle.extend(connection.take());
         }

@@ -1,4 +1,4 @@
-//! The columns that people query, where the schema has them. They are filled in at the end of each
+//! Fills the readable columns (`path`, `document`, `node`, `leaves`), if the schema has them: at the end of each
 //! transaction, for all rows that it has set.
 
 use std::cell::RefCell;
@@ -8,26 +8,28 @@ use espalier_keyspace::Lens;
 
 use super::connection::Connection;
 use super::error::Failure;
-use super::facts::Wanted;
 use super::open::Engine;
+use super::read_set::ReadSet;
 use super::setup::Setup;
 use super::statements::Query;
 use super::transaction::{COMMIT_IDLE_MAX, Transaction};
-use crate::postgres::snapshot::UnfinishedSnapshot;
+use crate::postgres::snapshot::UncommittedSnapshot;
 use crate::readable_columns::{CachingSnapshot, final_columns};
 
-/// Rows that are filled in at once.
+/// The most rows that one statement fills.
 const ROWS_MAX: usize = 1000;
 
-/// Fills in the rows that have no columns yet.
+/// Fills the columns of all rows that have none yet.
 pub(in crate::postgres) fn fill_in(
     transaction: &mut Transaction<'_>,
     setup: &Setup,
     lens: &dyn Lens,
 ) -> Result<(), Failure> {
     loop {
-        let wanted = ROWS_MAX as i64;
-        let found = transaction.connection().query(Query::Unshown, &[&wanted])?;
+        let limit = ROWS_MAX as i64;
+        let found = transaction
+            .connection()
+            .query(Query::WithoutColumns, &[&limit])?;
         if found.is_empty() {
             return Ok(());
         }
@@ -51,7 +53,7 @@ fn show(
     rows: &[(&[u8], &[u8])],
 ) -> Result<(), Failure> {
     let before = transaction.before();
-    let state = UnfinishedSnapshot {
+    let state = UncommittedSnapshot {
         connection: RefCell::new(transaction.connection()),
         setup,
         before,
@@ -70,13 +72,12 @@ fn show(
     let connection: &mut Connection = transaction.connection();
     let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
         [&keys, &documents, &nodes, &paths, &leaves];
-    connection.query(Query::Show, &values).map(drop)
+    connection.query(Query::SetColumns, &values).map(drop)
 }
 
 impl Engine {
-    /// Keeps the lens, where the schema has columns for what it shows, and fills in the rows that
-    /// have none yet.
-    pub(in crate::postgres) fn show_through(
+    /// Sets the lens, if the schema has readable columns, and fills the rows that have none yet.
+    pub(in crate::postgres) fn use_lens(
         &self,
         lens: Arc<dyn Lens>,
     ) -> espalier_keyspace::Result<()> {
@@ -87,9 +88,9 @@ impl Engine {
         self.queue.lead(|| {
             self.with_writer(|connection| {
                 let mut filled = || -> Result<(), Failure> {
-                    let wanted = Wanted::default();
+                    let read_set = ReadSet::default();
                     let (mut transaction, _) =
-                        Transaction::begin(connection, &wanted, COMMIT_IDLE_MAX)?;
+                        Transaction::begin(connection, &read_set, COMMIT_IDLE_MAX)?;
                     fill_in(&mut transaction, &self.setup, &*lens)?;
                     transaction.end()
                 };

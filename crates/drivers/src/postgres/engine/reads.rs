@@ -1,4 +1,4 @@
-//! Reading entries through a connection, in whatever transaction it is.
+//! Reads entries in the transaction of a connection.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,29 +8,26 @@ use tokio_postgres::Row;
 use super::connection::{Connection, Step};
 use super::error::Failure;
 use super::statements::Query;
-use crate::paged_cursor::{More, Page};
 use crate::prefetched::Prefetched;
+use crate::paged_cursor::{More, Page};
 
-/// Begins a transaction that sees one state.
+/// Begins a transaction that reads one state.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// A key and its value.
 pub(in crate::postgres) type Entry = (Vec<u8>, Vec<u8>);
 
 impl Connection {
-    /// Begins to read; what is read from now on is the state of the returned version. What is expected
-    /// to be read comes in the same round trip.
-    pub(super) fn begin_read(
-        &mut self,
-        expected: &Expected,
-    ) -> Result<(Version, Prefetched), Failure> {
+    /// Begins a read transaction, and prefetches what is expected to be read in the same round trip. The connection
+    /// then reads the state of the returned version.
+    pub(super) fn begin_read(&mut self, expected: &Expected) -> Result<(Version, Prefetched), Failure> {
         let keys = expected.keys().iter().map(Vec::as_slice);
         let keys: BTreeSet<&[u8]> = keys.filter(|key| is_key(key)).collect();
         let keys: Vec<&[u8]> = keys.into_iter().collect();
         let ranges = expected.ranges().iter().filter(|(_, keys)| *keys > 0);
         let ranges: Vec<_> = ranges.map(|(range, keys)| (range, limit(*keys))).collect();
         let version_and_values = match &keys[..] {
-            [] => Step::Query(Query::Version, vec![]),
+            [] => Step::Query(Query::ReadVersion, vec![]),
             _ => Step::Query(Query::VersionAndMany, vec![&keys]),
         };
         let mut steps = vec![Step::Text(BEGIN_READ), version_and_values];
@@ -39,8 +36,7 @@ impl Connection {
         let answers = self.run(&steps)?;
         let (values, heads) = answers.split_at(steps.len() - ranges.len());
         let mut prefetched = Prefetched::default();
-        keys.iter()
-            .for_each(|key| prefetched.insert_value(key, None));
+        keys.iter().for_each(|key| prefetched.insert_value(key, None));
         for row in values.iter().flatten().filter(|row| row.len() > 1) {
             let key: Option<&[u8]> = row.try_get(1).map_err(Failure::Database)?;
             if let Some(key) = key {
@@ -55,13 +51,13 @@ impl Connection {
         Ok((version_in(&answers)?, prefetched))
     }
 
-    /// The value of a key.
+    /// Reads the value of a key.
     pub(in crate::postgres) fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let rows = self.query(Query::Get, &[&key])?;
         rows.first().map(|row| bytes(row, 0)).transpose()
     }
 
-    /// The values of keys, in their order.
+    /// Reads the values of keys, in their order.
     pub(in crate::postgres) fn get_many(
         &mut self,
         keys: &[&[u8]],
@@ -75,22 +71,22 @@ impl Connection {
         Ok(keys.iter().map(value).collect())
     }
 
-    /// The first entry at or after a key.
+    /// Reads the first entry at or after a key.
     pub(in crate::postgres) fn first_from(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         let rows = self.query(Query::Forward, &[&key, &1i64])?;
         let entry = |row| Ok((bytes(row, 0)?, bytes(row, 1)?));
         rows.first().map(entry).transpose()
     }
 
-    /// Fills a page with the first entries of a range, `wanted` at most.
+    /// Fills a page with the first entries of a range, at most `entries_max`.
     pub(in crate::postgres) fn read_page(
         &mut self,
         range: &KeyRange,
         direction: Direction,
-        wanted: usize,
+        entries_max: usize,
         page: &mut Page,
     ) -> Result<More, Failure> {
-        let limit = limit(wanted);
+        let limit = limit(entries_max);
         let rows = self.run(&[first_of(range, direction, &limit)])?;
         show(rows.first().map_or(&[], Vec::as_slice), limit, page)
     }
@@ -100,7 +96,7 @@ fn limit(entries: usize) -> i64 {
     i64::try_from(entries).unwrap_or(i64::MAX)
 }
 
-/// Asks for the first entries of a range.
+/// The query for the first entries of a range.
 fn first_of<'a>(range: &'a KeyRange, direction: Direction, limit: &'a i64) -> Step<'a> {
     let (to_end, to_key) = match direction {
         Direction::Forward => (Query::Forward, Query::ForwardTo),
@@ -112,7 +108,7 @@ fn first_of<'a>(range: &'a KeyRange, direction: Direction, limit: &'a i64) -> St
     }
 }
 
-/// Fills a page with rows, of which no more than `limit` were asked for.
+/// Fills a page with the rows of a query with `limit`.
 fn show(rows: &[Row], limit: i64, page: &mut Page) -> Result<More, Failure> {
     for row in rows {
         let (key, value) = (column(row, 0)?, column(row, 1)?);
@@ -124,11 +120,11 @@ fn show(rows: &[Row], limit: i64, page: &mut Page) -> Result<More, Failure> {
     })
 }
 
-/// The version that the second step of a pipeline has read.
+/// The version in the response to the second step of a pipeline.
 pub(super) fn version_in(answers: &[Vec<Row>]) -> Result<Version, Failure> {
     match answers.get(1).and_then(|rows| rows.first()) {
         Some(row) => version(row),
-        None => Err(Failure::Damaged("the table \"state\" has lost its row")),
+        None => Err(Failure::Corrupt("the table \"state\" has lost its row")),
     }
 }
 

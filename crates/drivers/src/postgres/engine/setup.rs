@@ -1,4 +1,4 @@
-//! What every connection needs to know, and how its session is set up.
+//! The configuration of connections, and the settings of their sessions.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use super::statements::Texts;
 use crate::postgres::config::{CONNECT_TIMEOUT, NAME_BYTES_MAX};
 use crate::postgres::{Config, Durability};
 
-/// How much later than its own timeout the server's answer may come.
+/// How long to wait for the server's response beyond its own statement timeout.
 const ANSWER_SLACK: Duration = Duration::from_secs(10);
 
-/// Settings that make the server choose the index for every page of a scan and every key, whatever it
-/// knows of the table, and choose once, notice a client that is gone, and keep values as they are.
+/// Settings that not every server supports. They make the planner use the index for every key and every page of a
+/// scan, regardless of its statistics, plan only once, and detect a client that is gone.
 const OPTIONAL: &[&str] = &[
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
@@ -24,14 +24,14 @@ const OPTIONAL: &[&str] = &[
     "SET tcp_keepalives_count = 3",
 ];
 
-/// What every connection needs to know.
+/// The configuration that all connections share.
 pub(in crate::postgres) struct Setup {
     pub(super) config: Config,
     pub(super) texts: Texts,
-    /// Whether rows have columns for people who query them.
+    /// Whether the tables have readable columns.
     pub(in crate::postgres) is_readable: bool,
-    /// The server in words.
-    pub(super) place: String,
+    /// The hosts and ports of the server, for messages.
+    pub(super) address: String,
 }
 
 impl Setup {
@@ -39,12 +39,12 @@ impl Setup {
         Self {
             texts: Texts::new(&config.schema),
             is_readable: false,
-            place: config.place(),
+            address: config.address(),
             config,
         }
     }
 
-    /// The same, for rows with columns for people or without.
+    /// Sets whether the tables have readable columns.
     pub(super) fn with_columns(mut self, is_readable: bool) -> Self {
         self.is_readable = is_readable;
         if is_readable {
@@ -58,7 +58,7 @@ impl Setup {
         timeout.copied().unwrap_or(CONNECT_TIMEOUT)
     }
 
-    /// How long an answer may take, after which the connection counts as broken.
+    /// How long to wait for a response. After that the connection counts as broken.
     pub(super) fn answer_timeout(&self) -> Duration {
         self.config.statement_timeout + ANSWER_SLACK
     }
@@ -76,7 +76,7 @@ impl Setup {
         text
     }
 
-    /// The channel on which commits are made known: a name that needs no quotes.
+    /// The channel of notifications of commits: a name that needs no quotes.
     pub(super) fn channel(&self) -> String {
         let mut name = format!("espalier_{}", self.config.schema);
         name.truncate(NAME_BYTES_MAX);

@@ -1,9 +1,9 @@
-//! The statements, all of the common subset of PostgreSQL, CockroachDB, YugabyteDB and Citus.
+//! The SQL statements, in the common subset of PostgreSQL, CockroachDB, YugabyteDB and Citus.
 
-/// A statement that every connection prepares. The discriminant is its place in [`TEXTS`].
+/// A statement that every connection prepares. The discriminant is its index in [`TEXTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Query {
-    Version,
+    ReadVersion,
     VersionAndMany,
     Lock,
     Get,
@@ -19,20 +19,20 @@ pub(super) enum Query {
     DeleteMany,
     DeleteFrom,
     DeleteRange,
-    Log,
-    Raise,
-    Logged,
+    InsertLog,
+    SetVersion,
+    CommitId,
     LoggedAfter,
-    Forget,
-    Keys,
-    Strange,
-    /// Only where rows have columns for people: those that are not filled in yet.
-    Unshown,
-    /// The same: fills in columns.
-    Show,
+    TruncateLog,
+    Usage,
+    OutOfLimits,
+    /// Rows whose readable columns are not filled yet. Only if the tables have them.
+    WithoutColumns,
+    /// Fills readable columns. Only if the tables have them.
+    SetColumns,
 }
 
-/// Their texts, in the same order; `{}` is the schema.
+/// The texts of the statements, in the order of [`Query`]. `{}` is the schema.
 const TEXTS: &[&str] = &[
     "SELECT version FROM {}.state WHERE id = 1",
     "SELECT version, key, value FROM {}.state LEFT JOIN {}.entries ON key = ANY($1::bytea[]) \
@@ -64,7 +64,7 @@ const TEXTS: &[&str] = &[
      WHERE length(key) < 1 OR length(key) > $1 OR length(value) > $2 LIMIT $3",
 ];
 
-/// Those of a schema whose rows have columns for people.
+/// The further texts of a schema with readable columns.
 const READABLE_TEXTS: &[&str] = &[
     "SELECT key, value FROM {}.entries WHERE path IS NULL ORDER BY key LIMIT $1",
     "UPDATE {}.entries AS entries SET document = shown.document, node = shown.node, \
@@ -73,9 +73,9 @@ const READABLE_TEXTS: &[&str] = &[
      AS shown (key, document, node, path, leaves) WHERE entries.key = shown.key",
 ];
 
-/// A small commit: applied where the newest version is `$1` and what is required of keys (`$5`, `$6`)
-/// and of ranges that are cleared (`$7`, `$8`) is so; then it has one row. All its parts see the state
-/// before it, and all wait for the first, which takes the lock.
+/// An optimistic commit. It is applied, and returns one row, if the newest version is `$1`, keys `$5` have the values
+/// `$6`, and the ranges from `$7` to `$8`, which it deletes, are not empty. All its parts read the state before it,
+/// and wait for the first one, which takes the lock.
 const COMMIT: &str = "WITH raised AS ( \
          UPDATE {}.state SET version = $2 WHERE id = 1 AND version = $1 \
          AND NOT EXISTS ( \
@@ -98,7 +98,7 @@ const COMMIT: &str = "WITH raised AS ( \
          ON CONFLICT (key) DO UPDATE SET value = excluded.value) \
      SELECT {notify} FROM raised";
 
-/// The text of [`COMMIT`], which tells those who listen to a channel.
+/// The text of [`COMMIT`], with a notification on the channel, if one is given.
 pub(super) fn commit(schema: &str, channel: Option<&str>) -> String {
     let notify = match channel {
         Some(channel) => &format!("pg_notify('{channel}', '')"),
@@ -108,16 +108,16 @@ pub(super) fn commit(schema: &str, channel: Option<&str>) -> String {
     text.replace("{notify}", notify)
 }
 
-/// The text that has the server take rows as they come.
+/// The text of the statement that copies rows.
 pub(super) fn copy(schema: &str) -> String {
     format!("COPY \"{schema}\".entries (key, value) FROM STDIN WITH (FORMAT binary)")
 }
 
-/// How a statement sets the value of a key that is there.
+/// The clause that sets the value of an existing key.
 const SET: &str = "SET value = excluded.value";
 
-/// The same, where the columns for people have to be filled in again.
-const SET_UNSHOWN: &str = "SET value = excluded.value, path = NULL";
+/// The same for tables with readable columns, which must be filled again.
+const SET_CLEARING_COLUMNS: &str = "SET value = excluded.value, path = NULL";
 
 /// The statements of one schema.
 pub(super) struct Texts {
@@ -133,17 +133,20 @@ impl Texts {
         }
     }
 
-    /// The statements of a schema whose rows have columns for people.
+    /// The statements of a schema with readable columns.
     pub(super) fn readable(schema: &str) -> Self {
         let quoted = format!("\"{schema}\"");
         let texts = TEXTS.iter().chain(READABLE_TEXTS);
-        let texts = texts.map(|text| text.replace("{}", &quoted).replace(SET, SET_UNSHOWN));
+        let texts = texts.map(|text| {
+            text.replace("{}", &quoted)
+                .replace(SET, SET_CLEARING_COLUMNS)
+        });
         Self {
             texts: texts.collect(),
         }
     }
 
-    /// Every text, in the order of [`Query`].
+    /// All texts, in the order of [`Query`].
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str)
     }
@@ -155,11 +158,11 @@ mod tests {
 
     #[test]
     fn every_query_has_its_text() {
-        assert_eq!(TEXTS.len(), Query::Strange as usize + 1);
+        assert_eq!(TEXTS.len(), Query::OutOfLimits as usize + 1);
         assert!(TEXTS[Query::Lock as usize].ends_with("FOR UPDATE"));
         assert!(TEXTS[Query::Put as usize].contains("VALUES ($1, $2)"));
-        assert!(TEXTS[Query::Logged as usize].starts_with("SELECT id"));
-        assert!(READABLE_TEXTS[Query::Show as usize - TEXTS.len()].starts_with("UPDATE"));
+        assert!(TEXTS[Query::CommitId as usize].starts_with("SELECT id"));
+        assert!(READABLE_TEXTS[Query::SetColumns as usize - TEXTS.len()].starts_with("UPDATE"));
         let readable = Texts::readable("mine");
         assert!(readable.texts[Query::PutMany as usize].ends_with("path = NULL"));
         let texts = Texts::new("mine");

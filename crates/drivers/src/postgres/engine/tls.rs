@@ -1,4 +1,4 @@
-//! Secured connections, by `rustls`.
+//! TLS connections, with `rustls`.
 
 use std::future::Future;
 use std::io;
@@ -24,7 +24,7 @@ use tokio_rustls::rustls::{
 use crate::file_verifier::FileVerifier;
 use crate::postgres::{Config, Identity, Security};
 
-/// Makes connections secure.
+/// Establishes TLS on connections.
 #[derive(Clone)]
 pub(super) struct Connector {
     config: Arc<ClientConfig>,
@@ -41,7 +41,7 @@ impl Connector {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let config = match &config.identity {
-            Some(identity) => identified(builder, identity)?,
+            Some(identity) => with_identity(builder, identity)?,
             None => builder.with_no_client_auth(),
         };
         Ok(Self {
@@ -50,36 +50,36 @@ impl Connector {
     }
 }
 
-/// The same for somebody who has a certificate.
-fn identified(
+/// The TLS configuration with a client certificate.
+fn with_identity(
     builder: ConfigBuilder<ClientConfig, WantsClientCert>,
     identity: &Identity,
 ) -> Result<ClientConfig, String> {
     let Identity { certificate, key } = identity;
     let chain = certificates(certificate)?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| about(key, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| file_error(key, &error))?;
     let built = builder.with_client_auth_cert(chain, secret);
-    built.map_err(|error| about(certificate, &error))
+    built.map_err(|error| file_error(certificate, &error))
 }
 
-/// All certificates of a file.
+/// Reads all certificates of a file.
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    read.map_err(|error| about(file, &error))
+    read.map_err(|error| file_error(file, &error))
 }
 
-fn about(file: &Path, problem: &dyn std::error::Error) -> String {
+fn file_error(file: &Path, problem: &dyn std::error::Error) -> String {
     format!("{}: {problem}", file.display())
 }
 
-/// What is asked of the server's certificate.
+/// The verifier of the server's certificate.
 #[derive(Debug)]
 enum Verifier {
-    /// Nothing.
-    Anybody(Arc<CryptoProvider>),
-    /// That an authority has signed it.
+    /// Accepts any certificate.
+    AcceptAny(Arc<CryptoProvider>),
+    /// Verifies that an authority has signed it.
     Authority(FileVerifier),
-    /// That, and that it names the host.
+    /// Verifies the authority and that the certificate is for the host.
     Host(FileVerifier),
 }
 
@@ -87,7 +87,7 @@ impl Verifier {
     fn new(security: &Security, provider: Arc<CryptoProvider>) -> Result<Self, String> {
         let (file, verifier): (_, fn(_) -> Self) = match security {
             Security::Disable | Security::Prefer | Security::Require => {
-                return Ok(Self::Anybody(provider));
+                return Ok(Self::AcceptAny(provider));
             }
             Security::VerifyAuthority(file) => (file, Self::Authority),
             Security::VerifyHost(file) => (file, Self::Host),
@@ -110,10 +110,10 @@ impl ServerCertVerifier for Verifier {
             verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
         };
         match self {
-            Self::Anybody(_) => Ok(ServerCertVerified::assertion()),
+            Self::AcceptAny(_) => Ok(ServerCertVerified::assertion()),
             Self::Host(verifier) => verify(verifier),
             Self::Authority(verifier) => match verify(verifier) {
-                // The name is looked at last.
+                // The name is verified last, so everything else is valid.
                 Err(Error::InvalidCertificate(
                     CertificateError::NotValidForName
                     | CertificateError::NotValidForNameContext { .. },
@@ -130,7 +130,7 @@ impl ServerCertVerifier for Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         match self {
-            Self::Anybody(provider) => tokio_rustls::rustls::crypto::verify_tls12_signature(
+            Self::AcceptAny(provider) => tokio_rustls::rustls::crypto::verify_tls12_signature(
                 message,
                 certificate,
                 signed,
@@ -149,7 +149,7 @@ impl ServerCertVerifier for Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         match self {
-            Self::Anybody(provider) => tokio_rustls::rustls::crypto::verify_tls13_signature(
+            Self::AcceptAny(provider) => tokio_rustls::rustls::crypto::verify_tls13_signature(
                 message,
                 certificate,
                 signed,
@@ -163,7 +163,7 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         match self {
-            Self::Anybody(provider) => provider
+            Self::AcceptAny(provider) => provider
                 .signature_verification_algorithms
                 .supported_schemes(),
             Self::Authority(verifier) | Self::Host(verifier) => verifier.supported_verify_schemes(),
@@ -175,7 +175,7 @@ impl<S> MakeTlsConnect<S> for Connector
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    type Stream = Secured<S>;
+    type Stream = SecuredStream<S>;
     type TlsConnect = Connect;
     type Error = io::Error;
 
@@ -188,7 +188,7 @@ where
     }
 }
 
-/// One connection that is to be made secure.
+/// The future TLS stream of one connection.
 pub(super) struct Connect {
     name: ServerName<'static>,
     config: Arc<ClientConfig>,
@@ -198,20 +198,20 @@ impl<S> TlsConnect<S> for Connect
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    type Stream = Secured<S>;
+    type Stream = SecuredStream<S>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Secured<S>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
         let connecting = tokio_rustls::TlsConnector::from(self.config).connect(self.name, stream);
-        Box::pin(async { connecting.await.map(Secured) })
+        Box::pin(async { connecting.await.map(SecuredStream) })
     }
 }
 
-/// A secured stream.
-pub(super) struct Secured<S>(client::TlsStream<S>);
+/// A TLS stream.
+pub(super) struct SecuredStream<S>(client::TlsStream<S>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for SecuredStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -221,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Secured<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for SecuredStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -239,7 +239,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Secured<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for SecuredStream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }

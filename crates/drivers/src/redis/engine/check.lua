@@ -1,4 +1,5 @@
--- A page of keys without a value, and of runs that are not whole, and how many keys and values there are.
+-- Checks a page of keys. Returns the keys without a value, those of incomplete runs, and the numbers of all keys and
+-- values.
 -- KEYS: keys runs values rows   ARGV: least key
 local keys, runs, values, rows = unpack(KEYS)
 local call = redis.call

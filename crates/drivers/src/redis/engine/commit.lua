@@ -1,17 +1,17 @@
--- Applies a batch as a whole, or refuses it as a whole. See ../mod.rs for the layout.
--- KEYS: meta keys runs values rows undo before packed pending queue log lane stage
--- ARGV: sequence, check blocks, expected version or '', 'undo' or 'none', undo bytes max, log
---       commits max, log bytes max, record bytes max, 'told' or 'untold' (in the log, puts as they stand),
---       what the blocks after the checks are ('puts' of different keys in order; 'runs' of such puts,
---       each its last key, how many rows and its first key, and the rows; or 'any'), then the blocks (none: they are staged)
-local meta, keys, runs, values, rows, undo, before, packed, pending, queue, log, lane, stage = unpack(KEYS)
+-- Applies or rejects a batch as a whole. See ../mod.rs for the layout.
+-- KEYS: meta keys runs values rows undo before packed pending queue log session stage
+-- ARGV: sequence, number of check blocks, expected version or '', 'undo' or 'none', undo bytes max, log
+--       commits max, log bytes max, record bytes max, 'logged' or 'unlogged' (whether the log stores the puts),
+--       the kind of the blocks after the checks ('puts' of different keys in order; 'runs' of such puts, each
+--       run its last key, number of rows with its first key, and rows; or 'any'), then the blocks (none if staged)
+local meta, keys, runs, values, rows, undo, before, packed, pending, queue, log, session, stage = unpack(KEYS)
 local call, byte, char, sub = redis.call, string.byte, string.char, string.sub
 local pack = cmsgpack.pack
 local FIXED = 10
 
 local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count', 'packed_rows')
 if state[1] ~= '5' then return {'format', state[1] or ''} end
-local done = call('GET', lane)
+local done = call('GET', session)
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')
   if tonumber(sequence) > tonumber(ARGV[1]) then return {'void'} end
@@ -32,13 +32,13 @@ local function block_text(number)
 end
 local function block(number) return cmsgpack.unpack(block_text(number)) end
 
--- Operations that are looked at and sent together: a call costs more than what it does.
+-- Operations that one call reads or writes: a call costs more than its work.
 local TOGETHER = 128
 
--- A value as it was put: the version that wrote it stands in front.
+-- A value without the version that wrote it, which is stored in front.
 local function bare(stored) return stored and sub(stored, 9) end
 
--- What keys hold, into a table.
+-- Reads the values of keys into a table.
 local read = reader(runs, values, rows, state[6])
 local function fetch(wanted, into)
   for at = 1, #wanted, TOGETHER do
@@ -64,7 +64,7 @@ local function add(held, delta)
   return char(unpack(out))
 end
 
--- Everything that can refuse the batch comes before the first write: a script is not undone.
+-- Everything that can reject the batch comes before the first write: Redis does not roll back a script.
 local sums = {}
 local function width(operation)
   if operation == 'r' then return 4 end
@@ -123,10 +123,9 @@ local function flush()
   set, unset = send('HSET', values, set), send('HDEL', values, unset)
 end
 
--- What a snapshot of an earlier version reads instead of what is written now: keys and what they held.
--- Of a key that is new there is nothing to save: the stamp of its value says so. What a few
--- keys held is put where snapshots look for it; that of many stays packed until one does, as most of it
--- is never looked for.
+-- Saves keys and their old values, which snapshots of earlier versions read. For a new key nothing is saved: the
+-- stamp of its value shows that it is new. The old values of a few keys are stored where snapshots search for
+-- them. Those of many keys stay packed until a snapshot reads them, as most are never read.
 local PACK_BYTES = 1048576
 local is_saved, saved, saved_bytes, packs, has_saved_run = {}, {}, 0, 0, false
 
@@ -153,7 +152,7 @@ local function save(key, old)
   if saved_bytes > PACK_BYTES then pack_saved() end
 end
 
--- The same of all of a run.
+-- Saves all rows of a run.
 local function save_run(name, stored, list)
   has_saved_run = true
   saved[#saved + 1] = name
@@ -162,8 +161,8 @@ local function save_run(name, stored, list)
   if saved_bytes > PACK_BYTES then pack_saved() end
 end
 
--- Where rows of a run change, or keys come between them, what is before, between and behind them stays
--- packed, but for a few rows.
+-- If rows of a run change, or keys are put between them, the rows before, between and after them stay in runs,
+-- unless they are only a few.
 local packed_rows = tonumber(state[6])
 local PIECE_ROWS_MIN = 4
 local scored, held, names, lists, gone = {}, {}, {}, {}, {}
@@ -231,8 +230,8 @@ local function split_run(name, stored, list, touched)
   if #held > 2000 then send_pieces() end
 end
 
--- Does so with all runs that some keys stand in, or between whose keys they come. What the keys hold is
--- asked for where it is not known; the least and the greatest of them are. Tells whether there was a run.
+-- Splits all runs that contain some keys or have them between their rows. Reads the old values of the keys if they
+-- are not given; the least and the greatest key are given. Returns whether there was a run.
 local function split_around(wanted, olds, least, greatest)
   if packed_rows == 0 or not run_over(least, greatest, runs, values) then return false end
   local around, touched, run = {}, {}, {}
@@ -258,7 +257,7 @@ local function split_around(wanted, olds, least, greatest)
   return true
 end
 
--- Puts of different keys, in order. That all of some are new is told by how many the set takes.
+-- Puts of different keys, in order. ZADD returns how many of them are new.
 local function put_all(items)
   effect = true
   for at = 1, #items, 2 * TOGETHER do
@@ -280,7 +279,7 @@ local function put_all(items)
   end
 end
 
--- Whether there is no key from one to another one, nor a run around them.
+-- Returns whether there is no key between two keys, nor a run around them.
 local function is_free(first, last)
   local name = call('ZRANGEBYLEX', keys, '[' .. first, '+', 'LIMIT', 0, 1)[1]
   if not name then return true end
@@ -288,7 +287,7 @@ local function is_free(first, last)
   return is_before(last, stored and is_run(stored) and first_of(stored) or name)
 end
 
--- Removes the runs of which all rows are put, by those that are the arguments from one to another.
+-- Removes the stored runs of which all rows are replaced by the runs in a range of arguments.
 local function replace_runs(at, last)
   local names = call('ZRANGEBYLEX', runs, '[' .. sub(ARGV[at + 1], 5), '[' .. ARGV[last], 'LIMIT', 0, 512)
   if #names == 0 then return end
@@ -313,8 +312,8 @@ local function replace_runs(at, last)
   send('HDEL', rows, gone)
 end
 
--- Runs of puts, in order, which are the arguments from one to another. Those that nothing stands between
--- stay packed; where something does, one half is looked at after the other.
+-- Puts the runs in a range of arguments, in order. Those without a stored key between them are stored as runs. If
+-- there is one, each half of the range is handled separately.
 local RUNS_TOGETHER = 64
 local function put_runs(from, to)
   local loose, scored, held, lists = {}, {}, {}, {}
@@ -356,7 +355,7 @@ local function put_runs(from, to)
   put_all(loose)
 end
 
--- What the keys of a group of operations held before them, and which of them are changed since. A group
+-- The values of the keys of a group before its operations, and which of the keys are changed since. A group
 -- begins with the least and the greatest of its keys.
 local found, changed, is_ranged
 local function look(items, from)
@@ -477,25 +476,25 @@ local function operate(items)
   end
 end
 
--- What the log tells: texts, each after what it is; nothing for a gap. Those of runs come one by one, as
--- it would take Lua a while to make one of them.
-local told, told_bytes = {}, 0
-local function tell(kind, text)
-  told[#told + 1], told[#told + 2] = kind, text
-  told_bytes = told_bytes + #text
+-- The fields of the log record: texts, each after its kind; none for a gap. Each run has a field of its own, as
+-- joining them in Lua would be slow.
+local log_fields, record_bytes = {}, 0
+local function add_log_field(kind, text)
+  log_fields[#log_fields + 1], log_fields[#log_fields + 2] = kind, text
+  record_bytes = record_bytes + #text
 end
-local is_told = ARGV[9] == 'told'
+local is_logged = ARGV[9] == 'logged'
 if ARGV[10] == 'runs' then
   local from, to = FIXED + checks + 1, #ARGV
   put_runs(from, to)
-  for place = from + 2, is_told and to or 0, 3 do tell('p', ARGV[place]) end
+  for place = from + 2, is_logged and to or 0, 3 do add_log_field('p', ARGV[place]) end
 else
   local apply = ARGV[10] == 'any' and operate or put_all
   for number = checks + 1, blocks do apply(block(number)) end
-  if ARGV[10] == 'puts' and is_told then
-    tell('p', block_text(checks + 1))
+  if ARGV[10] == 'puts' and is_logged then
+    add_log_field('p', block_text(checks + 1))
   elseif ARGV[10] == 'any' and changes then
-    tell('d', pack(changes))
+    add_log_field('d', pack(changes))
   end
 end
 if staged then call('DEL', stage) end
@@ -503,11 +502,11 @@ if staged then call('DEL', stage) end
 local function text_of(number) return string.format('%.0f', number) end
 local function finish()
   local text = text_of(version)
-  call('SET', lane, ARGV[1] .. ' ' .. text, 'EX', 3600)
+  call('SET', session, ARGV[1] .. ' ' .. text, 'EX', 3600)
   return {'ok', text}
 end
 if not effect then
-  -- Runs may be divided all the same.
+  -- Runs may have been split nevertheless.
   if packed_rows ~= tonumber(state[6]) then call('HSET', meta, 'packed_rows', text_of(packed_rows)) end
   return finish()
 end
@@ -522,8 +521,8 @@ version = version + 1
 local text = text_of(version)
 local total, floor = tonumber(state[3]) + undo_bytes, nil
 
--- Old values that are too many to keep are forgotten, commit by commit, and with them the snapshots
--- that need them.
+-- If there are too many old values, those of the oldest commits are dropped, which ends the snapshots that need
+-- them.
 if keep then
   while total > undo_max do
     local oldest = call('LPOP', queue)
@@ -548,8 +547,8 @@ else
   total, floor = 0, text
 end
 
-call('XADD', log, text .. '-0', 's', told_bytes, unpack(told))
-local log_bytes, log_count = tonumber(state[4]) + told_bytes, tonumber(state[5]) + 1
+call('XADD', log, text .. '-0', 's', record_bytes, unpack(log_fields))
+local log_bytes, log_count = tonumber(state[4]) + record_bytes, tonumber(state[5]) + 1
 while log_count > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
   local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   call('XDEL', log, oldest[1])

@@ -1,21 +1,21 @@
-//! Connections, scripts and names: all that only this driver needs.
+//! The Redis engine: connections, scripts, the names of Redis keys, and the encoding of batches and replies.
 
-mod block;
+mod batch;
+mod check;
+mod connection;
 mod error;
-mod link;
+mod msgpack;
 mod names;
 mod open;
-mod pack;
 mod pool;
 mod rows;
 mod script;
-mod upkeep;
 
-pub(super) use block::{Blocks, Kind, tell};
-pub(super) use error::{broken, wrong_answer};
-pub(super) use link::{Answer, Link, bytes};
+pub(super) use batch::{BatchKind, EncodedBatch, decode_changes};
+pub(super) use check::{check, flush, usage};
+pub(super) use connection::{Reply, ServerConnection, bytes};
+pub(super) use error::{is_transient, unexpected_reply};
 pub use open::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};
-pub(super) use open::{Engine, exists, open, promise};
-pub(super) use pool::{Lane, backoff};
-pub(super) use rows::{InRuns, Part, Rows, Values, bare, stamped};
-pub(super) use upkeep::{check, flush, usage};
+pub(super) use open::{Engine, durability, exists, open};
+pub(super) use pool::{Session, backoff};
+pub(super) use rows::{NewestRows, PageReply, RunLookup, StoredValues, split_stamp, without_stamp};

@@ -1,8 +1,8 @@
-//! The names in the server, and the members of the undo set: a key with `00` as `00 FF`, ended by
-//! `00 00`, and a version, big endian. The scripts make them.
+//! The names of the Redis keys; and the members of the undo set, which the scripts write: a key with `00` as
+//! `00 FF`, terminated by `00 00`, and a version, big endian.
 
-/// The names of one key space.
-pub(crate) struct Names {
+/// The names of the Redis keys of one key space.
+pub(crate) struct KeyNames {
     prefix: String,
     pub(crate) meta: String,
     pub(crate) keys: String,
@@ -17,7 +17,7 @@ pub(crate) struct Names {
     pub(crate) log: String,
 }
 
-impl Names {
+impl KeyNames {
     pub(crate) fn new(prefix: &str) -> Self {
         let name = |last: &str| format!("{{{prefix}}}:{last}");
         Self {
@@ -36,19 +36,19 @@ impl Names {
         }
     }
 
-    /// Where a connection's last commit stands.
-    pub(crate) fn lane(&self, lane: &str) -> String {
-        format!("{}lane:{lane}", self.prefix)
+    /// The Redis key with a session's last commit.
+    pub(crate) fn session(&self, session: &str) -> String {
+        format!("{}lane:{session}", self.prefix)
     }
 
-    /// Where a connection's large batch stands.
-    pub(crate) fn stage(&self, lane: &str) -> String {
-        format!("{}stage:{lane}", self.prefix)
+    /// The Redis key with a session's staged batch.
+    pub(crate) fn stage(&self, session: &str) -> String {
+        format!("{}stage:{session}", self.prefix)
     }
 }
 
-/// The key of an undo member; `None` where it is none.
-pub(crate) fn key_of(member: &[u8]) -> Option<Vec<u8>> {
+/// Decodes the key of an undo member; `None` if it is not valid.
+pub(crate) fn key_of_undo_member(member: &[u8]) -> Option<Vec<u8>> {
     let body = member.get(..member.len().checked_sub(10)?)?;
     let mut key = Vec::with_capacity(body.len());
     let mut bytes = body.iter();
@@ -65,7 +65,7 @@ pub(crate) fn key_of(member: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// As the commit script makes it.
+    /// Encodes an undo member as the commit script does.
     fn undo_member(key: &[u8], version: u64) -> Vec<u8> {
         let mut member = Vec::new();
         for &byte in key {
@@ -87,8 +87,8 @@ mod tests {
         let members = keys.map(|key| [1, 300].map(|version| undo_member(key, version)));
         assert!(members.as_flattened().is_sorted());
         for (key, members) in keys.iter().zip(&members) {
-            assert_eq!(key_of(&members[0]).as_deref(), Some(*key));
+            assert_eq!(key_of_undo_member(&members[0]).as_deref(), Some(*key));
         }
-        assert_eq!(key_of(b"short"), None);
+        assert_eq!(key_of_undo_member(b"short"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Opening a key space: what the server is, what it promises, and what is there.
+//! Opens a key space: checks the server's version, its durability settings, and the format of the key space.
 
 use std::fmt;
 use std::time::Instant;
@@ -7,97 +7,97 @@ use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use parking_lot::RwLock;
 use redis::{RedisError, Value};
 
-use super::error::wrong_answer;
-use super::link::{Answer, Link};
-use super::names::Names;
+use super::connection::{Reply, ServerConnection};
+use super::error::unexpected_reply;
+use super::names::KeyNames;
 use super::pool::Pool;
 use super::script::Scripts;
 use crate::durability::Durability;
 use crate::effective_durability::Promise;
 use crate::redis::config::Config;
 
-/// The layout of names that this code writes and reads.
+/// The format version that this code reads and writes.
 pub const FORMAT: u64 = 5;
 
-/// The one that is taken over: its log told the runs of a commit as one text.
-const FORMAT_BEFORE: u64 = 4;
+/// The format version that is upgraded. Its log has all runs of a commit in one field.
+const FORMAT_UPGRADED: u64 = 4;
 
-/// Bytes of a batch that is sent with the script that applies it: 16 MiB. A larger one is staged.
+/// The most bytes of a batch that is sent with the commit script: 16 MiB. A larger one is staged first.
 pub const DIRECT_BYTES_MAX: usize = 16 << 20;
 
-/// Operations of a batch that saves what it overwrites. A larger one ends all older snapshots.
+/// The most operations of a batch that saves what it overwrites. A larger batch ends all older snapshots.
 pub const UNDO_OPERATIONS_MAX: usize = 200_000;
 
-/// Commits that the log keeps for watchers.
+/// The number of commits that the log keeps for watchers.
 pub const LOG_COMMITS_MAX: usize = 4096;
 
-/// Bytes of changes that the log keeps for watchers: 16 MiB.
+/// The most bytes of changes that the log keeps for watchers: 16 MiB.
 pub const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// The oldest server that has what the scripts use.
+/// The oldest Redis version with all commands that the scripts use.
 const SERVER_VERSION_MIN: [u32; 2] = [6, 0];
 
 /// An open key space.
 pub(crate) struct Engine {
     pub(crate) pool: Pool,
-    pub(crate) names: Names,
+    pub(crate) names: KeyNames,
     pub(crate) scripts: Scripts,
     pub(crate) undo_bytes: u64,
-    /// Held for writing by a streamed write, for reading by a commit.
+    /// Locked exclusively by a streamed write, shared by a commit.
     pub(crate) writing: RwLock<()>,
 }
 
-/// Whether there is a key space, or what is left of one.
+/// Returns whether there is a key space, or remains of one.
 pub(crate) fn exists(config: &Config) -> Result<bool> {
     let engine = Engine::new(config)?;
     let mut command = redis::cmd("EXISTS");
     command.arg(&engine.names.meta).arg(&engine.names.keys);
-    let found = engine.ask(|link| link.run(&command))?;
-    let found: u64 = redis::from_redis_value(found).map_err(|_| wrong_answer())?;
+    let found = engine.request(|connection| connection.run(&command))?;
+    let found: u64 = redis::from_redis_value(found).map_err(|_| unexpected_reply())?;
     Ok(found > 0)
 }
 
-/// What the server does with commits, as it is set now.
-pub(crate) fn promise(config: &Config) -> Result<Promise> {
+/// The durability of commits with the server's current settings.
+pub(crate) fn durability(config: &Config) -> Result<Promise> {
     let engine = Engine::new(config)?;
-    Ok(match engine.log_settings()? {
+    Ok(match engine.persistence_settings()? {
         Some(settings) if settings.are_durable() => Promise::Durable,
         Some(settings) => Promise::Relaxed(Some(settings.to_string())),
-        None => Promise::Relaxed(Some("the server does not tell its settings".to_owned())),
+        None => Promise::Relaxed(Some("the settings of the server cannot be read".to_owned())),
     })
 }
 
-/// How the server keeps its log of commands.
+/// The settings of the server's append-only file.
 #[derive(Debug)]
-struct LogSettings {
+struct PersistenceSettings {
     appendonly: String,
     appendfsync: String,
 }
 
-impl LogSettings {
+impl PersistenceSettings {
     fn are_durable(&self) -> bool {
         self.appendonly == "yes" && self.appendfsync == "always"
     }
 }
 
-impl fmt::Display for LogSettings {
+impl fmt::Display for PersistenceSettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (only, fsync) = (&self.appendonly, &self.appendfsync);
         write!(out, "appendonly is {only}, appendfsync is {fsync}")
     }
 }
 
-/// Connects and makes the key space where there is none.
+/// Connects, and creates the key space if there is none.
 pub(crate) fn open(config: Config) -> Result<Engine> {
     let engine = Engine::new(&config)?;
     engine.check_server(config.durability)?;
-    let [format, before] = [FORMAT, FORMAT_BEFORE].map(|format| format.to_string());
-    let mut answer = engine.ask(|link| {
+    let [format, before] = [FORMAT, FORMAT_UPGRADED].map(|format| format.to_string());
+    let mut reply = engine.request(|connection| {
         let script = &engine.scripts.open;
         let names = [engine.names.meta.as_str(), &engine.names.keys];
-        link.script(script, &names, &[format.as_bytes(), before.as_bytes()])
+        connection.script(script, &names, &[format.as_bytes(), before.as_bytes()])
     })?;
-    let found = answer.bytes()?.unwrap_or_default();
+    let found = reply.bytes()?.unwrap_or_default();
     if found != format.as_bytes() {
         return Err(wrong_format(&found));
     }
@@ -106,7 +106,7 @@ pub(crate) fn open(config: Config) -> Result<Engine> {
 
 fn wrong_format(found: &[u8]) -> Error {
     if found.is_empty() {
-        let message = "the key space is gone, or a part of it: somebody deleted it in the server";
+        let message = "the key space, or a part of it, was deleted in the server";
         return Error::new(ErrorKind::Corrupt, message);
     }
     let number: Option<u64> = std::str::from_utf8(found)
@@ -126,10 +126,10 @@ fn wrong_format(found: &[u8]) -> Error {
 }
 
 impl Engine {
-    /// An engine that connects when it is asked.
+    /// Creates an engine, which connects on its first request.
     fn new(config: &Config) -> Result<Self> {
         Ok(Self {
-            names: Names::new(&config.prefix),
+            names: KeyNames::new(&config.prefix),
             scripts: Scripts::new(),
             undo_bytes: config.undo_bytes,
             writing: RwLock::new(()),
@@ -137,50 +137,50 @@ impl Engine {
         })
     }
 
-    /// Asks what may be asked again, for as long as a call may take.
-    pub(crate) fn ask<T>(
+    /// Sends an idempotent request. Retries until the timeout of a call.
+    pub(crate) fn request<T>(
         &self,
-        question: impl FnMut(&mut Link) -> redis::RedisResult<T>,
+        send: impl FnMut(&mut ServerConnection) -> redis::RedisResult<T>,
     ) -> Result<T> {
-        self.pool.ask(self.pool.deadline(), question)
+        self.pool.request(self.pool.deadline(), send)
     }
 
-    /// The same until a deadline.
-    pub(crate) fn ask_until<T>(
+    /// Sends an idempotent request. Retries until the deadline.
+    pub(crate) fn request_until<T>(
         &self,
         deadline: Instant,
-        question: impl FnMut(&mut Link) -> redis::RedisResult<T>,
+        send: impl FnMut(&mut ServerConnection) -> redis::RedisResult<T>,
     ) -> Result<T> {
-        self.pool.ask(deadline, question)
+        self.pool.request(deadline, send)
     }
 
-    /// The version of the newest commit.
+    /// Reads the version of the newest commit.
     pub(crate) fn newest(&self) -> Result<Version> {
         let mut command = redis::cmd("HGET");
         command.arg(&self.names.meta).arg("version");
-        match self.ask(|link| link.run(&command))? {
+        match self.request(|connection| connection.run(&command))? {
             Value::Nil => Err(wrong_format(b"")),
             value => redis::from_redis_value(value)
                 .map(Version)
-                .map_err(|_| wrong_answer()),
+                .map_err(|_| unexpected_reply()),
         }
     }
 
-    /// The answer of a script that reads at a version, or why it does not.
-    pub(crate) fn checked(&self, mut answer: Answer) -> Result<Answer> {
-        match answer.word.as_str() {
-            "ok" => Ok(answer),
-            "format" => Err(wrong_format(&answer.bytes()?.unwrap_or_default())),
+    /// Returns the reply of a script that reads at a version, or the error that its status means.
+    pub(crate) fn checked(&self, mut reply: Reply) -> Result<Reply> {
+        match reply.status.as_str() {
+            "ok" => Ok(reply),
+            "format" => Err(wrong_format(&reply.bytes()?.unwrap_or_default())),
             "old" => Err(Error::new(
                 ErrorKind::SnapshotTooOld,
                 "too much was committed since this snapshot was taken; take a new one",
             )),
             "lost" => Err(Error::new(
                 ErrorKind::Corrupt,
-                "the server has lost commits that it acknowledged: its version went back; see \
-                 its settings appendonly and appendfsync",
+                "the server has lost acknowledged commits: its version decreased; see its settings \
+                 appendonly and appendfsync",
             )),
-            _ => Err(wrong_answer()),
+            _ => Err(unexpected_reply()),
         }
     }
 
@@ -188,16 +188,16 @@ impl Engine {
         let version = self.server_version()?;
         if let Some([major, minor]) = version.filter(|version| *version < SERVER_VERSION_MIN) {
             let message = format!(
-                "the server {} is Redis {major}.{minor}; it has to be 6.0 or later",
-                self.pool.place
+                "the server {} is Redis {major}.{minor}; version 6.0 or later is required",
+                self.pool.address
             );
             return Err(Error::new(ErrorKind::WrongVersion, message));
         }
         self.check_eviction()?;
-        let settings = self.log_settings()?;
-        let place = &self.pool.place;
+        let settings = self.persistence_settings()?;
+        let address = &self.pool.address;
         tracing::info!(
-            server = place,
+            server = address,
             ?settings,
             "Redis appendonly and appendfsync"
         );
@@ -209,40 +209,39 @@ impl Engine {
             Some(settings) => Err(Error::new(
                 ErrorKind::Engine,
                 format!(
-                    "the server {place} does not make commits durable ({settings}); set them to \
+                    "the server {address} does not make commits durable ({settings}); set them to \
                      yes and always, or add durability=relaxed to the URL"
                 ),
             )),
             None => Err(Error::new(
                 ErrorKind::Engine,
                 format!(
-                    "the server {place} does not say how durable its commits are; allow CONFIG \
+                    "the durability settings of the server {address} cannot be read; allow CONFIG \
                      GET to this user, or add durability=relaxed to the URL"
                 ),
             )),
         }
     }
 
-    fn log_settings(&self) -> Result<Option<LogSettings>> {
+    fn persistence_settings(&self) -> Result<Option<PersistenceSettings>> {
         let both = self
-            .setting("appendonly")?
-            .zip(self.setting("appendfsync")?);
-        Ok(both.map(|(appendonly, appendfsync)| LogSettings {
+            .config_value("appendonly")?
+            .zip(self.config_value("appendfsync")?);
+        Ok(both.map(|(appendonly, appendfsync)| PersistenceSettings {
             appendonly,
             appendfsync,
         }))
     }
 
-    /// Refuses a server that throws keys away when its memory is full: parts of key spaces would be
-    /// gone, and nobody told.
+    /// Fails if the server evicts keys when its memory is full: parts of the key space would be lost silently.
     fn check_eviction(&self) -> Result<()> {
-        let limit = self.setting("maxmemory")?;
-        let policy = self.setting("maxmemory-policy")?;
+        let limit = self.config_value("maxmemory")?;
+        let policy = self.config_value("maxmemory-policy")?;
         match (limit, policy) {
             (Some(limit), Some(policy)) if limit != "0" && policy != "noeviction" => {
-                let place = &self.pool.place;
+                let address = &self.pool.address;
                 let message = format!(
-                    "the server {place} throws keys away when its memory is full \
+                    "the server {address} evicts keys when its memory is full \
                      (maxmemory-policy is {policy}); set maxmemory-policy to noeviction"
                 );
                 Err(Error::new(ErrorKind::Engine, message))
@@ -251,42 +250,42 @@ impl Engine {
         }
     }
 
-    /// A setting of the server; `None` where it does not tell.
-    pub(crate) fn setting(&self, name: &str) -> Result<Option<String>> {
+    /// Reads a setting of the server; `None` if that is not permitted.
+    pub(crate) fn config_value(&self, name: &str) -> Result<Option<String>> {
         let mut command = redis::cmd("CONFIG");
         command.arg("GET").arg(name);
-        let value = self.told(|link| link.run(&command))?;
+        let value = self.request_permitted(|connection| connection.run(&command))?;
         let pair: Option<Vec<String>> =
-            value.and_then(|value| redis::from_redis_value(single(value)).ok());
+            value.and_then(|value| redis::from_redis_value(single_reply(value)).ok());
         Ok(pair.and_then(|mut pair| pair.pop()))
     }
 
-    /// A section of the server's description of itself; empty where it does not tell.
-    pub(crate) fn description(&self, section: &str) -> Result<String> {
+    /// Reads a section of `INFO`; empty if that is not permitted.
+    pub(crate) fn info(&self, section: &str) -> Result<String> {
         let mut command = redis::cmd("INFO");
         command.arg(section);
-        let value = self.told(|link| link.run(&command))?;
-        let text = value.and_then(|value| redis::from_redis_value(single(value)).ok());
+        let value = self.request_permitted(|connection| connection.run(&command))?;
+        let text = value.and_then(|value| redis::from_redis_value(single_reply(value)).ok());
         Ok(text.unwrap_or_default())
     }
 
     fn server_version(&self) -> Result<Option<[u32; 2]>> {
-        let text = self.description("server")?;
-        let version = field(&text, "redis_version").and_then(|version| {
+        let text = self.info("server")?;
+        let version = info_field(&text, "redis_version").and_then(|version| {
             let mut numbers = version.split('.').map(|number| number.parse().ok());
             Some([numbers.next()??, numbers.next()??])
         });
         Ok(version)
     }
 
-    /// Asks what the server, or the user's rights, may refuse to tell.
-    pub(crate) fn told(
+    /// Sends an idempotent request. Returns `None` if the server or the user's rights do not permit it.
+    pub(crate) fn request_permitted(
         &self,
-        mut question: impl FnMut(&mut Link) -> redis::RedisResult<Value>,
+        mut send: impl FnMut(&mut ServerConnection) -> redis::RedisResult<Value>,
     ) -> Result<Option<Value>> {
-        self.ask(|link| match question(link) {
+        self.request(|connection| match send(connection) {
             Err(error) if is_refusal(&error) => Ok(None),
-            answer => answer.map(Some),
+            reply => reply.map(Some),
         })
     }
 }
@@ -295,11 +294,11 @@ fn is_refusal(error: &RedisError) -> bool {
     matches!(error.code(), Some("NOPERM" | "ERR"))
 }
 
-/// The answer of one of the servers of a Cluster, which answer together.
-fn single(value: Value) -> Value {
+/// The reply of one server, if the servers of a Cluster have replied together.
+fn single_reply(value: Value) -> Value {
     match value {
         Value::Map(mut servers) if servers.len() > 1 || is_nested(&servers) => {
-            servers.pop().map_or(Value::Nil, |(_, answer)| answer)
+            servers.pop().map_or(Value::Nil, |(_, reply)| reply)
         }
         value => value,
     }
@@ -307,11 +306,11 @@ fn single(value: Value) -> Value {
 
 fn is_nested(servers: &[(Value, Value)]) -> bool {
     let nested = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
-    servers.iter().any(|(_, answer)| nested(answer))
+    servers.iter().any(|(_, reply)| nested(reply))
 }
 
-/// A line of a description.
-pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+/// The value of a field of `INFO`.
+pub(crate) fn info_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = text.lines();
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }

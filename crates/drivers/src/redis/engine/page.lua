@@ -1,12 +1,11 @@
--- A page of a scan at a version: the newest keys and values, and beside them what the keys that
--- were changed since held before. The caller puts the two together, in the order of bytes: strings
--- of a script compare as the server's locale has it. Values have the version that wrote them in
--- front.
+-- Reads a page of a scan at a version: the newest keys and values, and separately the old values of the keys that
+-- were changed since. The caller merges the two in the order of bytes, as strings in a script compare by the
+-- server's locale. Values have the version that wrote them in front.
 -- KEYS: meta keys runs values rows undo before packed pending
 -- ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
--- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those, the
---         keys (MessagePack), lists of their values (MessagePack), the rows of runs, the saved (member,
---         value). A run is there whole where the range has some of it
+-- Reply: 'ok', 1 if there are more rows, the last undo member if there are more of those, the keys
+--        (MessagePack), lists of their values (MessagePack), the rows of runs, the saved (member, value). A run
+--        is complete even if only some of it is in the range
 local meta, keys, runs, values, rows, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
 local state = call('HMGET', meta, 'version', 'floor', 'packed_rows')
@@ -28,13 +27,13 @@ local has_runs = state[3] ~= '0'
 local beyond = has_runs and (more == 0 or not forward) and run_beyond(ARGV[4], runs, values)
 if beyond then table.insert(found, forward and #found + 1 or 1, beyond) end
 
--- Keeps some of what was found.
+-- Keeps only the first keys that were found.
 local function keep(count)
   for number = #found, count + 1, -1 do found[number] = nil end
   more = 1
 end
 
--- Where the values of some of it have as many rows as are wanted, no more of it is kept.
+-- Counts the rows of values, including those of runs, and drops the keys beyond the limit.
 local counted = 0
 local function count(list, before)
   for number, stored in ipairs(list) do
@@ -59,7 +58,7 @@ while at <= #found do
   held[#held + 1] = cmsgpack.pack(list)
   last_stored = list[#list]
   if bytes > bytes_max and to < #found then keep(to) end
-  -- Many at once where they are short.
+  -- Short values are read with fewer calls.
   step = bytes * 256 < bytes_max * to and 256 or 16
   at = to + 1
 end
@@ -82,7 +81,7 @@ while not cut do
   for _, member in ipairs(page) do
     local key = string.sub(member, 1, -9)
     if struct.unpack('>I8', string.sub(member, -8)) > version then
-      -- The first change after the version counts: met first going forward, last going backward.
+      -- The first change after the version is the relevant one: it comes first forward, last backward.
       if key ~= decided then
         if saved_bytes > bytes_max then
           cut = saved[#saved - 1]

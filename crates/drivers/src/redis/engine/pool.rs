@@ -1,4 +1,4 @@
-//! Connections that are kept, and what is tried again.
+//! The pool of connections, and retries.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,28 +8,29 @@ use parking_lot::Mutex;
 use rand::RngCore;
 use redis::{RedisError, RedisResult};
 
-use super::error::{broken, cluster_missed, engine_error, is_wordless};
-use super::link::{Connector, Link};
+use super::connection::{Connector, ServerConnection};
+use super::error::{cluster_member_error, engine_error, is_transient, is_without_reply};
 use crate::redis::config::Config;
 use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
-/// Connections that are kept while nobody uses them.
+/// The most idle connections that are kept.
 const IDLE_MAX: usize = 32;
 
-/// How long to wait before connecting again, at first and at most.
+/// The first and the longest wait before a retry.
 const BACKOFF_MIN: Duration = Duration::from_millis(5);
 const BACKOFF_MAX: Duration = Duration::from_millis(250);
 
-/// How a server is asked whether it speaks TLS.
+/// The request and the advice of the probe for TLS.
 const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
     plain_request: b"PING\r\n",
     advice_without_tls: "write redis://",
     advice_with_tls: "write rediss://…?ca=FILE",
 };
 
-/// A connection, its name for the commit script, and the number of its last commit.
-pub(crate) struct Lane {
-    pub(crate) link: Link,
+/// A connection with a name and the number of its last commit, by which the commit script recognizes a repeated
+/// commit.
+pub(crate) struct Session {
+    pub(crate) connection: ServerConnection,
     pub(crate) name: String,
     pub(crate) sequence: u64,
 }
@@ -39,84 +40,83 @@ pub(crate) struct Pool {
     connector: Connector,
     tls_probe: TlsProbe,
     /// The servers, for messages.
-    pub(crate) place: String,
+    pub(crate) address: String,
     pub(crate) timeout: Duration,
-    idle: Mutex<Vec<Lane>>,
+    idle: Mutex<Vec<Session>>,
 }
 
 impl Pool {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let protocol = Protocol::of_options(config.tls.as_ref());
+        let asked = Protocol::of_options(config.tls.as_ref());
         Ok(Self {
             connector: Connector::new(config)?,
-            tls_probe: TlsProbe::new(&config.servers, protocol, PROBE_OPTIONS),
-            place: config.servers.shown(),
+            tls_probe: TlsProbe::new(&config.servers, asked, PROBE_OPTIONS),
+            address: config.servers.shown(),
             timeout: config.timeout,
             idle: Mutex::new(Vec::new()),
         })
     }
 
-    /// When a call that begins now has to end.
+    /// The deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeout
     }
 
-    /// A connection, kept or new.
-    pub(crate) fn take(&self) -> RedisResult<Lane> {
+    /// Takes an idle connection, or opens one.
+    pub(crate) fn take(&self) -> RedisResult<Session> {
         let idle = self.idle.lock().pop();
-        if let Some(lane) = idle {
-            return Ok(lane);
+        if let Some(session) = idle {
+            return Ok(session);
         }
-        let timeout = self.tls_probe.connect_timeout(self.timeout);
-        let link = self.connector.connect(timeout)?;
+        let patience = self.tls_probe.connect_timeout(self.timeout);
+        let connection = self.connector.connect(patience)?;
         self.tls_probe.set_confirmed();
         let mut name = [0; 16];
         rand::rng().fill_bytes(&mut name);
-        Ok(Lane {
-            link,
+        Ok(Session {
+            connection,
             name: u128::from_be_bytes(name).to_string(),
             sequence: 0,
         })
     }
 
-    /// A connection of one's own, tried for until the deadline.
-    pub(crate) fn take_until(&self, deadline: Instant) -> Result<Lane> {
-        self.until(deadline, || self.take())
+    /// Takes an idle connection, or opens one. Retries until the deadline.
+    pub(crate) fn take_until(&self, deadline: Instant) -> Result<Session> {
+        self.retry_until(deadline, || self.take())
     }
 
-    /// Keeps a connection that works for the next user.
-    pub(crate) fn give_back(&self, lane: Lane) {
+    /// Returns a working connection to the pool.
+    pub(crate) fn put_back(&self, session: Session) {
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX {
-            idle.push(lane);
+            idle.push(session);
         }
     }
 
-    /// Forgets the kept connections: the server has broken one of them, so the others are as old.
-    pub(crate) fn forget(&self) {
+    /// Drops all idle connections. If one connection broke, the others probably broke, too.
+    pub(crate) fn drop_idle(&self) {
         self.idle.lock().clear();
     }
 
-    /// Asks, on another connection when one breaks, until the deadline. For what may be asked
-    /// twice only.
-    pub(crate) fn ask<T>(
+    /// Sends an idempotent request. If the connection breaks, retries with another one until the deadline.
+    pub(crate) fn request<T>(
         &self,
         deadline: Instant,
-        mut question: impl FnMut(&mut Link) -> RedisResult<T>,
+        mut send: impl FnMut(&mut ServerConnection) -> RedisResult<T>,
     ) -> Result<T> {
-        self.until(deadline, || {
-            let mut lane = self.take()?;
-            lane.link.wait_at_most(self.timeout)?;
-            match question(&mut lane.link) {
-                Ok(answer) => {
-                    self.give_back(lane);
-                    Ok(answer)
+        self.retry_until(deadline, || {
+            let mut session = self.take()?;
+            session.connection.wait_at_most(self.timeout)?;
+            match send(&mut session.connection) {
+                Ok(reply) => {
+                    self.put_back(session);
+                    Ok(reply)
                 }
                 Err(error) => {
-                    if broken(&error) {
-                        self.forget();
+                    if is_transient(&error) {
+                        self.drop_idle();
                     } else {
-                        self.give_back(lane);
+                        self.put_back(session);
                     }
                     Err(error)
                 }
@@ -124,7 +124,7 @@ impl Pool {
         })
     }
 
-    fn until<T>(
+    fn retry_until<T>(
         &self,
         deadline: Instant,
         mut attempt: impl FnMut() -> RedisResult<T>,
@@ -132,14 +132,14 @@ impl Pool {
         let mut wait = BACKOFF_MIN;
         loop {
             match attempt() {
-                Ok(answer) => return Ok(answer),
+                Ok(reply) => return Ok(reply),
                 Err(error)
-                    if is_wordless(&error)
-                        && let Some(mismatch) = self.tls_probe.mismatch() =>
+                    if is_without_reply(&error)
+                        && let Some(mistake) = self.tls_probe.mismatch() =>
                 {
-                    return Err(mismatch);
+                    return Err(mistake);
                 }
-                Err(error) if self.may_pass(&error) && Instant::now() + wait < deadline => {
+                Err(error) if self.may_retry(&error) && Instant::now() + wait < deadline => {
                     backoff(&mut wait);
                 }
                 Err(error) => return Err(self.error(error)),
@@ -147,19 +147,19 @@ impl Pool {
         }
     }
 
-    fn may_pass(&self, error: &RedisError) -> bool {
-        broken(error) && !self.connector.misses_cluster(error)
+    fn may_retry(&self, error: &RedisError) -> bool {
+        is_transient(error) && !self.connector.is_cluster_member_error(error)
     }
 
     pub(crate) fn error(&self, error: RedisError) -> Error {
-        match self.connector.misses_cluster(&error) {
-            true => cluster_missed(&self.place, &error),
-            false => engine_error(&self.place, &error),
+        match self.connector.is_cluster_member_error(&error) {
+            true => cluster_member_error(&self.address, &error),
+            false => engine_error(&self.address, &error),
         }
     }
 }
 
-/// Waits, and waits longer the next time.
+/// Waits, and doubles the next wait.
 pub(crate) fn backoff(wait: &mut Duration) {
     thread::sleep(*wait);
     *wait = (*wait * 2).min(BACKOFF_MAX);

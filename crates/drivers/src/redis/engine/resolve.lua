@@ -1,5 +1,5 @@
--- Whether a commit happened whose answer was lost. When it did not, it never will.
--- KEYS: lane   ARGV: sequence
+-- Returns whether a commit whose reply was lost was applied. If not, it will not be applied afterwards.
+-- KEYS: session   ARGV: sequence
 local done = redis.call('GET', KEYS[1])
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')

@@ -1,54 +1,54 @@
-//! What scripts answer about rows: lists of keys, lists of values with their stamps, and of runs.
+//! Decodes the rows in replies of scripts: lists of keys, of values with their stamps, and of runs.
 
 use std::collections::HashMap;
 
 use espalier_keyspace::{Direction, KeyRange, Result, Version};
 use redis::Value;
 
-use super::block::RUN_ROWS_MAX;
-use super::error::wrong_answer;
-use super::link::{Answer, bytes};
-use super::names::key_of;
-use super::pack::Strings;
+use super::batch::RUN_ROWS_MAX;
+use super::connection::{Reply, bytes};
+use super::error::unexpected_reply;
+use super::msgpack::Strings;
+use super::names::key_of_undo_member;
 use crate::paged_cursor::Page;
 
-/// Bytes of the version that wrote a value or a run, in front of it.
+/// Bytes of the stamp: the version that wrote a value or a run, stored in front of it.
 const STAMP_BYTES: usize = 8;
 
-/// Set in the version where a key stands for a run.
+/// The bit of the stamp that is set for a run.
 const RUN: u64 = 1 << 63;
 
-/// Bytes of how many rows a run has, before its first key.
+/// Bytes of the number of rows of a run, stored before its first key.
 const COUNT_BYTES: usize = 4;
 
-/// The version that wrote a stored value, and the value.
-pub(crate) fn stamped(stored: &[u8]) -> Result<(Version, &[u8])> {
+/// Splits a stored value into its version and the value.
+pub(crate) fn split_stamp(stored: &[u8]) -> Result<(Version, &[u8])> {
     let (stamp, value) = stored
         .split_first_chunk::<STAMP_BYTES>()
-        .ok_or_else(wrong_answer)?;
+        .ok_or_else(unexpected_reply)?;
     Ok((Version(u64::from_be_bytes(*stamp)), value))
 }
 
-/// A stored value without its stamp.
-pub(crate) fn bare(mut stored: Vec<u8>) -> Result<Vec<u8>> {
+/// Removes the stamp of a stored value.
+pub(crate) fn without_stamp(mut stored: Vec<u8>) -> Result<Vec<u8>> {
     if stored.len() < STAMP_BYTES {
-        return Err(wrong_answer());
+        return Err(unexpected_reply());
     }
     stored.drain(..STAMP_BYTES);
     Ok(stored)
 }
 
-/// Values in lists, one after the other.
-pub(crate) struct Values(Vec<Vec<u8>>);
+/// Stored values in several lists.
+pub(crate) struct StoredValues(Vec<Vec<u8>>);
 
-impl Values {
+impl StoredValues {
     pub(crate) fn of(lists: Vec<Value>) -> Result<Self> {
         let lists = lists.into_iter();
-        let lists = lists.map(|list| bytes(list)?.ok_or_else(wrong_answer));
+        let lists = lists.map(|list| bytes(list)?.ok_or_else(unexpected_reply));
         lists.collect::<Result<_>>().map(Self)
     }
 
-    /// Each value as it is stored; `None` where there is none.
+    /// Calls `take` with each stored value; `None` if a key has none.
     pub(crate) fn each(&self, mut take: impl FnMut(Option<&[u8]>) -> Result<()>) -> Result<()> {
         for list in &self.0 {
             Strings::of(list)?.try_for_each(|value| take(value?))?;
@@ -57,39 +57,39 @@ impl Values {
     }
 }
 
-/// What is to be searched for keys that are in runs.
+/// The runs in which to look up keys that have no row of their own.
 #[derive(Default)]
-pub(crate) struct InRuns {
-    /// The rows of a run, by the place of the first key that is in it.
+pub(crate) struct RunLookup {
+    /// The rows of each run, by the index of the first requested key in it.
     lists: HashMap<u64, Vec<u8>>,
-    /// That place, by the place of each other key.
+    /// For each other requested key, by its index: the index of the first requested key in the same run.
     same: HashMap<u64, u64>,
 }
 
-impl InRuns {
-    /// Of places, each before the rows, or before the place of an earlier key of that run.
-    pub(crate) fn of(answer: Vec<Value>) -> Result<Self> {
+impl RunLookup {
+    /// Reads a list of indexes, each followed by the rows of a run, or by the index of an earlier key of that run.
+    pub(crate) fn of(reply: Vec<Value>) -> Result<Self> {
         let mut all = Self::default();
-        let mut parts = answer.into_iter();
-        while let Some(place) = parts.next() {
-            match (place, parts.next()) {
-                (Value::Int(place), Some(Value::BulkString(list))) => {
-                    all.lists.insert(place.cast_unsigned(), list);
+        let mut parts = reply.into_iter();
+        while let Some(index) = parts.next() {
+            match (index, parts.next()) {
+                (Value::Int(index), Some(Value::BulkString(list))) => {
+                    all.lists.insert(index.cast_unsigned(), list);
                 }
-                (Value::Int(place), Some(Value::Int(first))) => {
+                (Value::Int(index), Some(Value::Int(first))) => {
                     all.same
-                        .insert(place.cast_unsigned(), first.cast_unsigned());
+                        .insert(index.cast_unsigned(), first.cast_unsigned());
                 }
-                _ => return Err(wrong_answer()),
+                _ => return Err(unexpected_reply()),
             }
         }
         Ok(all)
     }
 
-    /// The value of the key at a place, where it is to be searched.
-    pub(crate) fn find(&self, place: usize, key: &[u8]) -> Result<Option<&[u8]>> {
-        let place = place as u64;
-        let first = self.same.get(&place).copied().unwrap_or(place);
+    /// Looks up the requested key with this index.
+    pub(crate) fn find(&self, index: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        let index = index as u64;
+        let first = self.same.get(&index).copied().unwrap_or(index);
         let Some(list) = self.lists.get(&first) else {
             return Ok(None);
         };
@@ -97,32 +97,32 @@ impl InRuns {
         while let Some(found) = strings.next() {
             let value = strings.next().transpose()?.flatten();
             if found? == Some(key) {
-                return value.map(Some).ok_or_else(wrong_answer);
+                return value.map(Some).ok_or_else(unexpected_reply);
             }
         }
         Ok(None)
     }
 }
 
-/// The newest rows of a part of the key space.
-pub(crate) struct Rows {
+/// The newest rows of a range.
+pub(crate) struct NewestRows {
     keys: Vec<u8>,
-    values: Values,
-    /// The rows of those of the keys that are runs.
+    values: StoredValues,
+    /// The rows of the keys that are runs.
     runs: Vec<Value>,
 }
 
-impl Rows {
-    /// Takes the next three parts of an answer.
-    pub(crate) fn take(answer: &mut Answer) -> Result<Self> {
+impl NewestRows {
+    /// Reads the next three fields of a reply.
+    pub(crate) fn take(reply: &mut Reply) -> Result<Self> {
         Ok(Self {
-            keys: answer.bytes()?.ok_or_else(wrong_answer)?,
-            values: Values::of(answer.list()?)?,
-            runs: answer.list()?,
+            keys: reply.bytes()?.ok_or_else(unexpected_reply)?,
+            values: StoredValues::of(reply.list()?)?,
+            runs: reply.list()?,
         })
     }
 
-    /// Each row, and the version that wrote it, in the direction in which the keys are.
+    /// Calls `take` with each row and the version that wrote it, in the direction in which the keys are.
     pub(crate) fn each(
         &self,
         direction: Direction,
@@ -133,15 +133,15 @@ impl Rows {
         self.values.each(|stored| {
             let key = keys.next().transpose()?.flatten();
             let (Some(key), Some(stored)) = (key, stored) else {
-                return Err(wrong_answer());
+                return Err(unexpected_reply());
             };
-            let (Version(since), value) = stamped(stored)?;
+            let (Version(since), value) = split_stamp(stored)?;
             if since & RUN == 0 {
                 return take(key, Version(since), value);
             }
             let since = Version(since & !RUN);
             let Some(Value::BulkString(list)) = runs.next() else {
-                return Err(wrong_answer());
+                return Err(unexpected_reply());
             };
             let run = run(list)?;
             let mut each = |row: &Row<'_>| take(row.0, since, row.1);
@@ -152,7 +152,7 @@ impl Rows {
         })
     }
 
-    /// The last key in a direction.
+    /// The last key in the direction.
     fn last_key(&self, direction: Direction) -> Result<Option<&[u8]>> {
         let last = Strings::of(&self.keys)?.last().transpose()?.flatten();
         if direction == Direction::Forward {
@@ -162,10 +162,13 @@ impl Rows {
             return Ok(last);
         };
         let stored = Strings::of(list)?.last().transpose()?.flatten();
-        let stored = stored.ok_or_else(wrong_answer)?;
-        match stamped(stored)? {
+        let stored = stored.ok_or_else(unexpected_reply)?;
+        match split_stamp(stored)? {
             (Version(since), _) if since & RUN == 0 => Ok(last),
-            (_, head) => head.get(COUNT_BYTES..).map(Some).ok_or_else(wrong_answer),
+            (_, head) => head
+                .get(COUNT_BYTES..)
+                .map(Some)
+                .ok_or_else(unexpected_reply),
         }
     }
 }
@@ -173,7 +176,7 @@ impl Rows {
 /// A key and a value.
 type Row<'a> = (&'a [u8], &'a [u8]);
 
-/// The rows of a run.
+/// Decodes the rows of a run.
 fn run(list: &[u8]) -> Result<Vec<Row<'_>>> {
     let mut strings = Strings::of(list)?;
     let mut rows = Vec::with_capacity(RUN_ROWS_MAX);
@@ -181,38 +184,38 @@ fn run(list: &[u8]) -> Result<Vec<Row<'_>>> {
         let value = strings.next().transpose()?.flatten();
         match (key?, value) {
             (Some(key), Some(value)) => rows.push((key, value)),
-            _ => return Err(wrong_answer()),
+            _ => return Err(unexpected_reply()),
         }
     }
     Ok(rows)
 }
 
-/// A key, and what it held before a change, as it was stored.
+/// A key, and its stored value before a change.
 type Saved = (Vec<u8>, Vec<u8>);
 
-/// A part of the key space as a version shows it.
-pub(crate) struct Part {
-    rows: Rows,
+/// A page of a range at a version: the newest rows, and the saved values to replace them with.
+pub(crate) struct PageReply {
+    rows: NewestRows,
     saved: Vec<Saved>,
-    /// The last key that it is about, where more may follow.
+    /// The last key that the page covers, if more may follow.
     reached: Option<Vec<u8>>,
     range: KeyRange,
     version: Version,
     direction: Direction,
 }
 
-impl Part {
-    /// What a page's answer says of a range.
+impl PageReply {
+    /// Decodes the reply of the page script.
     pub(crate) fn of(
-        mut answer: Answer,
+        mut reply: Reply,
         range: &KeyRange,
         version: Version,
         direction: Direction,
     ) -> Result<Self> {
-        let more = answer.number()? == 1;
-        let cut = answer.bytes()?.as_deref().map(saved_key).transpose()?;
-        let rows = Rows::take(&mut answer)?;
-        let saved = saved(answer.list()?)?;
+        let more = reply.number()? == 1;
+        let cut = reply.bytes()?.as_deref().map(saved_key).transpose()?;
+        let rows = NewestRows::take(&mut reply)?;
+        let saved = saved(reply.list()?)?;
         let last = match more {
             true => rows.last_key(direction)?.map(<[u8]>::to_vec),
             false => None,
@@ -221,7 +224,7 @@ impl Part {
             (Some(last), Some(cut)) if is_before(direction, &cut, &last) => Some(cut),
             (last, cut) => last.or(cut),
         };
-        // A run may begin before the range does.
+        // A run may begin before the range.
         let reached = reached.filter(|reached| *reached >= range.start);
         Ok(Self {
             rows,
@@ -233,9 +236,9 @@ impl Part {
         })
     }
 
-    /// Puts the newest rows and the saved ones together, in the direction of the scan. Says up to
-    /// which key that is all, where more may follow.
-    pub(crate) fn show(self, page: &mut Page) -> Result<Option<Vec<u8>>> {
+    /// Merges the newest rows and the saved ones into a page, in the direction of the scan. Returns the last key
+    /// that it covers, if more may follow.
+    pub(crate) fn merge_into(self, page: &mut Page) -> Result<Option<Vec<u8>>> {
         let direction = self.direction;
         let mut saved = self.saved.iter().peekable();
         self.rows.each(direction, |key, since, value| {
@@ -256,12 +259,12 @@ impl Part {
     }
 
     fn push_saved(&self, key: &[u8], stored: &[u8], page: &mut Page) -> Result<()> {
-        let (since, value) = stamped(stored)?;
+        let (since, value) = split_stamp(stored)?;
         self.push(key, since, value, page);
         Ok(())
     }
 
-    /// Appends a row of the range that was there at the version already.
+    /// Appends a row, if it is in the range and existed at the version.
     fn push(&self, key: &[u8], since: Version, value: &[u8], page: &mut Page) {
         let reached = self.reached.as_deref();
         let is_beyond = reached.is_some_and(|reached| is_before(self.direction, reached, key));
@@ -279,17 +282,17 @@ fn is_before(direction: Direction, one: &[u8], other: &[u8]) -> bool {
 }
 
 fn saved_key(member: &[u8]) -> Result<Vec<u8>> {
-    key_of(member).ok_or_else(wrong_answer)
+    key_of_undo_member(member).ok_or_else(unexpected_reply)
 }
 
-/// A flat list of undo members and what they saved.
+/// Decodes a flat list of undo members and saved values.
 fn saved(list: Vec<Value>) -> Result<Vec<Saved>> {
     let mut saved = Vec::with_capacity(list.len() / 2);
     let mut list = list.into_iter();
     while let Some(member) = list.next() {
-        let member = bytes(member)?.ok_or_else(wrong_answer)?;
-        let old = list.next().ok_or_else(wrong_answer)?;
-        let old = bytes(old)?.ok_or_else(wrong_answer)?;
+        let member = bytes(member)?.ok_or_else(unexpected_reply)?;
+        let old = list.next().ok_or_else(unexpected_reply)?;
+        let old = bytes(old)?.ok_or_else(unexpected_reply)?;
         saved.push((saved_key(&member)?, old));
     }
     Ok(saved)

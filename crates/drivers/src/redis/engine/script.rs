@@ -1,6 +1,6 @@
-//! The scripts that run in the server.
+//! The Lua scripts that run in the server.
 
-/// A script and its hash, by which the server knows it.
+/// A script and its hash, which identifies it in the server.
 pub(crate) struct Script {
     pub(crate) code: &'static str,
     pub(crate) hash: String,
@@ -13,10 +13,10 @@ impl Script {
     }
 }
 
-/// All scripts, with their hashes.
+/// All scripts.
 pub(crate) struct Scripts {
     pub(crate) open: Script,
-    pub(crate) take: Script,
+    pub(crate) snapshot: Script,
     pub(crate) get: Script,
     pub(crate) page: Script,
     pub(crate) commit: Script,
@@ -28,7 +28,10 @@ impl Scripts {
     pub(crate) fn new() -> Self {
         Self {
             open: Script::new(include_str!("open.lua")),
-            take: Script::new(concat!(include_str!("run.lua"), include_str!("take.lua"))),
+            snapshot: Script::new(concat!(
+                include_str!("run.lua"),
+                include_str!("snapshot.lua")
+            )),
             get: Script::new(concat!(
                 include_str!("run.lua"),
                 include_str!("undo.lua"),

@@ -1,10 +1,10 @@
--- What commits saved, and putting it where a snapshot looks for it. Stands in front of the scripts that
--- need it.
+-- Unpacks the old values that commits saved to where snapshots search for them. This file is prepended to the
+-- scripts that need it.
 
--- A key as it stands in the members of the undo set.
+-- Escapes a key for the members of the undo set.
 local function escaped(key) return (string.gsub(key, '%z', '\0\255')) end
 
--- Keys and what they held, with the rows of runs, which stand there behind their version, one by one.
+-- Returns keys and old values with runs unpacked into rows. A saved run is its version followed by its rows.
 local function unpacked(items)
   local all = {}
   for at = 1, #items, 2 do
@@ -21,7 +21,7 @@ local function unpacked(items)
   return all
 end
 
--- Puts keys and what they held before a version into the two. Returns the members.
+-- Stores keys and their values before a version in `undo` and `before`. Returns the members.
 local function spread(saved, stamp, undo, before)
   local members, items = {}, unpacked(saved)
   for from = 1, #items, 256 do
@@ -40,7 +40,7 @@ local function spread(saved, stamp, undo, before)
   return members
 end
 
--- Does so with what stands packed of the commits after a version. Its members are left instead.
+-- Unpacks the saved values of all commits after a version, and stores their members in `packed` instead.
 local function spread_since(version, undo, before, packed, pending)
   local call = redis.call
   for _, name in ipairs(call('ZRANGEBYSCORE', pending, '(' .. version, '+inf')) do

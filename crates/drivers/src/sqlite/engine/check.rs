@@ -1,4 +1,4 @@
-//! Examining the file: first its structure, then every entry.
+//! Checks the file, first its structure, then every entry; and measures its size.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use super::error::engine_error;
 use super::long_value::value;
 use super::open::Engine;
 
-/// The most findings of a check.
+/// The most findings that a check returns.
 const FINDINGS_MAX: usize = 100;
 
-/// The faults of the newest committed state.
+/// Checks the newest committed state.
 pub(in crate::sqlite) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     let reader = engine.read()?;
-    let mut findings = told(check_structure(reader.connection()))?;
+    let mut findings = corruption_as_finding(check_structure(reader.connection()))?;
     if findings.is_empty() {
-        findings = told(check_entries(reader.connection()))?;
+        findings = corruption_as_finding(check_entries(reader.connection()))?;
     }
     if findings.is_empty() {
-        findings = told(check_long_values(reader.connection()))?;
+        findings = corruption_as_finding(check_long_values(reader.connection()))?;
     }
     Ok(findings)
 }
 
-/// Where a check cannot go on for damage, that is what it has found.
-fn told(found: rusqlite::Result<Vec<Finding>>) -> Result<Vec<Finding>> {
+/// Turns an error for a damaged file into a finding.
+fn corruption_as_finding(found: rusqlite::Result<Vec<Finding>>) -> Result<Vec<Finding>> {
     match found {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            Ok(vec![in_file(error.to_string())])
+            Ok(vec![file_finding(error.to_string())])
         }
         found => found.map_err(engine_error),
     }
 }
 
-fn in_file(problem: String) -> Finding {
+fn file_finding(problem: String) -> Finding {
     Finding {
         place: "the file".into(),
         problem,
@@ -47,7 +47,7 @@ fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
     let lines: Vec<_> = lines.collect::<rusqlite::Result<_>>()?;
     let problems = lines.into_iter().filter(|line| line != "ok");
-    Ok(problems.map(in_file).collect())
+    Ok(problems.map(file_finding).collect())
 }
 
 fn check_entries(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
@@ -57,31 +57,33 @@ fn check_entries(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
         ") > ?2 LIMIT ?3"
     );
     let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX, FINDINGS_MAX].map(|limit| limit as i64);
-    let problem = "the key or the value has a length that none can have";
-    at_keys(connection, text, limits, problem)
+    let problem = "the length of the key or value is out of range";
+    findings_at_keys(connection, text, limits, problem)
 }
 
 fn check_long_values(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let text = "SELECT key FROM entries WHERE long_value IS NOT NULL \
                 AND long_value NOT IN (SELECT id FROM long_values) LIMIT ?1";
     let limit = [FINDINGS_MAX as i64];
-    let mut findings = at_keys(
+    let mut findings = findings_at_keys(
         connection,
         text,
         limit,
         "the long value of the key is missing",
     )?;
-    let nobodys = "SELECT count(*) FROM long_values WHERE id NOT IN \
+    let orphans = "SELECT count(*) FROM long_values WHERE id NOT IN \
                    (SELECT long_value FROM entries WHERE long_value IS NOT NULL)";
-    let nobodys: i64 = connection.query_row(nobodys, [], |row| row.get(0))?;
-    if nobodys > 0 {
-        findings.push(in_file(format!("{nobodys} long values belong to no key")));
+    let orphans: i64 = connection.query_row(orphans, [], |row| row.get(0))?;
+    if orphans > 0 {
+        findings.push(file_finding(format!(
+            "{orphans} long values belong to no key"
+        )));
     }
     Ok(findings)
 }
 
-/// A problem at each of the keys that a query tells.
-fn at_keys(
+/// Returns one finding for each key that a query returns.
+fn findings_at_keys(
     connection: &Connection,
     text: &str,
     values: impl Params,
@@ -98,7 +100,7 @@ fn at_keys(
     .collect()
 }
 
-/// How much is stored.
+/// Returns the number of keys and the size of the file.
 pub(in crate::sqlite) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
     let reader = engine.read()?;
     let number = |text: &str| {

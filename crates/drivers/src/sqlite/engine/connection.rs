@@ -1,4 +1,4 @@
-//! Connections to the file, and how long they wait for others.
+//! Connections to the file, and how long they wait for the locks of other processes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,55 +10,56 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::sqlite::Durability;
 
-/// How long a commit waits for the writers of other processes: a minute.
-pub const BUSY_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a commit waits for writers in other processes: one minute.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long the first waits are, while another process is probably about to finish.
+/// The length of the first [`SHORT_WAITS`] waits. Most writers finish within them.
 const SHORT_WAIT: Duration = Duration::from_micros(200);
 const SHORT_WAITS: u32 = 50;
 
-/// How long the later ones are.
+/// The length of the later waits.
 const LONG_WAIT: Duration = Duration::from_millis(2);
 
-/// Statements that a connection keeps compiled: more than there are.
+/// Compiled statements that a connection caches. There are fewer statements than this.
 const STATEMENTS_MAX: usize = 32;
 
-/// Kibibytes of pages that the writer keeps: 64 MiB. A transaction that changes more spills to the
-/// log.
+/// Page cache of the writer, in KiB: 64 MiB. A transaction that changes more spills to the log.
 const WRITER_CACHE_KIB: i64 = 64 << 10;
 
-/// Kibibytes of pages that each reader keeps: 2 MiB. The operating system has the others.
+/// Page cache of each reader, in KiB: 2 MiB. The operating system caches the other pages.
 const READER_CACHE_KIB: i64 = 2 << 10;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sqlite) enum Mode {
-    /// Together with other processes: the index of the log is a file that they share.
+    /// Shared with other processes. The index of the log is a file in shared memory.
     Shared,
-    /// By this process alone, with the index of the log in its memory: there is no disk space for that file.
-    Alone,
-    /// To be read, from a read-only file system, with the log that is there.
-    Read,
-    /// To be read, from a read-only file system, where there is no log.
-    ReadWithoutLog,
+    /// By this process only. The index of the log is in its memory, as the disk has no space for the file.
+    Exclusive,
+    /// On a read-only file system, with the log that exists there.
+    ReadOnly,
+    /// On a read-only file system, without a log.
+    ReadOnlyWithoutWal,
 }
 
 impl Mode {
-    /// Whether anything can be changed.
-    pub(in crate::sqlite) fn writes(self) -> bool {
-        matches!(self, Self::Shared | Self::Alone)
+    /// Returns whether the file can be changed.
+    pub(in crate::sqlite) fn is_writable(self) -> bool {
+        matches!(self, Self::Shared | Self::Exclusive)
     }
 
     fn flags(self) -> OpenFlags {
         match self {
-            Self::Shared | Self::Alone => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            Self::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            Self::ReadWithoutLog => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+            Self::Shared | Self::Exclusive => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Self::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Self::ReadOnlyWithoutWal => {
+                OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI
+            }
         }
     }
 }
 
-/// The connection that writes. Makes the file where it does not exist.
+/// Opens the connection that writes. Creates the file if it does not exist.
 pub(super) fn open_writer(
     file: &Path,
     mode: Mode,
@@ -71,12 +72,12 @@ pub(super) fn open_writer(
         Durability::Relaxed => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // What is replaced fires the trigger of what is deleted, too.
+    // A row that INSERT OR REPLACE replaces then fires the delete trigger, too.
     connection.pragma_update(None, "recursive_triggers", true)?;
     Ok(connection)
 }
 
-/// A connection that reads.
+/// Opens a connection that reads.
 pub(super) fn open_reader(file: &Path, mode: Mode) -> rusqlite::Result<Connection> {
     let connection = open(file, mode, OpenFlags::empty())?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -84,22 +85,22 @@ pub(super) fn open_reader(file: &Path, mode: Mode) -> rusqlite::Result<Connectio
     Ok(connection)
 }
 
-/// What SQLite calls the access to files by which one process has a database alone, and needs no shared memory.
-const ALONE: &std::ffi::CStr = c"unix-excl";
+/// The SQLite VFS that locks the database for one process and needs no shared memory.
+const EXCLUSIVE_VFS: &std::ffi::CStr = c"unix-excl";
 
 fn open(file: &Path, mode: Mode, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = mode.flags() | flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = match mode {
-        Mode::Shared | Mode::Read => Connection::open_with_flags(file, flags)?,
-        Mode::Alone => Connection::open_with_flags_and_vfs(file, flags, ALONE)?,
-        Mode::ReadWithoutLog => Connection::open_with_flags(immutable(file), flags)?,
+        Mode::Shared | Mode::ReadOnly => Connection::open_with_flags(file, flags)?,
+        Mode::Exclusive => Connection::open_with_flags_and_vfs(file, flags, EXCLUSIVE_VFS)?,
+        Mode::ReadOnlyWithoutWal => Connection::open_with_flags(immutable(file), flags)?,
     };
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    be_patient(&mut connection)?;
+    set_busy_handler(&mut connection)?;
     Ok(connection)
 }
 
-/// The URI of a file that nobody can change.
+/// Returns the URI that opens a file as immutable.
 fn immutable(file: &Path) -> OsString {
     let mut uri = b"file:".to_vec();
     for &byte in file.as_os_str().as_bytes() {
@@ -112,8 +113,8 @@ fn immutable(file: &Path) -> OsString {
     OsString::from_vec(uri)
 }
 
-/// Waits for others, shortly at first.
-pub(super) fn be_patient(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Makes the connection wait for locks up to [`BUSY_TIMEOUT`], with short waits first.
+pub(super) fn set_busy_handler(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))
 }
 
@@ -124,5 +125,5 @@ fn wait(waits: i32) -> bool {
         return true;
     }
     thread::sleep(LONG_WAIT);
-    LONG_WAIT * (waits - SHORT_WAITS) < BUSY_PATIENCE
+    LONG_WAIT * (waits - SHORT_WAITS) < BUSY_TIMEOUT
 }

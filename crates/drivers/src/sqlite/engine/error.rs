@@ -1,4 +1,4 @@
-//! SQLite's errors as those of a key space.
+//! Converts SQLite's errors to errors of the key space.
 
 use std::fs;
 use std::io;
@@ -10,12 +10,12 @@ use rusqlite::ErrorCode;
 
 use crate::files::{full_message, io_error, private};
 
-/// The error of an engine call.
+/// Converts the error of a call to SQLite.
 pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
     let (kind, message) = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             ErrorKind::Unavailable,
-            "another process is writing the file and does not end",
+            "another process has locked the file for too long",
         ),
         Some(ErrorCode::DatabaseCorrupt) => (
             ErrorKind::Corrupt,
@@ -23,21 +23,21 @@ pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
         ),
         Some(ErrorCode::NotADatabase) => (
             ErrorKind::WrongVersion,
-            "the file is not a SQLite database, or its beginning is damaged",
+            "the file is not a SQLite database, or its header is damaged",
         ),
         Some(ErrorCode::DiskFull) => (ErrorKind::Full, "the disk is full; nothing was written"),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
             ErrorKind::ReadOnly,
-            "the file or its folder cannot be written",
+            "the file or its folder is not writable",
         ),
         Some(ErrorCode::CannotOpen) => (
             ErrorKind::Unavailable,
-            "the file or its log cannot be opened (it was moved, or too many files are open)",
+            "the file or its log cannot be opened (was it moved, or are too many files open?)",
         ),
         Some(ErrorCode::SystemIoFailure) => {
             (ErrorKind::Engine, "the file cannot be read or written")
         }
-        None if is_lacking(&error) => (
+        None if is_value_missing(&error) => (
             ErrorKind::Corrupt,
             "a value is missing; restore the file from a backup",
         ),
@@ -46,9 +46,9 @@ pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
     Error::new(kind, message).with_source(error)
 }
 
-/// Whether a row or a column is not there, or not of its type. The tables are strict and without nulls,
-/// and no key is without a value: so it is only in a damaged file.
-fn is_lacking(error: &rusqlite::Error) -> bool {
+/// Returns whether a row or column is missing or has the wrong type. The tables are `STRICT`, have no nulls,
+/// and every key has a value, so this happens only in a damaged file.
+fn is_value_missing(error: &rusqlite::Error) -> bool {
     matches!(
         error,
         rusqlite::Error::FromSqlConversionFailure(..)
@@ -58,7 +58,7 @@ fn is_lacking(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// The error of opening a file.
+/// Converts an error of opening a file.
 pub(super) fn open_error(file: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure) => {
@@ -68,7 +68,7 @@ pub(super) fn open_error(file: &Path, error: rusqlite::Error) -> Error {
                 Ok(()) => Error::new(ErrorKind::Engine, act).with_source(error),
             }
         }
-        // The tables are not as they were made.
+        // A table or column is missing.
         Some(ErrorCode::Unknown) => {
             let message = format!("{} lacks tables; restore it from a backup", file.display());
             Error::new(ErrorKind::Corrupt, message).with_source(error)
@@ -81,8 +81,8 @@ pub(super) fn open_error(file: &Path, error: rusqlite::Error) -> Error {
     }
 }
 
-/// The error of a commit. SQLite reports a quota and a limit of the file size as plain I/O errors,
-/// so that has to be told apart here, by trying to write.
+/// Converts an error of a commit. SQLite reports an exceeded disk quota or file size limit as a plain I/O
+/// error. To recognize them, this writes a probe file.
 pub(super) fn commit_error(file: &Path, end: u64, error: rusqlite::Error) -> Error {
     let is_io = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
     if is_io && let Err(full) = probe_space(file, end) {
@@ -91,11 +91,11 @@ pub(super) fn commit_error(file: &Path, end: u64, error: rusqlite::Error) -> Err
     engine_error(error)
 }
 
-/// Bytes that are tried to be written.
+/// Bytes that the probe writes.
 const PROBE_BYTES: usize = 64 * 4096;
 
-/// Tries to write beside the file, at the place where its log ends. (Not the file itself: closing
-/// it again would drop the locks that this process has on it.)
+/// Tries to write to a probe file next to the file, at the offset where the log ends. (It does not open the
+/// file itself: closing it would drop the locks that this process holds on it.)
 fn probe_space(file: &Path, end: u64) -> io::Result<()> {
     let mut name = file.to_owned().into_os_string();
     name.push(format!("-probe.{}", std::process::id()));

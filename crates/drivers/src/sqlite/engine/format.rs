@@ -1,4 +1,4 @@
-//! What is in the file: the tables, and the marks by which Espalier knows its own.
+//! The format of the file: its tables, and the ids in its header that identify Espalier's files.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use super::error::open_error;
 /// The application id of Espalier's files: `ESPA`.
 const APPLICATION: i32 = i32::from_be_bytes(*b"ESPA");
 
-/// The version that this code reads and writes, kept as SQLite's user version.
+/// The format version that this code reads and writes, stored as SQLite's user version.
 const VERSION: i32 = 3;
 
-/// The same of a file whose rows have columns for people who query them.
+/// The format version of a file with readable columns.
 const VERSION_READABLE: i32 = 4;
 
-/// The versions before these two, whose long values lie in the entries. They are taken over.
-const VERSIONS_BEFORE: [i32; 2] = [VERSION - 2, VERSION_READABLE - 2];
+/// The versions before these two, which store long values in the entries. Such files are upgraded.
+const VERSIONS_UPGRADED: [i32; 2] = [VERSION - 2, VERSION_READABLE - 2];
 
-/// Keys and values that are longer together have the value elsewhere. SQLite keeps at most 1,002 bytes
-/// of a row on its page of 4,096, of which the row's own description takes a few; and it reads all of
-/// a longer row whenever a search passes by, which may be any search for any key.
+/// The most bytes of a key and its value in `entries`; a longer value is stored in `long_values`. SQLite
+/// stores at most 1,002 bytes of a row on its page of 4,096, a few of which are the row's header. It reads
+/// a longer row, with all its overflow pages, in every search that compares with it, whichever key is searched.
 pub(in crate::sqlite) const ENTRY_BYTES_MAX: usize = 980;
 
-/// The number of the newest commit.
-pub(super) const VERSION_OF_STATE: &str = "SELECT version FROM state";
+/// Reads the version of the newest commit.
+pub(super) const SELECT_VERSION: &str = "SELECT version FROM state";
 
 const TABLES: &str = "
     CREATE TABLE entries (
@@ -39,9 +39,9 @@ const TABLES: &str = "
     INSERT INTO state (id, version) VALUES (1, 1);
 ";
 
-/// Where long values lie. An entry that goes takes its own along; so does one that is replaced, as
-/// the writing connection has recursive triggers.
-const LONG_VALUES: &str = "
+/// Adds the table of long values. Deleting an entry deletes its long value; so does replacing one, as the
+/// writing connection has recursive triggers.
+const ADD_LONG_VALUES: &str = "
     CREATE TABLE long_values (id INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;
     ALTER TABLE entries ADD COLUMN long_value INTEGER;
     CREATE TRIGGER entries_long_value AFTER DELETE ON entries WHEN old.long_value IS NOT NULL BEGIN
@@ -49,8 +49,8 @@ const LONG_VALUES: &str = "
     END;
 ";
 
-/// What a readable file has more. The index has the rows that are to be filled in: mostly none.
-const READABLE: &str = "
+/// Adds the readable columns. The index holds the rows whose columns are still empty, usually none.
+const ADD_READABLE: &str = "
     ALTER TABLE entries ADD COLUMN document TEXT;
     ALTER TABLE entries ADD COLUMN node TEXT;
     ALTER TABLE entries ADD COLUMN path TEXT;
@@ -60,7 +60,8 @@ const READABLE: &str = "
     PRAGMA user_version = 4;
 ";
 
-const PLAIN: &str = "
+/// Drops the readable columns.
+const DROP_READABLE: &str = "
     DROP VIEW data;
     DROP INDEX entries_unshown;
     ALTER TABLE entries DROP COLUMN leaves;
@@ -70,84 +71,84 @@ const PLAIN: &str = "
     PRAGMA user_version = 3;
 ";
 
-/// Whether the file held a key space before.
+/// Whether the key space existed before it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Made,
+pub(super) enum FileOrigin {
+    Created,
     Existing,
 }
 
-/// Checks the marks of a file, or makes the tables in one that is empty.
-pub(super) fn check_or_create(connection: &mut Connection, file: &Path) -> Result<Found> {
+/// Checks the ids of a file, or creates the tables if it is empty.
+pub(super) fn check_or_create(connection: &mut Connection, file: &Path) -> Result<FileOrigin> {
     let failed = |error| open_error(file, error);
     if !is_empty(connection).map_err(failed)? {
         check(connection, file)?;
-        take_over(connection).map_err(failed)?;
-        return Ok(Found::Existing);
+        upgrade(connection).map_err(failed)?;
+        return Ok(FileOrigin::Existing);
     }
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(failed)?;
     if mode != "wal" {
         let message = format!(
-            "{} lies where SQLite cannot keep a write-ahead log; use a local file system",
+            "{} is on a file system where SQLite cannot use a write-ahead log; use a local file system",
             file.display()
         );
         return Err(Error::new(ErrorKind::Engine, message));
     }
-    if create(connection).map_err(failed)? == Found::Existing {
+    if create(connection).map_err(failed)? == FileOrigin::Existing {
         check(connection, file)?;
-        return Ok(Found::Existing);
+        return Ok(FileOrigin::Existing);
     }
-    Ok(Found::Made)
+    Ok(FileOrigin::Created)
 }
 
-/// Makes the tables and the marks in one transaction, unless another process has done so.
-fn create(connection: &mut Connection) -> rusqlite::Result<Found> {
+/// Creates the tables and sets the ids in one transaction, unless another process has done so.
+fn create(connection: &mut Connection) -> rusqlite::Result<FileOrigin> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_empty(&transaction)? {
-        return Ok(Found::Existing);
+        return Ok(FileOrigin::Existing);
     }
     transaction.execute_batch(TABLES)?;
-    transaction.execute_batch(LONG_VALUES)?;
+    transaction.execute_batch(ADD_LONG_VALUES)?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
-    Ok(Found::Made)
+    Ok(FileOrigin::Created)
 }
 
-/// Makes a file of the versions before one of these. Long values that are there stay where they are until
-/// they are written again.
-fn take_over(connection: &mut Connection) -> rusqlite::Result<()> {
-    if !VERSIONS_BEFORE.contains(&marks(connection)?.1) {
+/// Upgrades a file of an earlier version. Existing long values stay in `entries` until they are written again.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    if !VERSIONS_UPGRADED.contains(&header_ids(connection)?.1) {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let (_, version) = marks(&transaction)?;
+    let (_, version) = header_ids(&transaction)?;
     // Another process may have done so since.
-    if VERSIONS_BEFORE.contains(&version) {
-        transaction.execute_batch(LONG_VALUES)?;
+    if VERSIONS_UPGRADED.contains(&version) {
+        transaction.execute_batch(ADD_LONG_VALUES)?;
         transaction.pragma_update(None, "user_version", version + 2)?;
     }
     transaction.commit()
 }
 
-/// Whether nobody has put anything into the file.
+/// Returns whether the file has no ids and no tables.
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
-    let (application, version) = marks(connection)?;
+    let (application, version) = header_ids(connection)?;
     let things: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(application == 0 && version == 0 && things == 0)
 }
 
-fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
-    let mark = |name| connection.pragma_query_value(None, name, |row| row.get(0));
-    Ok((mark("application_id")?, mark("user_version")?))
+/// The application id and the format version in the header of the file.
+fn header_ids(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
+    let header_id = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    Ok((header_id("application_id")?, header_id("user_version")?))
 }
 
 fn check(connection: &Connection, file: &Path) -> Result<()> {
-    let marks = marks(connection).map_err(|error| open_error(file, error))?;
-    let message = match marks {
+    let header_ids = header_ids(connection).map_err(|error| open_error(file, error))?;
+    let message = match header_ids {
         (APPLICATION, 1..=VERSION_READABLE) => return Ok(()),
         (APPLICATION, other) => format!(
             "{} has format {other}; this version of Espalier reads formats up to \
@@ -156,21 +157,21 @@ fn check(connection: &Connection, file: &Path) -> Result<()> {
             file.display()
         ),
         _ => format!(
-            "{} is a database that Espalier did not write; name another file",
+            "{} is a database that Espalier did not write; use another file",
             file.display()
         ),
     };
     Err(Error::new(ErrorKind::WrongVersion, message))
 }
 
-/// Checks the marks of a file that can only be read. Returns whether its rows have columns for people.
-pub(super) fn check_readable(connection: &Connection, file: &Path) -> Result<bool> {
+/// Checks the ids of a file that can only be read. Returns whether it has readable columns.
+pub(super) fn check_read_only(connection: &Connection, file: &Path) -> Result<bool> {
     let failed = |error| open_error(file, error);
     check(connection, file)?;
-    let (_, version) = marks(connection).map_err(failed)?;
-    if VERSIONS_BEFORE.contains(&version) {
+    let (_, version) = header_ids(connection).map_err(failed)?;
+    if VERSIONS_UPGRADED.contains(&version) {
         let message = format!(
-            "{} is of an earlier version, and taking it over needs to write: copy it to where it can be written, \
+            "{} has an earlier format and must be upgraded, but is read-only: copy it to a writable file system \
              and open the copy",
             file.display()
         );
@@ -179,28 +180,27 @@ pub(super) fn check_readable(connection: &Connection, file: &Path) -> Result<boo
     Ok(version == VERSION_READABLE)
 }
 
-/// Gives the rows columns for people, or takes them away, as is wanted. Returns whether they have
-/// them.
-pub(super) fn make_readable(
+/// Adds or drops the readable columns, as requested. Returns whether the file has them.
+pub(super) fn set_readable(
     connection: &mut Connection,
     file: &Path,
-    wanted: Option<bool>,
+    requested: Option<bool>,
 ) -> Result<bool> {
     let mut made = || -> rusqlite::Result<bool> {
-        let is_so = marks(connection)?.1 == VERSION_READABLE;
-        if wanted.is_none_or(|wanted| wanted == is_so) {
-            return Ok(is_so);
+        let is_readable = header_ids(connection)?.1 == VERSION_READABLE;
+        if requested.is_none_or(|requested| requested == is_readable) {
+            return Ok(is_readable);
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have done so since.
-        let is_so = marks(&transaction)?.1 == VERSION_READABLE;
-        match (is_so, wanted) {
-            (false, Some(true)) => transaction.execute_batch(READABLE)?,
-            (true, Some(false)) => transaction.execute_batch(PLAIN)?,
+        let is_readable = header_ids(&transaction)?.1 == VERSION_READABLE;
+        match (is_readable, requested) {
+            (false, Some(true)) => transaction.execute_batch(ADD_READABLE)?,
+            (true, Some(false)) => transaction.execute_batch(DROP_READABLE)?,
             _ => {}
         }
         transaction.commit()?;
-        Ok(wanted.unwrap_or(is_so))
+        Ok(requested.unwrap_or(is_readable))
     };
     made().map_err(|error| open_error(file, error))
 }

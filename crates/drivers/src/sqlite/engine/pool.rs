@@ -1,4 +1,4 @@
-//! The connections that read, one for each snapshot, kept for the next.
+//! The pool of connections that read. Each snapshot uses one of its own.
 
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use super::error::engine_error;
 use super::open::Engine;
 use super::transaction::{begin_read, end_read};
 
-/// Snapshots that one opened file may hold at once. Each takes two file descriptors and up to 2 MiB.
+/// The most snapshots of one open file at the same time. Each uses two file descriptors and up to 2 MiB.
 pub const SNAPSHOTS_MAX: usize = 256;
 
-/// Connections that are kept for later snapshots.
+/// The most idle connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
 
-/// Connections that read.
+/// The connections that read.
 #[derive(Default)]
 pub(super) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     idle: Vec<Connection>,
-    /// How many are out.
-    taken: usize,
+    /// The number of connections in use.
+    in_use: usize,
 }
 
-/// A connection in a read transaction; dropping it ends the transaction and returns the connection.
+/// A connection in a read transaction. Dropping it ends the transaction and returns the connection to the pool.
 pub(in crate::sqlite) struct Reader {
     engine: Arc<Engine>,
     /// `None` only while it is dropped.
@@ -39,9 +39,9 @@ pub(in crate::sqlite) struct Reader {
 }
 
 impl Engine {
-    /// Begins to read the newest state.
+    /// Begins a read transaction on the newest state.
     pub(in crate::sqlite) fn read(self: &Arc<Self>) -> Result<Reader> {
-        let connection = self.take()?;
+        let connection = self.take_connection()?;
         match begin_read(&connection) {
             Ok(version) => Ok(Reader {
                 engine: Arc::clone(self),
@@ -49,33 +49,33 @@ impl Engine {
                 version,
             }),
             Err(error) => {
-                self.readers.state.lock().taken -= 1;
+                self.readers.state.lock().in_use -= 1;
                 Err(engine_error(error))
             }
         }
     }
 
-    fn take(&self) -> Result<Connection> {
+    fn take_connection(&self) -> Result<Connection> {
         {
             let mut state = self.readers.state.lock();
-            if state.taken >= SNAPSHOTS_MAX {
+            if state.in_use >= SNAPSHOTS_MAX {
                 let message =
-                    format!("{SNAPSHOTS_MAX} snapshots are held at once, the most; drop some");
+                    format!("{SNAPSHOTS_MAX} snapshots are open, which is the limit; drop some");
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
-            state.taken += 1;
+            state.in_use += 1;
             if let Some(connection) = state.idle.pop() {
                 return Ok(connection);
             }
         }
         let opened = self.check_not_replaced();
         let opened = opened.and_then(|()| open_reader(&self.file, self.mode).map_err(engine_error));
-        opened.inspect_err(|_| self.readers.state.lock().taken -= 1)
+        opened.inspect_err(|_| self.readers.state.lock().in_use -= 1)
     }
 
-    fn give_back(&self, connection: Connection) {
+    fn return_connection(&self, connection: Connection) {
         let mut state = self.readers.state.lock();
-        state.taken -= 1;
+        state.in_use -= 1;
         if state.idle.len() < IDLE_MAX {
             state.idle.push(connection);
         } else {
@@ -86,7 +86,7 @@ impl Engine {
 }
 
 impl Reader {
-    /// The version of the state that is read.
+    /// The version of the state that the transaction reads.
     pub(in crate::sqlite) fn version(&self) -> Version {
         self.version
     }
@@ -101,7 +101,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             end_read(&connection);
-            self.engine.give_back(connection);
+            self.engine.return_connection(connection);
         }
     }
 }

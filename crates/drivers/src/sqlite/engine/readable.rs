@@ -1,4 +1,4 @@
-//! The columns that people query, where the file has them.
+//! Fills the readable columns (`path`, `document`, `node`, `leaves`), if the file has them.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use super::long_value::pairs;
 use super::open::Engine;
 use super::transaction::Transaction;
 use crate::readable_columns::{Columns, final_columns};
-use crate::sqlite::snapshot::UnfinishedSnapshot;
+use crate::sqlite::snapshot::UncommittedSnapshot;
 
-/// Rows that are filled in at once.
+/// The most rows of one query for rows without columns.
 const ROWS_MAX: usize = 1000;
 
-const SHOW: &str =
+const SET_COLUMNS: &str =
     "UPDATE entries SET document = ?2, node = ?3, path = ?4, leaves = ?5 WHERE key = ?1";
 
-const UNSHOWN: &str = pairs!("path IS NULL ORDER BY key LIMIT ?1");
+const WITHOUT_COLUMNS: &str = pairs!("path IS NULL ORDER BY key LIMIT ?1");
 
-/// Stores the columns of a row that is there.
-pub(in crate::sqlite) fn show(
+/// Stores the readable columns of an existing row.
+pub(in crate::sqlite) fn set_columns(
     transaction: &Transaction<'_>,
     key: &[u8],
     columns: &Columns,
@@ -33,23 +33,23 @@ pub(in crate::sqlite) fn show(
         leaves,
     } = columns;
     transaction
-        .run(SHOW, params![key, document, node, path, leaves])
+        .run(SET_COLUMNS, params![key, document, node, path, leaves])
         .map(drop)
 }
 
-/// Fills in the rows that have no columns yet.
+/// Fills the columns of all rows that have none yet.
 pub(in crate::sqlite) fn fill_in(
     transaction: &Transaction<'_>,
     before: Version,
     lens: &dyn Lens,
 ) -> rusqlite::Result<()> {
     let connection = transaction.connection();
-    let state = UnfinishedSnapshot { connection, before };
+    let state = UncommittedSnapshot { connection, before };
     loop {
-        let rows = unshown(connection)?;
+        let rows = rows_without_columns(connection)?;
         for (key, value) in &rows {
             let columns = final_columns(lens, &state, key, value);
-            show(transaction, key, &columns)?;
+            set_columns(transaction, key, &columns)?;
         }
         if rows.len() < ROWS_MAX {
             return Ok(());
@@ -58,17 +58,16 @@ pub(in crate::sqlite) fn fill_in(
 }
 
 #[allow(clippy::type_complexity)]
-fn unshown(connection: &Connection) -> rusqlite::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut statement = connection.prepare_cached(UNSHOWN)?;
+fn rows_without_columns(connection: &Connection) -> rusqlite::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut statement = connection.prepare_cached(WITHOUT_COLUMNS)?;
     let rows = statement.query_map([ROWS_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
 }
 
 impl Engine {
-    /// Keeps the lens, where the file has columns for what it shows, and fills in the rows that have
-    /// none yet.
-    pub(in crate::sqlite) fn show_through(&self, lens: Arc<dyn Lens>) -> Result<()> {
-        if !self.is_readable || !self.mode.writes() {
+    /// Sets the lens, if the file has readable columns, and fills the rows that have none yet.
+    pub(in crate::sqlite) fn use_lens(&self, lens: Arc<dyn Lens>) -> Result<()> {
+        if !self.is_readable || !self.mode.is_writable() {
             return Ok(());
         }
         *self.lens.write() = Some(Arc::clone(&lens));

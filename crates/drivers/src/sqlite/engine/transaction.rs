@@ -1,30 +1,30 @@
-//! Transactions, with statements that are compiled once.
+//! Read and write transactions.
 
 use espalier_keyspace::Version;
 use rusqlite::{Connection, Params};
 
-use super::format::VERSION_OF_STATE;
+use super::format::SELECT_VERSION;
 
 const BEGIN_READ: &str = "BEGIN";
 const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
-const RAISE: &str = "UPDATE state SET version = ?1";
+const SET_VERSION: &str = "UPDATE state SET version = ?1";
 const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 
-/// Begins to read; what the connection reads from now on is the state of the returned version.
+/// Begins a read transaction. The connection then reads the state of the returned version.
 pub(super) fn begin_read(connection: &Connection) -> rusqlite::Result<Version> {
     execute(connection, BEGIN_READ, [])?;
     version(connection).inspect_err(|_| end_read(connection))
 }
 
-/// Ends what [`begin_read`] began.
+/// Ends the transaction that [`begin_read`] began.
 pub(super) fn end_read(connection: &Connection) {
-    // Where it cannot be ended, the connection is broken, which its next use says.
+    // If this fails, the connection is broken, and its next use returns the error.
     let _ = execute(connection, ROLLBACK, []);
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<Version> {
-    let mut statement = connection.prepare_cached(VERSION_OF_STATE)?;
+    let mut statement = connection.prepare_cached(SELECT_VERSION)?;
     statement.query_row([], |row| Ok(Version(row.get::<_, i64>(0)?.cast_unsigned())))
 }
 
@@ -32,14 +32,14 @@ fn execute(connection: &Connection, text: &str, values: impl Params) -> rusqlite
     connection.prepare_cached(text)?.execute(values)
 }
 
-/// A write transaction; dropping it undoes it.
+/// A write transaction. Dropping it rolls it back.
 pub(in crate::sqlite) struct Transaction<'c> {
     connection: &'c Connection,
 }
 
 impl<'c> Transaction<'c> {
-    /// Begins to write, when the writer of any other process is done. Returns the version of the
-    /// state before, too.
+    /// Begins a write transaction, after waiting for writers in other processes. Also returns the version of
+    /// the state before it.
     pub(in crate::sqlite) fn begin_write(
         connection: &'c Connection,
     ) -> rusqlite::Result<(Self, Version)> {
@@ -49,12 +49,12 @@ impl<'c> Transaction<'c> {
         Ok((transaction, before))
     }
 
-    /// The connection, which sees what was written so far.
+    /// The connection, which reads what the transaction has written so far.
     pub(in crate::sqlite) fn connection(&self) -> &'c Connection {
         self.connection
     }
 
-    /// Runs a statement, and returns how many entries it changed.
+    /// Runs a statement. Returns how many rows it changed.
     pub(in crate::sqlite) fn run(
         &self,
         text: &str,
@@ -63,13 +63,13 @@ impl<'c> Transaction<'c> {
         execute(self.connection, text, values)
     }
 
-    /// Makes what was written the state of `version`.
+    /// Commits as `version`.
     pub(in crate::sqlite) fn commit(self, version: Version) -> rusqlite::Result<()> {
-        self.run(RAISE, [version.0.cast_signed()])?;
+        self.run(SET_VERSION, [version.0.cast_signed()])?;
         self.run(COMMIT, []).map(drop)
     }
 
-    /// Undoes what was written.
+    /// Rolls the transaction back.
     pub(in crate::sqlite) fn rollback(self) -> rusqlite::Result<()> {
         self.run(ROLLBACK, []).map(drop)
     }
@@ -80,7 +80,7 @@ impl Drop for Transaction<'_> {
         if !self.connection.is_autocommit()
             && let Err(error) = self.run(ROLLBACK, [])
         {
-            tracing::warn!(%error, "a write could not be undone");
+            tracing::warn!(%error, "a write could not be rolled back");
         }
     }
 }

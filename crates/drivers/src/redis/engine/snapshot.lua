@@ -1,9 +1,8 @@
--- The newest version, and what is expected to be read of it. Values have the version that wrote them
--- in front.
+-- Reads the newest version, and prefetches keys and ranges. Values have the version that wrote them in front.
 -- KEYS: meta keys runs values rows
--- ARGV: how many keys, the keys, then of each range the least and greatest key, and how many of it
--- Answer: 'ok', version, lists of the keys' values (MessagePack), those in runs, and of each range: 1 when
---         there may be more, the keys, lists of their values, and the rows of runs (as of a page)
+-- ARGV: number of keys, the keys, then for each range the least and greatest key, and the number of rows
+-- Reply: 'ok', version, lists of the keys' values (MessagePack), those in runs, and for each range: 1 if there
+--        may be more, the keys, lists of their values, and the rows of runs (as in a page)
 local meta, keys, runs, values, rows = unpack(KEYS)
 local call, pack = redis.call, cmsgpack.pack
 local version, packed_rows = unpack(call('HMGET', meta, 'version', 'packed_rows'))
@@ -31,7 +30,7 @@ local function read(wanted, from, to)
   bring()
   return found
 end
-local answer = {'ok', version, lists(ARGV, 2, 1 + count, read), in_runs}
+local reply = {'ok', version, lists(ARGV, 2, 1 + count, read), in_runs}
 for at = 2 + count, #ARGV, 3 do
   local most, packed = tonumber(ARGV[at + 2]), {}
   local found = call('ZRANGEBYLEX', keys, ARGV[at], ARGV[at + 1], 'LIMIT', 0, most)
@@ -42,6 +41,6 @@ for at = 2 + count, #ARGV, 3 do
     for _, run in ipairs(lists_of(wanted, from, list, rows)) do packed[#packed + 1] = run end
     return list
   end)
-  answer[#answer + 1] = {more, pack(found), held, packed}
+  reply[#reply + 1] = {more, pack(found), held, packed}
 end
-return answer
+return reply

@@ -1,5 +1,5 @@
-//! Following the log: a thread, while anybody watches, that reads what others have committed and
-//! puts it into the ring of recent commits.
+//! The follower: a thread that runs while there are watchers. It reads the commits of other processes from the
+//! log and adds them to the ring of recent commits.
 
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -18,30 +18,30 @@ use super::setup::Setup;
 use super::statements::Query;
 use crate::recent_commits::Recorder;
 
-/// How often the log is read where the server does not tell of commits.
+/// How often the log is read if the server does not notify of commits.
 pub const WATCH_POLL: Duration = Duration::from_millis(20);
 
-/// How often it is read where the server tells of them.
+/// How often the log is read, without a notification, if the server notifies of commits.
 const QUIET_POLL: Duration = Duration::from_millis(500);
 
-/// How long the follower waits before it tries to connect again.
+/// How long the follower waits before it reconnects.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// How long one attempt to connect goes on.
-const RECONNECT_PATIENCE: Duration = Duration::from_secs(1);
+/// The timeout of one attempt to reconnect.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Rows that are read at once.
+/// The most rows of one query.
 const ROWS_MAX: i64 = 128;
 
-/// What the watchers share with the thread; it ends when they are gone.
+/// The state that the watchers share with the thread. The thread ends when all watchers are dropped.
 #[derive(Default)]
-pub(in crate::postgres) struct Following {
-    /// Why nothing is heard at the moment.
+pub(in crate::postgres) struct Follower {
+    /// Why the follower cannot read the log at the moment.
     failure: Mutex<Option<String>>,
 }
 
-impl Following {
-    /// Whether the follower hears what happens.
+impl Follower {
+    /// Fails if the follower cannot read the log at the moment.
     pub(in crate::postgres) fn result(&self) -> Result<()> {
         let failure = self.failure.lock().clone();
         let unavailable = |failure| Error::new(ErrorKind::Unavailable, failure);
@@ -50,17 +50,16 @@ impl Following {
 }
 
 impl Engine {
-    /// Joins those who watch; the first has the follower started. What happened before `after` may
-    /// be a gap.
-    pub(in crate::postgres) fn follow(self: &Arc<Self>, after: Version) -> Arc<Following> {
-        let mut following = self.following.lock();
-        if let Some(following) = following.upgrade() {
-            return following;
+    /// Adds a watcher, and starts the follower for the first one. Commits before `after` may be reported as a gap.
+    pub(in crate::postgres) fn follow(self: &Arc<Self>, after: Version) -> Arc<Follower> {
+        let mut follower = self.follower.lock();
+        if let Some(follower) = follower.upgrade() {
+            return follower;
         }
-        // Without a follower, the ring may have stayed behind.
-        self.recent.push_foreign(after.min(self.seen()));
-        let new = Arc::<Following>::default();
-        *following = Arc::downgrade(&new);
+        // Without a follower, the ring may lack commits of other processes.
+        self.recent.push_foreign(after.min(self.newest_seen()));
+        let new = Arc::<Follower>::default();
+        *follower = Arc::downgrade(&new);
         let (engine, watchers) = (Arc::downgrade(self), Arc::downgrade(&new));
         let setup = Arc::clone(&self.setup);
         let push = self.push;
@@ -68,21 +67,23 @@ impl Engine {
             .name("espalier-postgres".into())
             .spawn(move || run(&setup, push, &engine, &watchers));
         if let Err(error) = started {
-            *new.failure.lock() = Some(format!("no thread can be started to follow: {error}"));
+            *new.failure.lock() = Some(format!(
+                "cannot start the thread that follows commits: {error}"
+            ));
         }
         new
     }
 }
 
-/// Follows until nobody watches any more.
-fn run(setup: &Setup, push: Push, engine: &Weak<Engine>, watchers: &Weak<Following>) {
+/// Follows the log until there are no watchers.
+fn run(setup: &Setup, push: Push, engine: &Weak<Engine>, watchers: &Weak<Follower>) {
     while watchers.strong_count() > 0 {
         let Err(failure) = follow(setup, push, engine, watchers) else {
             return;
         };
-        tracing::warn!(%failure, "the follower of {} has lost its connection", setup.place);
-        if let Some(following) = watchers.upgrade() {
-            *following.failure.lock() = Some(failure.into_error(setup).to_string());
+        tracing::warn!(%failure, "the follower of {} has lost its connection", setup.address);
+        if let Some(follower) = watchers.upgrade() {
+            *follower.failure.lock() = Some(failure.into_error(setup).to_string());
         }
         thread::sleep(RETRY);
     }
@@ -92,19 +93,19 @@ fn follow(
     setup: &Setup,
     push: Push,
     engine: &Weak<Engine>,
-    watchers: &Weak<Following>,
+    watchers: &Weak<Follower>,
 ) -> std::result::Result<(), Failure> {
-    let mut connection = reconnect(setup, RECONNECT_PATIENCE)?;
+    let mut connection = reconnect(setup, RECONNECT_TIMEOUT)?;
     if push == Push::Notify {
         connection.text(&format!("LISTEN {}", setup.channel()))?;
     }
     loop {
         loop {
-            let (Some(engine), Some(following)) = (engine.upgrade(), watchers.upgrade()) else {
+            let (Some(engine), Some(follower)) = (engine.upgrade(), watchers.upgrade()) else {
                 return Ok(());
             };
             let rows = read(&mut connection, &engine)?;
-            *following.failure.lock() = None;
+            *follower.failure.lock() = None;
             if rows < ROWS_MAX as usize {
                 break;
             }
@@ -116,13 +117,13 @@ fn follow(
     }
 }
 
-/// Reads what comes after the newest commit that the ring has; returns how many rows there were.
+/// Reads the commits after the newest one in the ring. Returns how many rows were read.
 fn read(connection: &mut Connection, engine: &Engine) -> std::result::Result<usize, Failure> {
     let newest = engine.recent.newest().0.cast_signed();
     let rows = connection.query(Query::LoggedAfter, &[&newest, &ROWS_MAX])?;
     for row in &rows {
-        let version = engine.saw(version(row)?);
-        // What is missing before it has been cut off the log.
+        let version = engine.note_seen(version(row)?);
+        // Missing versions before it were truncated from the log.
         engine.recent.push_foreign(Version(version.0 - 1));
         match changes(row)? {
             Some(recorder) => engine.recent.push_next(version, recorder),

@@ -1,5 +1,5 @@
-//! What is to be written: batches worked out against what the server said, so that only their
-//! result is sent. First ranges are deleted, then keys are set and deleted; each key stands once.
+//! The write set of a transaction: batches are evaluated against their read results, and only the result is sent.
+//! First ranges are deleted, then keys are set and deleted. Each key occurs once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,35 +7,35 @@ use std::ops::Bound;
 
 use espalier_keyspace::{Batch, Error, KeyRange, OperationRef, Precondition, Result, counter};
 
-use super::facts::Facts;
+use super::read_set::ReadResults;
 use crate::recent_commits::Recorder;
 
 type Bytes<'b> = Cow<'b, [u8]>;
 
-/// What is to be written.
+/// The changes that a transaction writes.
 #[derive(Default)]
-pub(in crate::postgres) struct Pending<'b> {
+pub(in crate::postgres) struct WriteSet<'b> {
     pub(super) ranges: Vec<KeyRange>,
-    /// What keys hold afterwards; `None` where they are to be deleted.
+    /// The new values of keys; `None` for keys that are deleted.
     pub(super) entries: BTreeMap<Bytes<'b>, Option<Bytes<'b>>>,
 }
 
-/// What is known of a key.
-pub(in crate::postgres) enum Found<'p> {
+/// The state of a key in a write set.
+pub(in crate::postgres) enum Written<'p> {
     Value(&'p [u8]),
-    Absent,
-    /// It is as the server has it.
+    Deleted,
+    /// The write set does not change the key.
     Untouched,
 }
 
-impl<'b> Pending<'b> {
-    /// What a key holds after this is written.
-    pub(in crate::postgres) fn find(&self, key: &[u8]) -> Found<'_> {
+impl<'b> WriteSet<'b> {
+    /// The state of a key.
+    pub(in crate::postgres) fn find(&self, key: &[u8]) -> Written<'_> {
         match self.entries.get(key) {
-            Some(Some(value)) => Found::Value(value),
-            Some(None) => Found::Absent,
-            None if self.ranges.iter().any(|range| range.contains(key)) => Found::Absent,
-            None => Found::Untouched,
+            Some(Some(value)) => Written::Value(value),
+            Some(None) => Written::Deleted,
+            None if self.ranges.iter().any(|range| range.contains(key)) => Written::Deleted,
+            None => Written::Untouched,
         }
     }
 
@@ -53,24 +53,25 @@ impl<'b> Pending<'b> {
         self.entries.insert(key, None);
     }
 
-    /// Deletes what is set so far in a range that is not empty, and what the server has there.
+    /// Deletes all keys in a range, which must not be empty.
     pub(in crate::postgres) fn delete_range(&mut self, range: &KeyRange) {
         self.clear(range);
         self.ranges.push(range.clone());
     }
 
+    /// Drops the entries in a range.
     fn clear(&mut self, range: &KeyRange) {
         if self.within(range).next().is_some() {
             self.entries.retain(|key, _| !range.contains(key));
         }
     }
 
-    /// The entries of a range that is not empty.
+    /// The entries in a range, which must not be empty.
     fn within(&self, range: &KeyRange) -> impl Iterator<Item = (&Bytes<'b>, &Option<Bytes<'b>>)> {
         self.entries.range::<[u8], _>(range.bounds())
     }
 
-    /// The first key at or after the given one that is set.
+    /// The first key at or after the given one that has a value.
     pub(in crate::postgres) fn first_set(&self, key: &[u8]) -> Option<&[u8]> {
         let later = (Bound::Included(key), Bound::Unbounded);
         let mut later = self.entries.range::<[u8], _>(later);
@@ -81,7 +82,7 @@ impl<'b> Pending<'b> {
         self.within(range).any(|(_, value)| value.is_some())
     }
 
-    /// What is to be written after this, too.
+    /// Appends the changes of a later write set.
     fn append(&mut self, later: Self) {
         for range in later.ranges {
             self.clear(&range);
@@ -96,49 +97,49 @@ impl<'b> Pending<'b> {
         deleted.map(|(key, _)| &key[..])
     }
 
-    /// What is set.
+    /// The keys that are set, with their values.
     pub(super) fn set(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let entries = self.entries.iter();
         entries.filter_map(|(key, value)| Some((&key[..], value.as_deref()?)))
     }
 
-    /// Tests preconditions on the state after this.
+    /// Tests preconditions on the state after this write set.
     pub(in crate::postgres) fn test(
         &self,
-        facts: &Facts,
+        reads: &ReadResults,
         preconditions: &[Precondition],
     ) -> Result<()> {
         let broken = preconditions
             .iter()
-            .find(|condition| self.value(facts, &condition.key) != condition.value.as_deref());
+            .find(|condition| self.value(reads, &condition.key) != condition.value.as_deref());
         broken.map_or(Ok(()), |condition| Err(Error::conflict(&condition.key)))
     }
 
-    fn value<'p>(&'p self, facts: &'p Facts, key: &[u8]) -> Option<&'p [u8]> {
+    fn value<'p>(&'p self, reads: &'p ReadResults, key: &[u8]) -> Option<&'p [u8]> {
         match self.find(key) {
-            Found::Value(value) => Some(value),
-            Found::Absent => None,
-            Found::Untouched => facts.value(key),
+            Written::Value(value) => Some(value),
+            Written::Deleted => None,
+            Written::Untouched => reads.value(key),
         }
     }
 
-    /// Works out a batch on the state after this, and adds its result; where it is refused, nothing.
+    /// Evaluates a batch on the state after this write set, and adds its result. Adds nothing if it fails.
     pub(in crate::postgres) fn apply(
         &mut self,
         batch: &'b Batch,
-        facts: &Facts,
+        reads: &ReadResults,
         recorder: &mut Recorder,
     ) -> Result<()> {
-        let mut work = Work {
+        let mut work = Evaluation {
             before: self,
-            facts,
-            result: Pending::default(),
+            reads,
+            result: WriteSet::default(),
             recorder: Recorder::new(),
         };
         for operation in batch.operations() {
             work.apply(operation)?;
         }
-        let Work {
+        let Evaluation {
             result,
             recorder: made,
             ..
@@ -149,15 +150,15 @@ impl<'b> Pending<'b> {
     }
 }
 
-/// A batch while it is worked out.
-struct Work<'w, 'b> {
-    before: &'w Pending<'b>,
-    facts: &'w Facts,
-    result: Pending<'b>,
+/// The evaluation of one batch.
+struct Evaluation<'w, 'b> {
+    before: &'w WriteSet<'b>,
+    reads: &'w ReadResults,
+    result: WriteSet<'b>,
     recorder: Recorder,
 }
 
-impl<'b> Work<'_, 'b> {
+impl<'b> Evaluation<'_, 'b> {
     fn apply(&mut self, operation: OperationRef<'b>) -> Result<()> {
         match operation {
             OperationRef::Put(key, value) => {
@@ -185,7 +186,7 @@ impl<'b> Work<'_, 'b> {
         if range.is_empty() {
             return;
         }
-        let is_there = self.facts.has_any(range);
+        let is_there = self.reads.has_any(range);
         if is_there || self.result.sets_any(range) || self.before.sets_any(range) {
             self.recorder.delete_range(range);
             self.result.delete_range(range);
@@ -194,23 +195,23 @@ impl<'b> Work<'_, 'b> {
 
     fn is_there(&self, key: &[u8]) -> bool {
         match self.find(key) {
-            Found::Value(_) => true,
-            Found::Absent => false,
-            Found::Untouched => self.facts.has(key),
+            Written::Value(_) => true,
+            Written::Deleted => false,
+            Written::Untouched => self.reads.has(key),
         }
     }
 
     fn value(&self, key: &[u8]) -> Option<&[u8]> {
         match self.find(key) {
-            Found::Value(value) => Some(value),
-            Found::Absent => None,
-            Found::Untouched => self.facts.value(key),
+            Written::Value(value) => Some(value),
+            Written::Deleted => None,
+            Written::Untouched => self.reads.value(key),
         }
     }
 
-    fn find(&self, key: &[u8]) -> Found<'_> {
+    fn find(&self, key: &[u8]) -> Written<'_> {
         match self.result.find(key) {
-            Found::Untouched => self.before.find(key),
+            Written::Untouched => self.before.find(key),
             found => found,
         }
     }
@@ -221,15 +222,15 @@ mod tests {
     use super::*;
     use crate::recent_commits::Effect;
 
-    fn apply(batches: &[Batch]) -> (Pending<'_>, Recorder) {
-        let facts = Facts::default();
-        let (mut pending, mut recorder) = (Pending::default(), Recorder::new());
+    fn apply(batches: &[Batch]) -> (WriteSet<'_>, Recorder) {
+        let reads = ReadResults::default();
+        let (mut write_set, mut recorder) = (WriteSet::default(), Recorder::new());
         for batch in batches {
-            pending
-                .apply(batch, &facts, &mut recorder)
+            write_set
+                .apply(batch, &reads, &mut recorder)
                 .expect("nothing is refused");
         }
-        (pending, recorder)
+        (write_set, recorder)
     }
 
     #[test]
@@ -244,8 +245,8 @@ mod tests {
         two.delete("b");
         two.add("n", 4);
         let batches = [one, two];
-        let (pending, recorder) = apply(&batches);
-        let entries: Vec<_> = pending.entries.iter().collect();
+        let (write_set, recorder) = apply(&batches);
+        let entries: Vec<_> = write_set.entries.iter().collect();
         let sum = counter::encode(7);
         let expected: [(&[u8], Option<&[u8]>); 3] =
             [(b"a2", Some(b"y")), (b"b", None), (b"n", Some(&sum))];
@@ -253,7 +254,7 @@ mod tests {
         for ((key, value), (expected_key, expected_value)) in entries.into_iter().zip(expected) {
             assert_eq!((&key[..], value.as_deref()), (expected_key, expected_value));
         }
-        assert_eq!(pending.ranges, [KeyRange::prefix(b"a")]);
+        assert_eq!(write_set.ranges, [KeyRange::prefix(b"a")]);
         assert_eq!(recorder.changes().expect("few").iter().count(), 7);
     }
 
@@ -263,8 +264,8 @@ mod tests {
         batch.delete("a");
         batch.delete_range(KeyRange::all());
         let batches = [batch];
-        let (pending, recorder) = apply(&batches);
-        assert!(pending.is_empty());
+        let (write_set, recorder) = apply(&batches);
+        assert!(write_set.is_empty());
         assert_eq!(recorder.effect(), Effect::Nothing);
     }
 
@@ -273,9 +274,9 @@ mod tests {
         let mut batch = Batch::new();
         batch.put("a", "x");
         batch.add("a", 1);
-        let (mut pending, mut recorder) = (Pending::default(), Recorder::new());
-        let refused = pending.apply(&batch, &Facts::default(), &mut recorder);
-        assert!(refused.is_err() && pending.is_empty());
+        let (mut write_set, mut recorder) = (WriteSet::default(), Recorder::new());
+        let refused = write_set.apply(&batch, &ReadResults::default(), &mut recorder);
+        assert!(refused.is_err() && write_set.is_empty());
         assert_eq!(recorder.effect(), Effect::Nothing);
     }
 }

@@ -1,9 +1,9 @@
-//! The write-ahead log as a file: where what was committed ends in it.
+//! Reads the file of the write-ahead log, to find and cut off frames after the last commit.
 //!
-//! A write that is larger than SQLite's cache goes to the log before it is committed. Where it is undone, the log
+//! A transaction larger than SQLite's cache writes to the log before it commits. If it is rolled back, the log
 //! keeps its length, and the disk stays full. The layout is documented (`fileformat2.html`, "WAL File Format"): a
-//! header of 32 bytes, then frames of 24 bytes and a page; a frame that ends a commit has the number of pages of
-//! the database, all others zero. Frames that count have the salts of the header.
+//! header of 32 bytes, then frames of 24 bytes and a page. The frame that ends a commit holds the number of pages
+//! of the database there, all others zero. Valid frames have the salts of the header.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,27 +13,27 @@ use std::path::Path;
 const HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
 
-/// A log that has a header.
-struct Log {
+/// An open log file that has a header.
+struct Wal {
     file: File,
     bytes: u64,
-    /// Bytes of a frame and its page.
+    /// Bytes of a frame with its page.
     frame_bytes: u64,
     salts: [u8; 8],
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(PartialEq, Eq)]
 enum Frame {
-    /// It ends a commit.
+    /// The last frame of a commit.
     Commit,
-    /// It belongs to a write that goes on, or to one that was undone.
-    Part,
-    /// It is of an earlier log.
-    Old,
+    /// A frame within a commit, of an open transaction, or of one that was rolled back.
+    Uncommitted,
+    /// A frame from before the last reset of the log.
+    Stale,
 }
 
-impl Log {
+impl Wal {
     fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -58,7 +58,7 @@ impl Log {
         Ok(Some(log))
     }
 
-    /// How many frames are whole.
+    /// The number of complete frames.
     fn frames(&self) -> u64 {
         (self.bytes - HEADER_BYTES) / self.frame_bytes
     }
@@ -71,30 +71,29 @@ impl Log {
         let mut header = [0; FRAME_HEADER_BYTES as usize];
         self.file.read_exact_at(&mut header, self.end_of(number))?;
         Ok(match header[8..16] == self.salts {
-            false => Frame::Old,
-            true if header[4..8] == [0; 4] => Frame::Part,
+            false => Frame::Stale,
+            true if header[4..8] == [0; 4] => Frame::Uncommitted,
             true => Frame::Commit,
         })
     }
 
-    /// Where the last commit ends, or a later place: the sums of frames are not looked at.
+    /// The offset where the last commit ends, or a later one, as the checksums of frames are not verified.
     fn end_of_commits(&self) -> io::Result<u64> {
         let mut committed = 0;
         for number in 0..self.frames() {
             match self.frame(number)? {
                 Frame::Commit => committed = number + 1,
-                Frame::Part => {}
-                Frame::Old => break,
+                Frame::Uncommitted => {}
+                Frame::Stale => break,
             }
         }
         Ok(self.end_of(committed))
     }
 }
 
-/// Whether the log has nothing behind its last commit, as far as its last frame tells; also where there is no
-/// log.
-pub(super) fn ends_in_a_commit(path: &Path) -> io::Result<bool> {
-    let Some(log) = Log::open(path)? else {
+/// Returns whether the last frame of the log ends a commit. Also true if there is no log.
+pub(super) fn ends_with_commit(path: &Path) -> io::Result<bool> {
+    let Some(log) = Wal::open(path)? else {
         return Ok(true);
     };
     let frames = log.frames();
@@ -102,9 +101,9 @@ pub(super) fn ends_in_a_commit(path: &Path) -> io::Result<bool> {
     Ok(is_whole && frames > 0 && log.frame(frames - 1)? == Frame::Commit)
 }
 
-/// Cuts off what stands behind the last commit. The caller is the only writer.
-pub(super) fn cut_after_commits(path: &Path) -> io::Result<()> {
-    let Some(log) = Log::open(path)? else {
+/// Truncates the log after its last commit. The caller must be the only writer.
+pub(super) fn truncate_after_last_commit(path: &Path) -> io::Result<()> {
+    let Some(log) = Wal::open(path)? else {
         return Ok(());
     };
     let end = log.end_of_commits()?;

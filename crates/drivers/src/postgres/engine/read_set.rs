@@ -1,5 +1,5 @@
-//! What a batch depends on, and what the server says about it: read in one go before the batch is
-//! worked out.
+//! The read set of a batch: the keys and ranges that it depends on, read in one round trip before the batch is
+//! evaluated.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,37 +11,40 @@ use super::error::Failure;
 use super::reads::{bytes, column};
 use super::statements::Query;
 
-/// Keys that one statement asks for.
+/// The most keys that one statement reads.
 const KEYS_MAX: usize = 10_000;
 
-/// What has to be asked.
+/// The keys and ranges that a batch depends on.
 #[derive(Default)]
-pub(in crate::postgres) struct Wanted<'b> {
+pub(in crate::postgres) struct ReadSet<'b> {
+    /// Keys whose values matter.
     values: BTreeSet<&'b [u8]>,
+    /// Keys of which only the existence matters.
     keys: BTreeSet<&'b [u8]>,
+    /// Ranges of which only matters whether they are empty.
     ranges: Vec<&'b KeyRange>,
 }
 
-/// What was said.
+/// The stored state of a read set.
 #[derive(Default)]
-pub(in crate::postgres) struct Facts {
+pub(in crate::postgres) struct ReadResults {
     values: HashMap<Vec<u8>, Vec<u8>>,
     keys: HashSet<Vec<u8>>,
-    /// The ranges that hold something.
+    /// The ranges that are not empty.
     filled: HashSet<KeyRange>,
-    /// Whether nothing was asked about keys and ranges.
-    is_blind: bool,
+    /// Whether all keys exist and all ranges have some, by assumption.
+    assumes_present: bool,
 }
 
-impl<'b> Wanted<'b> {
-    /// What these preconditions depend on.
-    pub(in crate::postgres) fn preconditions(&mut self, preconditions: &'b [Precondition]) {
+impl<'b> ReadSet<'b> {
+    /// Adds what these preconditions depend on.
+    pub(in crate::postgres) fn add_preconditions(&mut self, preconditions: &'b [Precondition]) {
         let keys = preconditions.iter().map(|condition| &condition.key[..]);
         self.values.extend(keys);
     }
 
-    /// What the operations of this batch depend on.
-    pub(in crate::postgres) fn operations(&mut self, batch: &'b Batch) {
+    /// Adds what the operations of this batch depend on.
+    pub(in crate::postgres) fn add_operations(&mut self, batch: &'b Batch) {
         for operation in batch.operations() {
             match operation {
                 OperationRef::Add(key, _) => drop(self.values.insert(key)),
@@ -52,13 +55,13 @@ impl<'b> Wanted<'b> {
         }
     }
 
-    /// The statements that ask, to be run together.
-    pub(super) fn questions(&self) -> Questions<'_> {
+    /// The queries that read it, to be sent in one pipeline.
+    pub(super) fn queries(&self) -> ReadSetQueries<'_> {
         let parts = |keys: &BTreeSet<&'b [u8]>| {
             let keys: Vec<_> = keys.iter().copied().collect();
             keys.chunks(KEYS_MAX).map(<[_]>::to_vec).collect()
         };
-        Questions {
+        ReadSetQueries {
             values: parts(&self.values),
             keys: parts(&self.keys),
             ranges: &self.ranges,
@@ -66,14 +69,14 @@ impl<'b> Wanted<'b> {
     }
 }
 
-/// The values of the statements that ask.
-pub(super) struct Questions<'w> {
+/// The queries of a read set.
+pub(super) struct ReadSetQueries<'w> {
     values: Vec<Vec<&'w [u8]>>,
     keys: Vec<Vec<&'w [u8]>>,
     ranges: &'w [&'w KeyRange],
 }
 
-impl Questions<'_> {
+impl ReadSetQueries<'_> {
     pub(super) fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         let values = self.values.iter();
         let values = values.map(|keys| Step::Query(Query::GetMany, vec![keys]));
@@ -86,51 +89,51 @@ impl Questions<'_> {
         values.chain(keys).chain(ranges)
     }
 
-    /// What the answers to the steps say.
-    pub(super) fn facts(&self, answers: &[Vec<Row>]) -> Result<Facts, Failure> {
-        let mut facts = Facts::default();
+    /// Reads the responses to the steps.
+    pub(super) fn results(&self, answers: &[Vec<Row>]) -> Result<ReadResults, Failure> {
+        let mut results = ReadResults::default();
         let (values, rest) = answers.split_at(self.values.len());
         let (keys, ranges) = rest.split_at(self.keys.len());
         for row in values.iter().flatten() {
-            facts.values.insert(bytes(row, 0)?, bytes(row, 1)?);
+            results.values.insert(bytes(row, 0)?, bytes(row, 1)?);
         }
         for row in keys.iter().flatten() {
-            facts.keys.insert(column(row, 0)?.to_vec());
+            results.keys.insert(column(row, 0)?.to_vec());
         }
         let filled = self.ranges.iter().zip(ranges);
         let filled = filled.filter(|(_, rows)| !rows.is_empty());
-        facts.filled = filled.map(|(range, _)| (*range).clone()).collect();
-        Ok(facts)
+        results.filled = filled.map(|(range, _)| (*range).clone()).collect();
+        Ok(results)
     }
 }
 
-impl Facts {
-    /// Facts that say nothing about what is deleted, which counts as being there.
-    pub(in crate::postgres) fn blind() -> Self {
+impl ReadResults {
+    /// Results that assume that every key and range to be deleted exists.
+    pub(in crate::postgres) fn assuming_present() -> Self {
         Self {
-            is_blind: true,
+            assumes_present: true,
             ..Self::default()
         }
     }
 
-    /// Takes a value for the truth.
+    /// Assumes that a key has this value.
     pub(super) fn assume(&mut self, key: &[u8], value: Option<&[u8]>) {
         self.values
             .extend(value.map(|value| (key.to_vec(), value.to_vec())));
     }
 
-    /// The value of a key that was asked for.
+    /// The value of a key of the read set.
     pub(super) fn value(&self, key: &[u8]) -> Option<&[u8]> {
         self.values.get(key).map(Vec::as_slice)
     }
 
-    /// Whether a key that was asked for is there.
+    /// Returns whether a key of the read set exists.
     pub(super) fn has(&self, key: &[u8]) -> bool {
-        self.is_blind || self.keys.contains(key)
+        self.assumes_present || self.keys.contains(key)
     }
 
-    /// Whether a range that was asked for holds anything.
+    /// Returns whether a range of the read set has any key.
     pub(super) fn has_any(&self, range: &KeyRange) -> bool {
-        self.is_blind || self.filled.contains(range)
+        self.assumes_present || self.filled.contains(range)
     }
 }

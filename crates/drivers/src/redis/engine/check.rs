@@ -1,29 +1,29 @@
-//! How much there is, whether it is sound, and making it durable.
+//! Checks the stored data, measures its size, and makes it durable.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::link::bytes;
-use super::open::{Engine, field};
+use super::connection::bytes;
+use super::open::{Engine, info_field};
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage};
 
-/// Values that are looked at to guess the bytes of all.
+/// Values that are sampled to estimate the size of all.
 const SAMPLES: u32 = 100;
 
-/// A server that writes its log every second has written it after two.
+/// The time after which a server with `appendfsync everysec` has flushed its log.
 const EVERY_SECOND: Duration = Duration::from_secs(2);
 
 /// The longest that a flush waits for a snapshot file.
-const SAVE_PATIENCE: Duration = Duration::from_secs(600);
+const SAVE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How often it is asked whether the file is there.
+/// The interval of polling for the snapshot file.
 const SAVE_POLL: Duration = Duration::from_millis(20);
 
-/// Keys, and the bytes of everything that the server keeps for the key space.
+/// Returns the number of keys, and the bytes of memory that the server uses for the key space.
 pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
     let names = &engine.names;
     let number = |command: &redis::Cmd| -> Result<u64> {
-        let value = engine.ask(|link| link.run(command))?;
+        let value = engine.request(|connection| connection.run(command))?;
         Ok(redis::from_redis_value::<Option<u64>>(value)
             .ok()
             .flatten()
@@ -55,22 +55,19 @@ pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
     })
 }
 
-/// Every key has its value, runs are whole, and there are no more values than keys.
+/// Checks that every key has a value, that runs are complete, and that there are not more values than keys.
 pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     let names = &engine.names;
     let mut findings = Vec::new();
     let mut least = b"-".to_vec();
     loop {
-        let mut answer = engine.ask(|link| {
+        let mut reply = engine.request(|connection| {
             let keys: [&str; 4] = [&names.keys, &names.runs, &names.values, &names.rows];
-            link.script(&engine.scripts.check, &keys, &[&least])
+            connection.script(&engine.scripts.check, &keys, &[&least])
         })?;
-        let last = answer.bytes()?;
-        for problem in [
-            "it has no value",
-            "the rows that it stands for are not whole",
-        ] {
-            for key in answer.list()? {
+        let last = reply.bytes()?;
+        for problem in ["the key has no value", "the rows of its run are incomplete"] {
+            for key in reply.list()? {
                 let key = bytes(key)?.unwrap_or_default();
                 findings.push(Finding {
                     place: format!("key {}", key.escape_ascii()),
@@ -78,7 +75,7 @@ pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
                 });
             }
         }
-        let (keys, values) = (answer.number()?, answer.number()?);
+        let (keys, values) = (reply.number()?, reply.number()?);
         let Some(last) = last else {
             if findings.is_empty() && keys != values {
                 findings.push(Finding {
@@ -92,17 +89,17 @@ pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     }
 }
 
-/// Waits until what was committed is on the server's disk: its log where it keeps one, else a
-/// snapshot file.
+/// Waits until all commits are on the server's disk: in its append-only file if it has one, else in a snapshot
+/// file.
 pub(crate) fn flush(engine: &Engine) -> Result<()> {
-    let log = engine.setting("appendonly")?.unwrap_or_default();
-    let often = engine.setting("appendfsync")?.unwrap_or_default();
+    let log = engine.config_value("appendonly")?.unwrap_or_default();
+    let often = engine.config_value("appendfsync")?.unwrap_or_default();
     match (log.as_str(), often.as_str()) {
         ("yes", "always") => Ok(()),
         ("yes", "everysec") => {
             thread::sleep(EVERY_SECOND);
-            let text = engine.description("persistence")?;
-            match field(&text, "aof_last_write_status") {
+            let text = engine.info("persistence")?;
+            match info_field(&text, "aof_last_write_status") {
                 Some("ok") | None => Ok(()),
                 Some(_) => Err(not_saved()),
             }
@@ -116,17 +113,20 @@ fn not_saved() -> Error {
     Error::new(ErrorKind::Full, message)
 }
 
-/// Has the server write a snapshot file, after one that may be under way already.
+/// Makes the server write a snapshot file, after any that is in progress.
 fn save(engine: &Engine) -> Result<()> {
     let start = Instant::now();
     loop {
         wait_saved(engine)?;
         let command = redis::cmd("BGSAVE");
-        if engine.told(|link| link.run(&command))?.is_some() {
+        if engine
+            .request_permitted(|connection| connection.run(&command))?
+            .is_some()
+        {
             return wait_saved(engine);
         }
-        // Somebody else has begun one in between, which may not have what we want in it.
-        if start.elapsed() > SAVE_PATIENCE {
+        // Another client has started one in between, which may lack the newest commits.
+        if start.elapsed() > SAVE_TIMEOUT {
             return Err(not_saved());
         }
         thread::sleep(SAVE_POLL);
@@ -136,14 +136,14 @@ fn save(engine: &Engine) -> Result<()> {
 fn wait_saved(engine: &Engine) -> Result<()> {
     let start = Instant::now();
     loop {
-        let text = engine.description("persistence")?;
-        if field(&text, "rdb_bgsave_in_progress") != Some("1") {
-            return match field(&text, "rdb_last_bgsave_status") {
+        let text = engine.info("persistence")?;
+        if info_field(&text, "rdb_bgsave_in_progress") != Some("1") {
+            return match info_field(&text, "rdb_last_bgsave_status") {
                 Some("ok") | None => Ok(()),
                 Some(_) => Err(not_saved()),
             };
         }
-        if start.elapsed() > SAVE_PATIENCE {
+        if start.elapsed() > SAVE_TIMEOUT {
             return Err(not_saved());
         }
         thread::sleep(SAVE_POLL);

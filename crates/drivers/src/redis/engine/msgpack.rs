@@ -1,19 +1,19 @@
-//! Lists of byte strings as the scripts read and write them: MessagePack arrays of strings.
+//! Lists of byte strings, as the scripts read and write them: MessagePack arrays of strings.
 
 use std::mem;
 
 use espalier_keyspace::Result;
 
-use super::error::wrong_answer;
+use super::error::unexpected_reply;
 
-/// Strings as they stand in a list.
+/// Encoded strings of a list, without the list's header.
 #[derive(Default)]
-pub(crate) struct Items {
+pub(crate) struct PackedStrings {
     packed: Vec<u8>,
     strings: u32,
 }
 
-impl Items {
+impl PackedStrings {
     /// Appends strings.
     pub(crate) fn put(&mut self, strings: &[&[u8]]) {
         for string in strings {
@@ -27,36 +27,36 @@ impl Items {
     }
 }
 
-/// Writes lists, each of about so many bytes.
-pub(crate) struct Encoder {
+/// Encodes lists of a limited size.
+pub(crate) struct ListEncoder {
     bytes_max: usize,
     full: Vec<Vec<u8>>,
-    /// What comes into the next list; its beginning is there already.
-    items: Items,
+    /// The strings of the current list, after its header.
+    items: PackedStrings,
 }
 
-/// How a list begins: with how many strings it has, in as many bytes whatever their number.
+/// The header of a list: the number of its strings, in four bytes.
 const HEAD: [u8; 5] = [0xdd, 0, 0, 0, 0];
 
-impl Encoder {
-    /// Begins a new list wherever one has that many bytes.
+impl ListEncoder {
+    /// Creates an encoder that begins a new list when the current one has reached `bytes_max`.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
             full: Vec::new(),
-            items: Items::default(),
+            items: PackedStrings::default(),
         }
     }
 
-    /// Appends strings that stay in one list.
+    /// Appends strings, all to the same list.
     pub(crate) fn item(&mut self, strings: &[&[u8]]) {
         self.begin();
         self.items.put(strings);
         self.end();
     }
 
-    /// The same with items that are made already.
-    pub(crate) fn append(&mut self, all: &[&Items]) {
+    /// Appends encoded strings, all to the same list.
+    pub(crate) fn append(&mut self, all: &[&PackedStrings]) {
         self.begin();
         for items in all {
             self.items.packed.extend(&items.packed);
@@ -78,7 +78,7 @@ impl Encoder {
     }
 
     fn close(&mut self) {
-        let Items {
+        let PackedStrings {
             mut packed,
             strings,
         } = mem::take(&mut self.items);
@@ -88,7 +88,7 @@ impl Encoder {
         }
     }
 
-    /// The lists.
+    /// Returns the lists.
     pub(crate) fn finish(mut self) -> Vec<Vec<u8>> {
         self.close();
         self.full
@@ -112,7 +112,7 @@ fn put_string(list: &mut Vec<u8>, string: &[u8]) {
     list.extend(string);
 }
 
-/// The strings of a list, one after the other; `None` for one that is nothing.
+/// Decodes the strings of a list. `None` is nil.
 #[derive(Clone)]
 pub(crate) struct Strings<'a> {
     rest: &'a [u8],
@@ -120,10 +120,10 @@ pub(crate) struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// Of a list. Fails where it is none; what is in it is looked at as it is read.
+    /// Decodes the header of a list, and fails if there is none. The iterator decodes the strings.
     pub(crate) fn of(list: &'a [u8]) -> Result<Self> {
         let mut rest = list;
-        let left = count(&mut rest).ok_or_else(wrong_answer)?;
+        let left = count(&mut rest).ok_or_else(unexpected_reply)?;
         Ok(Self { rest, left })
     }
 }
@@ -135,14 +135,14 @@ impl<'a> Iterator for Strings<'a> {
         if self.left == 0 {
             let is_over = self.rest.is_empty();
             self.rest = &[];
-            return (!is_over).then(|| Err(wrong_answer()));
+            return (!is_over).then(|| Err(unexpected_reply()));
         }
         self.left -= 1;
         let string = string(&mut self.rest);
         if string.is_none() {
             (self.left, self.rest) = (0, &[]);
         }
-        Some(string.ok_or_else(wrong_answer))
+        Some(string.ok_or_else(unexpected_reply))
     }
 }
 
@@ -151,7 +151,7 @@ fn count(rest: &mut &[u8]) -> Option<usize> {
         small @ 0x90..=0x9f => Some(usize::from(small & 0x0f)),
         0xdc => length(rest, 2),
         0xdd => length(rest, 4),
-        // A table of Lua without anything in it may as well be a map.
+        // Lua may encode an empty table as a map.
         0x80 => Some(0),
         _ => None,
     }
@@ -163,7 +163,7 @@ fn string<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
         0xd9 => length(rest, 1)?,
         0xda => length(rest, 2)?,
         0xdb => length(rest, 4)?,
-        // Nil, and false, as which a script has it.
+        // Nil, or false, as scripts represent nil.
         0xc0 | 0xc2 => return Some(None),
         _ => return None,
     };
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_decoded() {
-        let mut encoder = Encoder::new(1000);
+        let mut encoder = ListEncoder::new(1000);
         let long = vec![7; 1000];
         encoder.item(&[b"key", b""]);
         encoder.item(&[b"key", &long]);

@@ -1,4 +1,4 @@
-//! One connection, to one server or to a Cluster.
+//! Connections to one server or to a Cluster.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use redis::{
     Value,
 };
 
-use super::error::{engine_error, is_of_cluster, wrong_answer};
+use super::error::{engine_error, is_from_cluster_member, unexpected_reply};
 use super::script::Script;
 use crate::credentials::{Tls, read};
 use crate::redis::NAME_TLS;
 use crate::redis::config::Config;
 
-/// How often the client itself asks a Cluster again, and how long it waits before that: the driver asks
-/// again too, and knows how long it may. Without these the client goes on for ten minutes.
+/// How often the client library itself retries with a Cluster, and the longest wait between. The driver retries
+/// within its own timeout. Without these limits the library retries for ten minutes.
 const CLUSTER_RETRIES: u32 = 4;
 const CLUSTER_RETRY_MS_MAX: u64 = 250;
 
-/// How connections are made.
+/// Opens connections.
 pub(crate) enum Connector {
     Single(Client),
     Cluster(ClusterClient),
 }
 
-/// A connection.
-pub(crate) enum Link {
+/// A connection to one server or to a Cluster.
+pub(crate) enum ServerConnection {
     Single(Box<Connection>),
     Cluster(Box<ClusterConnection>),
 }
@@ -36,14 +36,14 @@ pub(crate) enum Link {
 impl Connector {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         let certificates = config.tls.as_ref().map(certificates).transpose()?;
-        let place = config.servers.shown();
-        Self::build(config, certificates).map_err(|error| engine_error(&place, &error))
+        let address = config.servers.shown();
+        Self::build(config, certificates).map_err(|error| engine_error(&address, &error))
     }
 
     fn build(config: &Config, certificates: Option<TlsCertificates>) -> RedisResult<Self> {
         let mut nodes = Vec::new();
         for (host, port) in &config.servers.hosts {
-            nodes.push(info(config, host, *port)?);
+            nodes.push(connection_info(config, host, *port)?);
         }
         if nodes.len() > 1 {
             let mut builder = ClusterClientBuilder::new(nodes)
@@ -64,28 +64,28 @@ impl Connector {
         client.map(Self::Single)
     }
 
-    /// Whether this is one server, which says that it is a part of a Cluster.
-    pub(crate) fn misses_cluster(&self, error: &RedisError) -> bool {
-        matches!(self, Self::Single(_)) && is_of_cluster(error)
+    /// Returns whether the error is from a single server that is a member of a Cluster.
+    pub(crate) fn is_cluster_member_error(&self, error: &RedisError) -> bool {
+        matches!(self, Self::Single(_)) && is_from_cluster_member(error)
     }
 
-    pub(crate) fn connect(&self, timeout: Duration) -> RedisResult<Link> {
+    pub(crate) fn connect(&self, timeout: Duration) -> RedisResult<ServerConnection> {
         match self {
             Self::Single(client) => {
                 let connection = client.get_connection_with_timeout(timeout)?;
                 connection.set_write_timeout(Some(timeout))?;
-                Ok(Link::Single(Box::new(connection)))
+                Ok(ServerConnection::Single(Box::new(connection)))
             }
             Self::Cluster(client) => {
                 let connection = client.get_connection()?;
                 connection.set_write_timeout(Some(timeout))?;
-                Ok(Link::Cluster(Box::new(connection)))
+                Ok(ServerConnection::Cluster(Box::new(connection)))
             }
         }
     }
 }
 
-fn info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
+fn connection_info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
     let host = host.to_owned();
     let addr = match config.tls {
         None => ConnectionAddr::Tcp(host, port),
@@ -96,14 +96,14 @@ fn info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
             tls_params: None,
         },
     };
-    let mut who = RedisConnectionInfo::default().set_db(config.database);
+    let mut settings = RedisConnectionInfo::default().set_db(config.database);
     if let Some(user) = &config.servers.user {
-        who = who.set_username(user);
+        settings = settings.set_username(user);
     }
     if let Some(password) = &config.servers.password {
-        who = who.set_password(password);
+        settings = settings.set_password(password);
     }
-    Ok(addr.into_connection_info()?.set_redis_settings(who))
+    Ok(addr.into_connection_info()?.set_redis_settings(settings))
 }
 
 fn certificates(tls: &Tls) -> Result<TlsCertificates> {
@@ -121,56 +121,56 @@ fn certificates(tls: &Tls) -> Result<TlsCertificates> {
     })
 }
 
-/// What a script answers: a word, and what comes with it.
-pub(crate) struct Answer {
-    pub(crate) word: String,
-    pub(crate) rest: std::vec::IntoIter<Value>,
+/// The reply of a script: a status, and further fields.
+pub(crate) struct Reply {
+    pub(crate) status: String,
+    pub(crate) fields: std::vec::IntoIter<Value>,
 }
 
-impl Answer {
-    /// The next part.
+impl Reply {
+    /// Reads the next field.
     pub(crate) fn next(&mut self) -> Result<Value> {
-        self.rest.next().ok_or_else(wrong_answer)
+        self.fields.next().ok_or_else(unexpected_reply)
     }
 
-    /// The next part, bytes or nothing.
+    /// Reads the next field as bytes or nil.
     pub(crate) fn bytes(&mut self) -> Result<Option<Vec<u8>>> {
         bytes(self.next()?)
     }
 
-    /// The next part, a list.
+    /// Reads the next field as a list.
     pub(crate) fn list(&mut self) -> Result<Vec<Value>> {
         match self.next()? {
             Value::Array(list) => Ok(list),
-            _ => Err(wrong_answer()),
+            _ => Err(unexpected_reply()),
         }
     }
 
-    /// The next part, which has parts itself.
-    pub(crate) fn part(&mut self) -> Result<Self> {
+    /// Reads the next field as a list of fields.
+    pub(crate) fn nested(&mut self) -> Result<Self> {
         Ok(Self {
-            word: String::new(),
-            rest: self.list()?.into_iter(),
+            status: String::new(),
+            fields: self.list()?.into_iter(),
         })
     }
 
-    /// The next part, a number.
+    /// Reads the next field as a number.
     pub(crate) fn number(&mut self) -> Result<u64> {
-        redis::from_redis_value(self.next()?).map_err(|_| wrong_answer())
+        redis::from_redis_value(self.next()?).map_err(|_| unexpected_reply())
     }
 }
 
-/// Bytes, or nothing.
+/// Reads a value as bytes or nil.
 pub(crate) fn bytes(value: Value) -> Result<Option<Vec<u8>>> {
     match value {
         Value::Nil => Ok(None),
         Value::BulkString(bytes) => Ok(Some(bytes)),
-        _ => Err(wrong_answer()),
+        _ => Err(unexpected_reply()),
     }
 }
 
-impl Link {
-    /// How long to wait for an answer.
+impl ServerConnection {
+    /// Sets the timeout for replies.
     pub(crate) fn wait_at_most(&self, timeout: Duration) -> RedisResult<()> {
         match self {
             Self::Single(connection) => connection.set_read_timeout(Some(timeout)),
@@ -186,20 +186,20 @@ impl Link {
         }
     }
 
-    /// Runs a script, which the server may not know yet.
+    /// Runs a script by its hash, or by its code if the server has not cached it yet.
     pub(crate) fn script(
         &mut self,
         script: &Script,
         keys: &[&str],
         arguments: &[&[u8]],
-    ) -> RedisResult<Answer> {
-        let answer = match self.call("EVALSHA", &script.hash, keys, arguments) {
+    ) -> RedisResult<Reply> {
+        let reply = match self.call("EVALSHA", &script.hash, keys, arguments) {
             Err(error) if error.code() == Some("NOSCRIPT") => {
                 self.call("EVAL", script.code, keys, arguments)
             }
-            answer => answer,
+            reply => reply,
         };
-        answer_of(answer?)
+        script_reply(reply?)
     }
 
     fn call(
@@ -210,18 +210,18 @@ impl Link {
         arguments: &[&[u8]],
     ) -> RedisResult<Value> {
         let count = keys.len().to_string();
-        let words = [name, script, &count].map(str::as_bytes).into_iter();
-        let words = words.chain(keys.iter().map(|key| key.as_bytes()));
-        let words = words.chain(arguments.iter().copied());
+        let parts = [name, script, &count].map(str::as_bytes).into_iter();
+        let parts = parts.chain(keys.iter().map(|key| key.as_bytes()));
+        let parts = parts.chain(arguments.iter().copied());
         match self {
-            // A large batch is copied once.
+            // This copies a large batch only once.
             Self::Single(connection) => connection
-                .req_packed_command(&packed(words))
+                .req_packed_command(&packed(parts))
                 .and_then(Value::extract_error),
             Self::Cluster(connection) => {
                 let mut command = Cmd::new();
-                for word in words {
-                    command.arg(word);
+                for part in parts {
+                    command.arg(part);
                 }
                 command.query(&mut **connection)
             }
@@ -229,36 +229,36 @@ impl Link {
     }
 }
 
-/// A command as it is sent.
-fn packed<'a>(words: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-    // As many as a line with a length has at most.
+/// Encodes a command in the Redis protocol.
+fn packed<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+    // The most bytes of a line with a length.
     const LINE_BYTES: usize = 24;
-    let bytes: usize = words.clone().map(|word| word.len() + LINE_BYTES).sum();
+    let bytes: usize = parts.clone().map(|part| part.len() + LINE_BYTES).sum();
     let mut sent = Vec::with_capacity(LINE_BYTES + bytes);
-    sent.extend(format!("*{}\r\n", words.clone().count()).bytes());
-    for word in words {
-        sent.extend(format!("${}\r\n", word.len()).bytes());
-        sent.extend(word);
+    sent.extend(format!("*{}\r\n", parts.clone().count()).bytes());
+    for part in parts {
+        sent.extend(format!("${}\r\n", part.len()).bytes());
+        sent.extend(part);
         sent.extend(b"\r\n");
     }
     sent
 }
 
-fn answer_of(value: Value) -> RedisResult<Answer> {
+fn script_reply(value: Value) -> RedisResult<Reply> {
     let wrong = || {
         RedisError::from((
             redis::ErrorKind::UnexpectedReturnType,
-            "a script answers something else",
+            "a script returned an unexpected reply",
         ))
     };
     let Value::Array(parts) = value else {
         return Err(wrong());
     };
-    let mut rest = parts.into_iter();
-    match rest.next() {
-        Some(Value::BulkString(word)) => Ok(Answer {
-            word: String::from_utf8_lossy(&word).into_owned(),
-            rest,
+    let mut fields = parts.into_iter();
+    match fields.next() {
+        Some(Value::BulkString(status)) => Ok(Reply {
+            status: String::from_utf8_lossy(&status).into_owned(),
+            fields,
         }),
         _ => Err(wrong()),
     }
@@ -270,9 +270,9 @@ mod tests {
 
     #[test]
     fn a_command_is_sent_as_the_client_sends_it() {
-        let words: [&[u8]; 3] = [b"SET", b"key \r\n", b""];
+        let parts: [&[u8]; 3] = [b"SET", b"key \r\n", b""];
         let mut command = Cmd::new();
-        command.arg(&words);
-        assert_eq!(packed(words.into_iter()), command.get_packed_command());
+        command.arg(&parts);
+        assert_eq!(packed(parts.into_iter()), command.get_packed_command());
     }
 }

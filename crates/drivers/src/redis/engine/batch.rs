@@ -1,49 +1,47 @@
-//! A batch as the commit script takes it, and as the log tells it.
+//! Encodes a batch for the commit script, and decodes the changes in the log.
 
 use std::collections::HashMap;
 
 use espalier_keyspace::{Batch, Change, Error, ErrorKind, KeyRange, OperationRef, Result, counter};
 
+use super::msgpack::{ListEncoder, PackedStrings, Strings};
 use super::open::DIRECT_BYTES_MAX;
-use super::pack::{Encoder, Items, Strings};
 use crate::recent_commits::RECORD_BYTES_MAX;
 
-/// Bytes in one block, about; a longer string has a block of its own.
+/// The approximate size of a block. A longer string has a block of its own.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Bytes that a change counts for beside its key and value, when it is decided whether the log
-/// tells it.
+/// Bytes that are counted for a change in addition to its key and value, for the limit of a log record.
 const CHANGE_OVERHEAD: usize = 64;
 
-/// Rows of a run at most, and its bytes, about; a longer row is in none.
+/// The most rows of a run, and the approximate limit of its bytes. A longer row is in no run.
 pub(crate) const RUN_ROWS_MAX: usize = 32;
 const RUN_BYTES: usize = 4096;
 
-/// Puts of a batch that makes runs, at least.
-const RUNS_ROWS_MIN: usize = 64;
+/// The fewest puts of a batch that creates runs.
+const RUN_PUTS_MIN: usize = 64;
 
-/// Operations that the script looks at together, at most.
-const GROUP: usize = 128;
+/// The most operations that the script processes together.
+const GROUP_OPERATIONS_MAX: usize = 128;
 
-/// The names of what the log tells of a commit of [`Kind::Puts`], or of each run of one of
-/// [`Kind::Runs`]; and of all runs in one list, as format 4 had it.
+/// Field names in the log: for the list of puts of a commit of [`BatchKind::Puts`] or of one run of
+/// [`BatchKind::Runs`]; and for the list of all runs, which format 4 wrote.
 const PUTS: &[u8] = b"p";
 const LISTS: &[u8] = b"l";
 
-/// What the operations of a batch are.
+/// The kind of the operations of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Puts of different keys, in the order of the keys; in one block, where the log tells them.
+pub(crate) enum BatchKind {
+    /// Puts of different keys, in key order. They are in one block if they are logged.
     Puts,
-    /// Such puts, as runs, each of three blocks: the last key, how many rows there are and the first key,
-    /// the rows.
+    /// Such puts as runs, each of three blocks: the last key, the number of rows with the first key, the rows.
     Runs,
-    /// Anything else.
+    /// Any other operations.
     Any,
 }
 
-impl Kind {
-    /// As the script has it.
+impl BatchKind {
+    /// The argument of the script.
     pub(crate) fn name(self) -> &'static [u8] {
         match self {
             Self::Puts => b"puts",
@@ -56,7 +54,7 @@ impl Kind {
 /// A key and a value.
 type Row<'a> = (&'a [u8], &'a [u8]);
 
-/// What a batch puts, in order, where that is all it does, and each key is another.
+/// The puts of a batch in key order, if it has nothing but puts of different keys.
 fn puts(batch: &Batch) -> Option<Vec<Row<'_>>> {
     let mut rows = Vec::with_capacity(batch.operations().len());
     for operation in batch.operations() {
@@ -65,28 +63,28 @@ fn puts(batch: &Batch) -> Option<Vec<Row<'_>>> {
             _ => return None,
         }
     }
-    // Stable, as it is made for what is sorted in parts already.
+    // A stable sort is faster if the rows are already partly sorted.
     rows.sort_by_key(|(key, _)| *key);
     let differ = rows.windows(2).all(|pair| pair[0].0 != pair[1].0);
     (differ && !rows.is_empty()).then_some(rows)
 }
 
-/// What a batch is to the commit script.
-pub(crate) struct Blocks {
-    /// What those after the checks are.
-    pub(crate) kind: Kind,
-    /// Whether the log tells puts.
-    pub(crate) is_told: bool,
-    /// Those before the rest that can refuse it.
+/// A batch encoded for the commit script.
+pub(crate) struct EncodedBatch {
+    /// The kind of the blocks after the checks.
+    pub(crate) kind: BatchKind,
+    /// Whether the changes are logged. Otherwise watchers get a gap.
+    pub(crate) is_logged: bool,
+    /// The number of blocks with checks, which can reject the batch.
     pub(crate) checks: usize,
-    /// All of them, the checks first.
+    /// All blocks, the checks first.
     pub(crate) blocks: Vec<Vec<u8>>,
 }
 
-impl Blocks {
-    /// Encodes a batch. Additions to what the batch itself set are worked out here.
+impl EncodedBatch {
+    /// Encodes a batch. Additions to values that the batch itself sets are evaluated here.
     pub(crate) fn of(batch: &Batch) -> Self {
-        let mut checks = Encoder::new(BLOCK_BYTES);
+        let mut checks = ListEncoder::new(BLOCK_BYTES);
         for condition in batch.preconditions() {
             match &condition.value {
                 Some(value) => checks.item(&[b"c", &condition.key, value]),
@@ -94,56 +92,57 @@ impl Blocks {
             }
         }
         let overhead = CHANGE_OVERHEAD * batch.operations().len();
-        let is_told = batch.bytes() + overhead <= RECORD_BYTES_MAX;
-        let list_bytes = if is_told { usize::MAX } else { BLOCK_BYTES };
+        let is_logged = batch.bytes() + overhead <= RECORD_BYTES_MAX;
+        let list_bytes = if is_logged { usize::MAX } else { BLOCK_BYTES };
         let rows = puts(batch);
         let (mut kind, mut changes) = match &rows {
-            None => (Kind::Any, operations(batch, &mut checks)),
-            Some(rows) if makes_runs(batch) => (Kind::Runs, runs(rows)),
-            Some(rows) => (Kind::Puts, list(rows, list_bytes)),
+            None => (BatchKind::Any, pack_operations(batch, &mut checks)),
+            Some(rows) if makes_runs(batch) => (BatchKind::Runs, pack_runs(rows)),
+            Some(rows) => (BatchKind::Puts, pack_list(rows, list_bytes)),
         };
         let mut blocks = checks.finish();
         let checks = blocks.len();
-        if let (Kind::Runs, Some(rows)) = (kind, &rows)
+        if let (BatchKind::Runs, Some(rows)) = (kind, &rows)
             && bytes(&blocks) + bytes(&changes) > DIRECT_BYTES_MAX
         {
-            // What is staged has no runs.
-            (kind, changes) = (Kind::Puts, list(rows, list_bytes));
+            // A staged batch has no runs.
+            (kind, changes) = (BatchKind::Puts, pack_list(rows, list_bytes));
         }
         blocks.extend(changes);
         Self {
             kind,
-            is_told,
+            is_logged,
             checks,
             blocks,
         }
     }
 
+    /// The size of all blocks.
     pub(crate) fn bytes(&self) -> usize {
         bytes(&self.blocks)
     }
 }
 
-/// Whether what a batch puts may be kept as runs.
+/// Returns whether the puts of a batch may be stored as runs.
 fn makes_runs(batch: &Batch) -> bool {
-    batch.is_read_in_order() && batch.operations().len() >= RUNS_ROWS_MIN
+    batch.is_read_in_order() && batch.operations().len() >= RUN_PUTS_MIN
 }
 
 fn bytes(blocks: &[Vec<u8>]) -> usize {
     blocks.iter().map(Vec::len).sum()
 }
 
-/// Keys and values, one after the other.
-fn list(rows: &[Row<'_>], block_bytes: usize) -> Vec<Vec<u8>> {
-    let mut changes = Encoder::new(block_bytes);
+/// Packs rows into lists of alternating keys and values.
+fn pack_list(rows: &[Row<'_>], block_bytes: usize) -> Vec<Vec<u8>> {
+    let mut changes = ListEncoder::new(block_bytes);
     for (key, value) in rows {
         changes.item(&[key, value]);
     }
     changes.finish()
 }
 
-/// The same in small lists, each after its last key, and how many rows it has with its first key.
-fn runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
+/// Packs rows into runs, of three blocks each.
+fn pack_runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
     let mut blocks = Vec::with_capacity(3 * (rows.len() / RUN_ROWS_MAX + 1));
     let mut rest = rows;
     while let Some((first, _)) = rest.first() {
@@ -156,15 +155,15 @@ fn runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
         blocks.extend(run.last().map(|(last, _)| last.to_vec()));
         let count = u32::try_from(run.len()).unwrap_or(u32::MAX);
         blocks.push([&count.to_be_bytes()[..], first].concat());
-        blocks.extend(list(run, usize::MAX));
+        blocks.extend(pack_list(run, usize::MAX));
         rest = after;
     }
     blocks
 }
 
-/// Each operation by its letter, in groups of as many as are looked at together, each after the least and the
-/// greatest of its keys. What of them can refuse the batch is checked, too.
-fn operations(batch: &Batch, checks: &mut Encoder) -> Vec<Vec<u8>> {
+/// Packs operations, each with its letter, in groups that begin with the least and the greatest of their keys.
+/// Operations that can reject the batch are added to the checks, too.
+fn pack_operations(batch: &Batch, checks: &mut ListEncoder) -> Vec<Vec<u8>> {
     let sums = Sums::of(batch);
     let mut groups = Groups::new();
     for (at, operation) in batch.operations().enumerate() {
@@ -191,10 +190,10 @@ fn operations(batch: &Batch, checks: &mut Encoder) -> Vec<Vec<u8>> {
     groups.finish()
 }
 
-/// Makes groups of operations.
+/// Packs operations into groups.
 struct Groups<'a> {
-    full: Encoder,
-    group: Items,
+    full: ListEncoder,
+    group: PackedStrings,
     operations: usize,
     /// The least and the greatest key of the group.
     span: (&'a [u8], &'a [u8]),
@@ -203,14 +202,14 @@ struct Groups<'a> {
 impl<'a> Groups<'a> {
     fn new() -> Self {
         Self {
-            full: Encoder::new(BLOCK_BYTES),
-            group: Items::default(),
+            full: ListEncoder::new(BLOCK_BYTES),
+            group: PackedStrings::default(),
             operations: 0,
             span: Default::default(),
         }
     }
 
-    /// Appends an operation, and the key that it looks at.
+    /// Appends an operation, with the key that it reads.
     fn push(&mut self, key: Option<&'a [u8]>, strings: &[&[u8]]) {
         if let Some(key) = key {
             self.span = match self.span {
@@ -220,17 +219,17 @@ impl<'a> Groups<'a> {
         }
         self.group.put(strings);
         self.operations += 1;
-        if self.operations >= GROUP || self.group.bytes() >= BLOCK_BYTES {
+        if self.operations >= GROUP_OPERATIONS_MAX || self.group.bytes() >= BLOCK_BYTES {
             self.close();
         }
     }
 
     fn close(&mut self) {
         if self.operations > 0 {
-            let mut group = Items::default();
+            let mut group = PackedStrings::default();
             group.put(&[b"g", self.span.0, self.span.1]);
             self.full.append(&[&group, &self.group]);
-            self.group = Items::default();
+            self.group = PackedStrings::default();
             (self.operations, self.span) = (0, Default::default());
         }
     }
@@ -241,13 +240,12 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The sums that follow from the batch alone, by the number of the operation; `None` where it
-/// overflows.
+/// The sums that depend on the batch alone, by the index of the operation. `None` if a sum overflows.
 struct Sums(HashMap<usize, Option<[u8; counter::COUNTER_BYTES]>>);
 
-/// What a batch set a key to.
+/// The value of a key that earlier operations of the batch have set.
 #[derive(Clone)]
-enum Known<'a> {
+enum BatchValue<'a> {
     Value(&'a [u8]),
     Sum([u8; counter::COUNTER_BYTES]),
     Absent,
@@ -260,26 +258,30 @@ impl Sums {
         if !batch.operations().any(adds) {
             return Self(sums);
         }
-        let mut known: HashMap<&[u8], (usize, Known<'_>)> = HashMap::new();
+        let mut written: HashMap<&[u8], (usize, BatchValue<'_>)> = HashMap::new();
         let mut ranges: Vec<(usize, &KeyRange)> = Vec::new();
         for (at, operation) in batch.operations().enumerate() {
             match operation {
-                OperationRef::Put(key, value) => drop(known.insert(key, (at, Known::Value(value)))),
-                OperationRef::Delete(key) => drop(known.insert(key, (at, Known::Absent))),
+                OperationRef::Put(key, value) => {
+                    written.insert(key, (at, BatchValue::Value(value)));
+                }
+                OperationRef::Delete(key) => {
+                    written.insert(key, (at, BatchValue::Absent));
+                }
                 OperationRef::DeleteRange(range) => ranges.push((at, range)),
                 OperationRef::Add(key, delta) => {
-                    let Some(held) = latest(known.get(key), &ranges, key) else {
+                    let Some(held) = latest(written.get(key), &ranges, key) else {
                         continue;
                     };
                     let held = match &held {
-                        Known::Value(value) => Some(*value),
-                        Known::Sum(sum) => Some(&sum[..]),
-                        Known::Absent => None,
+                        BatchValue::Value(value) => Some(*value),
+                        BatchValue::Sum(sum) => Some(&sum[..]),
+                        BatchValue::Absent => None,
                     };
                     let sum = counter::add(key, held, delta).ok();
                     sums.insert(at, sum);
                     if let Some(sum) = sum {
-                        known.insert(key, (at, Known::Sum(sum)));
+                        written.insert(key, (at, BatchValue::Sum(sum)));
                     }
                 }
             }
@@ -292,35 +294,35 @@ impl Sums {
     }
 }
 
-/// What the newest of the operations that touched a key made of it.
+/// The value of a key after the last of the operations that changed it; `None` if there is none.
 fn latest<'a>(
-    known: Option<&(usize, Known<'a>)>,
+    written: Option<&(usize, BatchValue<'a>)>,
     ranges: &[(usize, &KeyRange)],
     key: &[u8],
-) -> Option<Known<'a>> {
-    let since = known.map_or(0, |(at, _)| *at);
+) -> Option<BatchValue<'a>> {
+    let since = written.map_or(0, |(at, _)| *at);
     let deleted = ranges.iter().rev().take_while(|(at, _)| *at >= since);
     let deleted = deleted.into_iter().any(|(_, range)| range.contains(key));
     if deleted {
-        return Some(Known::Absent);
+        return Some(BatchValue::Absent);
     }
-    known.map(|(_, known)| known.clone())
+    written.map(|(_, written)| written.clone())
 }
 
-/// Appends the changes that a text of the log tells, by its name; none, where it is empty.
-pub(crate) fn tell(name: &[u8], text: &[u8], changes: &mut Vec<Change>) -> Result<()> {
+/// Decodes a field of the log by its name, and appends its changes. An empty text has none.
+pub(crate) fn decode_changes(name: &[u8], text: &[u8], changes: &mut Vec<Change>) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }
     let corrupt = || {
-        let message = "an entry of the log is no list of changes";
+        let message = "an entry of the log is not a list of changes";
         Error::new(ErrorKind::Corrupt, message)
     };
     let mut strings = Strings::of(text).map_err(|_| corrupt())?;
     if name == LISTS {
         return strings.try_for_each(|list| {
             let list = list.map_err(|_| corrupt())?.unwrap_or_default();
-            tell(PUTS, list, changes)
+            decode_changes(PUTS, list, changes)
         });
     }
     while let Some(first) = strings.next() {
@@ -375,14 +377,14 @@ mod tests {
         assert_eq!(sums.get(5), Some(None));
     }
 
-    fn kind_of(batch: &Batch) -> (Kind, bool) {
-        let blocks = Blocks::of(batch);
-        (blocks.kind, blocks.is_told)
+    fn kind_of(batch: &Batch) -> (BatchKind, bool) {
+        let blocks = EncodedBatch::of(batch);
+        (blocks.kind, blocks.is_logged)
     }
 
-    fn told(name: &[u8], text: &[u8]) -> Result<Vec<Change>> {
+    fn decoded(name: &[u8], text: &[u8]) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        tell(name, text, &mut changes).map(|()| changes)
+        decode_changes(name, text, &mut changes).map(|()| changes)
     }
 
     fn put(key: &str, value: &str) -> Change {
@@ -395,20 +397,20 @@ mod tests {
     #[test]
     fn puts_of_different_keys_are_a_kind_of_their_own() {
         let mut batch = Batch::new();
-        assert_eq!(kind_of(&batch), (Kind::Any, true));
+        assert_eq!(kind_of(&batch), (BatchKind::Any, true));
         batch.put("b", "2");
         batch.put("a", "1");
-        let blocks = Blocks::of(&batch);
-        assert_eq!((blocks.kind, blocks.blocks.len()), (Kind::Puts, 1));
-        let told = told(PUTS, &blocks.blocks[0]).expect("changes");
-        assert_eq!(told, [put("a", "1"), put("b", "2")]);
+        let blocks = EncodedBatch::of(&batch);
+        assert_eq!((blocks.kind, blocks.blocks.len()), (BatchKind::Puts, 1));
+        let decoded = decoded(PUTS, &blocks.blocks[0]).expect("changes");
+        assert_eq!(decoded, [put("a", "1"), put("b", "2")]);
         let mut twice = batch.clone();
         twice.put("a", "3");
-        assert_eq!(kind_of(&twice), (Kind::Any, true));
+        assert_eq!(kind_of(&twice), (BatchKind::Any, true));
         batch.put("c", vec![0; RECORD_BYTES_MAX]);
-        assert_eq!(kind_of(&batch), (Kind::Puts, false));
+        assert_eq!(kind_of(&batch), (BatchKind::Puts, false));
         batch.delete("d");
-        assert_eq!(kind_of(&batch), (Kind::Any, false));
+        assert_eq!(kind_of(&batch), (BatchKind::Any, false));
     }
 
     #[test]
@@ -417,33 +419,33 @@ mod tests {
         for number in 0..100 {
             batch.put(format!("{number:02}"), "short");
         }
-        assert_eq!(kind_of(&batch), (Kind::Puts, true));
+        assert_eq!(kind_of(&batch), (BatchKind::Puts, true));
         batch.read_in_order();
         batch.put("33a", vec![b'x'; 2 * RUN_BYTES]);
-        let blocks = Blocks::of(&batch);
-        assert_eq!((blocks.kind, blocks.checks), (Kind::Runs, 0));
+        let blocks = EncodedBatch::of(&batch);
+        assert_eq!((blocks.kind, blocks.checks), (BatchKind::Runs, 0));
         let names = blocks.blocks.iter().step_by(3);
         let names: Vec<_> = names.map(|name| String::from_utf8_lossy(name)).collect();
         assert_eq!(names, ["31", "33", "33a", "65", "97", "99"]);
         let lists = blocks.blocks.iter().skip(2).step_by(3);
-        let (mut one_by_one, mut all) = (Vec::new(), Encoder::new(usize::MAX));
+        let (mut one_by_one, mut all) = (Vec::new(), ListEncoder::new(usize::MAX));
         for list in lists {
-            tell(PUTS, list, &mut one_by_one).expect("changes");
+            decode_changes(PUTS, list, &mut one_by_one).expect("changes");
             all.item(&[list]);
         }
-        let told = told(LISTS, &all.finish()[0]).expect("changes");
-        assert_eq!((told.len(), &told[70]), (101, &put("69", "short")));
-        assert_eq!(one_by_one, told);
+        let decoded = decoded(LISTS, &all.finish()[0]).expect("changes");
+        assert_eq!((decoded.len(), &decoded[70]), (101, &put("69", "short")));
+        assert_eq!(one_by_one, decoded);
     }
 
     #[test]
-    fn operations_are_in_groups_that_tell_their_span() {
+    fn operations_are_in_groups_that_begin_with_their_span() {
         let mut batch = Batch::new();
         batch.delete_range(KeyRange::prefix(b"x"));
-        for number in (0..GROUP).rev() {
+        for number in (0..GROUP_OPERATIONS_MAX).rev() {
             batch.put(format!("{number:03}"), "1");
         }
-        let blocks = Blocks::of(&batch);
+        let blocks = EncodedBatch::of(&batch);
         let strings: Vec<_> = Strings::of(&blocks.blocks[0])
             .expect("a list")
             .map(|string| string.expect("a string").unwrap_or_default())
@@ -454,17 +456,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_told() {
+    fn encoded_changes_are_decoded() {
         let mut batch = Batch::new();
         batch.delete("\0");
-        let blocks = Blocks::of(&batch);
-        assert_eq!(blocks.kind, Kind::Any);
-        let changes = told(b"d", b"\x92\xa1d\xa1\0").expect("changes");
+        let blocks = EncodedBatch::of(&batch);
+        assert_eq!(blocks.kind, BatchKind::Any);
+        let changes = decoded(b"d", b"\x92\xa1d\xa1\0").expect("changes");
         let key = b"\0".to_vec();
         assert_eq!(changes, [Change::Delete { key }]);
-        assert_eq!(told(b"d", b"").expect("a gap"), []);
+        assert_eq!(decoded(b"d", b"").expect("a gap"), []);
         for wrong in [&b"\x91"[..], b"\x91\xa1x", b"\x92\xa1p\xa1k", b"\x01"] {
-            assert!(told(b"d", wrong).is_err());
+            assert!(decoded(b"d", wrong).is_err());
         }
     }
 }
