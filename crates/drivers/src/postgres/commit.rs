@@ -79,15 +79,15 @@ fn retry<T>(engine: &Engine, mut attempt: impl FnMut(&mut Connection) -> Attempt
     for _ in 1..ATTEMPTS_MAX {
         match engine.with_writer(|connection| Ok(attempt(connection)))? {
             Ok(done) => return Ok(done),
-            Err(Abort::Refused(error)) => return Err(error),
-            Err(Abort::Retry(error)) => {
+            Err(Stop::Refused(error)) => return Err(error),
+            Err(Stop::Retry(error)) => {
                 tracing::debug!(%error, "a commit is retried");
                 thread::sleep(wait);
                 wait *= 2;
             }
         }
     }
-    engine.with_writer(|connection| attempt(connection).map_err(Abort::into_error))
+    engine.with_writer(|connection| attempt(connection).map_err(Stop::into_error))
 }
 
 /// Applies batches in one transaction; one result for each.
@@ -128,7 +128,7 @@ fn attempt(
         read_set.add_operations(batch);
     }
     let begun = Transaction::begin(connection, &read_set, COMMIT_IDLE_MAX);
-    let (transaction, reads) = begun.map_err(|failure| Abort::new(engine, failure))?;
+    let (transaction, reads) = begun.map_err(|failure| Stop::new(engine, failure))?;
     engine.note_base_version(transaction.before());
     let (mut write_set, mut recorder) = (WriteSet::default(), Recorder::new());
     let mut refused = Vec::with_capacity(batches.len());
@@ -196,7 +196,7 @@ fn finish(
             let stored = transaction
                 .store(write_set)
                 .and_then(|()| fill_in(&mut transaction, &engine.setup, &*lens));
-            stored.map_err(|failure| Abort::new(engine, failure))?;
+            stored.map_err(|failure| Stop::new(engine, failure))?;
             &nothing
         }
         None => write_set,
@@ -211,12 +211,12 @@ fn finish(
 /// After a failure of a commit, finds out whether it was committed nevertheless.
 fn resolve_failure(engine: &Engine, failure: Failure, record: &LogRecord) -> Attempt<()> {
     if failure.is_refusal() {
-        return Err(Abort::new(engine, failure));
+        return Err(Stop::new(engine, failure));
     }
     match engine.resolve(record, &failure) {
         Outcome::Committed => Ok(()),
-        Outcome::NotCommitted => Err(Abort::Retry(failure.into_error(&engine.setup))),
-        Outcome::Unknown(error) => Err(Abort::Refused(error)),
+        Outcome::NotCommitted => Err(Stop::Retry(failure.into_error(&engine.setup))),
+        Outcome::Unknown(error) => Err(Stop::Refused(error)),
     }
 }
 
@@ -226,9 +226,9 @@ fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) 
         let mut read_set = ReadSet::default();
         read_set.add_preconditions(preconditions);
         let begun = Transaction::begin(connection, &read_set, WRITE_IDLE_MAX);
-        let (transaction, reads) = begun.map_err(|failure| Abort::new(engine, failure))?;
+        let (transaction, reads) = begun.map_err(|failure| Stop::new(engine, failure))?;
         let tested = WriteSet::default().test(&reads, preconditions);
-        tested.map_err(Abort::Refused)?;
+        tested.map_err(Stop::Refused)?;
         let mut writer = PostgresWriter {
             engine,
             transaction,
@@ -240,12 +240,12 @@ fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) 
         };
         // From here on the write is not retried, as `fill` can be called only once.
         let Some(fill) = fill.take() else {
-            return Err(Abort::Refused(write_failed()));
+            return Err(Stop::Refused(write_failed()));
         };
-        fill(&mut writer).map_err(Abort::Refused)?;
+        fill(&mut writer).map_err(Stop::Refused)?;
         writer
             .end()
-            .map_err(|stop| Abort::Refused(stop.into_error()))
+            .map_err(|stop| Stop::Refused(stop.into_error()))
     })
 }
 
@@ -350,17 +350,17 @@ impl PostgresWriter<'_> {
         };
         let set = self.write_set.first_set(key);
         self.empty_ranges
-            .note(key, stored.as_deref().into_iter().chain(set).min());
+            .insert(key, stored.as_deref().into_iter().chain(set).min());
         Ok(None)
     }
 
     /// Sends the rest and commits.
     fn end(mut self) -> Attempt<Version> {
-        self.check_usable().map_err(Abort::Refused)?;
+        self.check_usable().map_err(Stop::Refused)?;
         let batch = std::mem::take(&mut self.batch);
         let mut write_set = WriteSet::default();
         let evaluated = self.evaluate(&batch, &mut write_set);
-        evaluated.map_err(|failure| Abort::new(self.engine, failure))?;
+        evaluated.map_err(|failure| Stop::new(self.engine, failure))?;
         let Self {
             engine,
             transaction,

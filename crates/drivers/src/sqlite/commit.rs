@@ -55,7 +55,7 @@ pub(super) fn write(
 impl GroupCommit for Engine {
     type Failure = rusqlite::Error;
 
-    fn change(
+    fn run_transaction(
         &self,
         fill: TransactionBody<'_, rusqlite::Error>,
     ) -> std::result::Result<Version, Abort<rusqlite::Error>> {
@@ -203,7 +203,7 @@ impl SqliteWriter<'_> {
 impl WriteTransaction for SqliteWriter<'_> {
     type Failure = rusqlite::Error;
 
-    fn held(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
+    fn value_of(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
         Ok(get(self.transaction.connection(), key)?.map(Cow::Owned))
     }
 
@@ -235,7 +235,7 @@ impl WriteTransaction for SqliteWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<rusqlite::Error>> {
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<rusqlite::Error>> {
         let stored = get(self.transaction.connection(), key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
@@ -291,7 +291,7 @@ impl Writer for SqliteWriter<'_> {
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.check_usable()?;
-        self.sum(key, delta).map_err(|stop| match stop {
+        self.add_to_counter(key, delta).map_err(|stop| match stop {
             Abort::Refused(error) | Abort::NotBegun(error) => error,
             Abort::Failed(error) | Abort::Unknown(error) => self.failure(error),
         })

@@ -13,7 +13,7 @@ use super::open::{Engine, Push};
 use super::read_set::ReadResults;
 use super::statements;
 use super::write_set::{WriteSet, Written};
-use crate::recent::{Effect, Recorder};
+use crate::recent_commits::{Effect, Recorder};
 
 /// The most preconditions and operations together of an optimistic commit.
 const PARTS_MAX: usize = 64;

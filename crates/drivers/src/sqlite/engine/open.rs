@@ -18,7 +18,7 @@ use super::format::{self, FileOrigin};
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
 use super::wal;
-use crate::files::{Access, create_directories, io_error, only_read, private};
+use crate::files::{Access, create_directories, io_error, read_only_error, private};
 use crate::file_identity::FileIdentity;
 use crate::commit_queue::CommitQueue;
 use crate::recent_commits::RecentCommits;
@@ -168,7 +168,7 @@ fn open_to_read(mode: Mode, file: &Path, config: &Config) -> Result<(Connection,
     let connection = open_reader(file, mode).map_err(|error| open_error(file, error))?;
     let is_readable = format::check_read_only(&connection, file)?;
     match config.readable {
-        Some(requested) if requested != is_readable => Err(only_read(file)),
+        Some(requested) if requested != is_readable => Err(read_only_error(file)),
         _ => Ok((connection, is_readable)),
     }
 }
@@ -239,7 +239,7 @@ impl Engine {
     pub(in crate::sqlite) fn check_writable(&self) -> Result<()> {
         match self.mode.is_writable() {
             true => Ok(()),
-            false => Err(only_read(&self.file)),
+            false => Err(read_only_error(&self.file)),
         }
     }
 
