@@ -100,7 +100,7 @@ fn key_spaces_do_not_overlap() {
     open(&url).commit(batch).expect("committed");
     assert_refused(open_at("/dev"), ErrorKind::WrongVersion, "within another");
     drop(open(&format!("{place}-b/dev")));
-    assert_refused(open_at("-b"), ErrorKind::WrongVersion, "below it");
+    assert_refused(open_at("-b"), ErrorKind::WrongVersion, "other keys");
     let same = open_at("/").expect("a slash at the end means nothing");
     let snapshot = same.snapshot().expect("a snapshot");
     assert_eq!(

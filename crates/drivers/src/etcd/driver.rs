@@ -26,23 +26,23 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Connects and makes the key space where there is none.
+    /// Connects, and creates the key space if it does not exist.
     pub fn open(config: Config) -> Result<Self> {
         let prefix = key_prefix(&config);
         let engine = Arc::new(Engine::open(&config)?);
         let cells = EtcdCells { engine };
-        refuse_overlap(&cells, &prefix)?;
+        reject_overlap(&cells, &prefix)?;
         let staged = Staged::open(cells, prefix.as_bytes())?;
         Ok(Self { staged })
     }
 }
 
-/// Refuses a new key space within another, or around one: each would take the keys of the other for
-/// its own.
-fn refuse_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
+/// Rejects a new key space whose prefix is within, or contains, the prefix of an existing one: each would
+/// treat the keys of the other as its own.
+fn reject_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
     let format = |prefix: &str| Layout::new(prefix.as_bytes()).format();
-    let around = prefix.match_indices('/').map(|(at, _)| &prefix[..=at]);
-    let mut reads: Vec<_> = around.map(|prefix| Read::One(format(prefix))).collect();
+    let parents = prefix.match_indices('/').map(|(at, _)| &prefix[..=at]);
+    let mut reads: Vec<_> = parents.map(|prefix| Read::One(format(prefix))).collect();
     reads.push(Read::Some {
         range: KeyRange::prefix(prefix.as_bytes()),
         direction: Direction::Forward,
@@ -54,23 +54,23 @@ fn refuse_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
     if own {
         return Ok(());
     }
-    let refused = |what: String| {
-        let message = format!("the prefix {prefix} cannot be a key space of its own: {what}");
+    let rejected = |reason: String| {
+        let message = format!("the prefix {prefix} cannot hold a key space: {reason}");
         Err(Error::new(ErrorKind::WrongVersion, message))
     };
     if found.iter().any(|cells| !cells.is_empty()) {
-        return refused("it is within another one; take a prefix beside that".to_owned());
+        return rejected("it is within another key space; use a prefix outside of it".to_owned());
     }
     match within {
-        Some(cell) => refused(format!(
-            "there are keys of something else below it, such as {}; take another prefix",
+        Some(cell) => rejected(format!(
+            "other keys already begin with it, such as {}; use another prefix",
             cell.key.escape_ascii()
         )),
         None => Ok(()),
     }
 }
 
-/// What etcd has for staged commits.
+/// The etcd operations that staged commits need.
 struct EtcdCells {
     engine: Arc<Engine>,
 }
@@ -128,7 +128,7 @@ pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
     })
 }
 
-/// What all keys of a key space begin with.
+/// The prefix of all keys of a key space.
 fn key_prefix(config: &Config) -> String {
     format!("{}/", config.prefix)
 }
