@@ -36,7 +36,7 @@ const FREED_MAX: usize = 10_000;
 /// How often the next turn is requested before the commit is retried without it.
 const TURN_REQUESTS_MAX: usize = 1000;
 
-/// How often to check whether the process that has the turn has committed.
+/// How often to read whether another commit has appeared.
 const POLL: Duration = Duration::from_millis(2);
 
 /// A tree is written without another read of the newest version if the state was the newest within this time.
@@ -63,7 +63,7 @@ pub(super) fn commit(
     Ok(committed)
 }
 
-/// The same. `own_turn` is the version after which it is this process's turn: a turn that this version
+/// Applies a batch. `own_turn` is the version after which it is this process's turn: a turn that this version
 /// reserves does not delay it.
 fn commit_in_turn(
     engine: &Engine,
@@ -115,7 +115,7 @@ fn commit_in_turn(
             }
         }
         if Instant::now() >= deadline {
-            let message = "conflicting commits of other processes; try again";
+            let message = "other processes committed first on every attempt; try again";
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
         (state, observed) = engine.newest()?;
@@ -175,13 +175,13 @@ fn prepare<'b>(
         let message = "another process has committed since";
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let exists = check_preconditions(engine, state, batch)?;
+    let existence = check_preconditions(engine, state, batch)?;
     if batch.bytes() > CHANGES_BYTES
         && let Some(rows) = independent_rows(batch)
     {
         let mut recorder = Recorder::of_untold();
         let rest = batch.operations().filter(|operation| !is_put(operation));
-        let overlay = apply(engine, state, rest, &exists, &mut recorder)?;
+        let overlay = apply(engine, state, rest, &existence, &mut recorder)?;
         return Ok(PreparedCommit {
             overlay: Some(overlay),
             recorder,
@@ -194,7 +194,7 @@ fn prepare<'b>(
         true => None,
         false => {
             let all = batch.operations();
-            Some(apply(engine, state, all, &exists, &mut recorder)?)
+            Some(apply(engine, state, all, &existence, &mut recorder)?)
         }
     };
     let rows = Vec::new();
@@ -228,7 +228,7 @@ fn apply<'b>(
     engine: &Engine,
     state: &CommittedState,
     operations: impl Iterator<Item = OperationRef<'b>>,
-    known_existence: &HashMap<&[u8], bool>,
+    existence: &HashMap<&[u8], bool>,
     recorder: &mut Recorder,
 ) -> Result<Overlay> {
     let mut overlay = state.overlay.clone();
@@ -245,7 +245,7 @@ fn apply<'b>(
                 recorder.put(key, &sum);
             }
             OperationRef::Delete(key) => {
-                let exists = match (overlay.get(key), known_existence.get(key)) {
+                let exists = match (overlay.get(key), existence.get(key)) {
                     (Some(value), _) => value.is_some(),
                     (None, Some(exists)) => *exists,
                     (None, None) => view.get(key)?.is_some(),
@@ -318,13 +318,13 @@ fn check_preconditions<'b>(
     let mut keys: Vec<_> = conditions_read
         .map(|condition| condition.key.as_slice())
         .collect();
-    let known = conditions
+    let existence = conditions
         .iter()
         .map(|condition| (condition.key.as_slice(), condition.value.is_some()));
-    let known: HashMap<_, _> = known.collect();
+    let existence: HashMap<_, _> = existence.collect();
     for operation in batch.operations().filter(is_read) {
         if let OperationRef::Delete(key) | OperationRef::Add(key, _) = operation
-            && !known.contains_key(key)
+            && !existence.contains_key(key)
         {
             keys.push(key);
         }
@@ -337,7 +337,7 @@ fn check_preconditions<'b>(
             }
         }
     }
-    Ok(known)
+    Ok(existence)
 }
 
 /// Inserts a prepared commit as the version after `state`, which was the newest at `observed`. Returns `None`
@@ -473,15 +473,15 @@ fn is_in_chain(
     let is_fresh = engine.is_fresh(observed);
     // The floor is raised before anything is deleted.
     let is_readable = |version: u64| Ok(engine.floor().map_err(outcome_unknown)? <= version);
-    // This process was halted for so long that commits were deleted: they may have followed this one, or the
+    // This process was suspended for so long that commits were deleted: they may have followed this one, or the
     // one before it. It is not possible to find out which.
-    let halted = || {
+    let suspended = || {
         withdraw()?;
         let message = "this process was suspended for longer than commits are kept";
         Err(outcome_unknown(Error::new(ErrorKind::Unavailable, message)))
     };
     if !is_fresh && !is_readable(commit.version)? {
-        return halted();
+        return suspended();
     }
     if inserted == Inserted::SomeExisted && !is_stored(engine, commit).map_err(outcome_unknown)? {
         return Ok(false);
@@ -493,7 +493,7 @@ fn is_in_chain(
             return Err(engine.lost_commits(before));
         }
         if !is_readable(commit.version)? {
-            return halted();
+            return suspended();
         }
     }
     Ok(true)
@@ -534,8 +534,8 @@ fn outcome_unknown(error: Error) -> Error {
     Error::new(ErrorKind::OutcomeUnknown, message)
 }
 
-/// Requests that other processes leave the next commit to this one, which lost a race after `took`. Returns the
-/// version that holds the request; `None` if other processes were always first.
+/// Inserts a commit that reserves the next version for this process, which lost a race after `took`. Returns
+/// the version of that commit; `None` if another process has the turn, or commits were always first.
 fn request_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
     let timeout = (took * TURN_FACTOR).clamp(TURN_MIN, TURN_MAX);
     for _ in 0..TURN_REQUESTS_MAX {

@@ -76,7 +76,7 @@ impl Driver for Mongo {
         batch.check_limits()?;
         let _commit = self.engine.streamed_write.read();
         let (version, from) = commit::commit(&self.engine, &batch, None)?;
-        self.engine.show(version);
+        self.engine.show_commit(version);
         let step = from.map(|from| Step { from, batch });
         Ok(Committed { version, step })
     }
@@ -90,7 +90,7 @@ impl Driver for Mongo {
             },
         };
         let version = buffered::write(&engine, preconditions, fill)?;
-        self.engine.show(version);
+        self.engine.show_commit(version);
         Ok(version)
     }
 

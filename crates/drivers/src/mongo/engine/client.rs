@@ -121,9 +121,9 @@ impl IdentityFile {
 
         use rustix::fs::{MemfdFlags, memfd_create};
 
-        let made = memfd_create(c"espalier-identity", MemfdFlags::CLOEXEC);
-        let written = made.map_err(std::io::Error::from).and_then(|made| {
-            let mut file = File::from(made);
+        let memory = memfd_create(c"espalier-identity", MemfdFlags::CLOEXEC);
+        let written = memory.map_err(std::io::Error::from).and_then(|memory| {
+            let mut file = File::from(memory);
             file.write_all(bytes)?;
             Ok(file)
         });

@@ -55,7 +55,7 @@ impl RequestFailure {
     pub(super) fn of(address: &str, error: &mongodb::error::Error) -> Self {
         let words = error.kind.to_string();
         if let Some(reason) = tls_failure(error) {
-            return Self::refusal(tls_error(address, &reason));
+            return Self::permanent(tls_error(address, &reason));
         }
         match &*error.kind {
             Mongo::Command(command) => Self::of_code(address, command.code, &words),
@@ -64,7 +64,7 @@ impl RequestFailure {
             Mongo::ServerSelection { .. } if is_authentication_error(&words) => {
                 Self::of_code(address, AUTHENTICATION_FAILED, &words)
             }
-            Mongo::ServerSelection { .. } if words.contains("wire version") => Self::refusal(
+            Mongo::ServerSelection { .. } if words.contains("wire version") => Self::permanent(
                 Error::new(
                     ErrorKind::WrongVersion,
                     format!("the server at {address} is too old; the oldest supported version is MongoDB 5.0"),
@@ -81,20 +81,20 @@ impl RequestFailure {
                 is_transient: true,
                 may_be_applied: false,
             },
-            Mongo::InvalidTlsConfig { .. } => Self::refusal(
+            Mongo::InvalidTlsConfig { .. } => Self::permanent(
                 Error::new(ErrorKind::Engine, "the TLS files cannot be used")
                     .with_source(Said(words)),
             ),
             Mongo::InvalidResponse { .. } => Self {
                 may_be_applied: true,
-                ..Self::refusal(rejected(address, &words))
+                ..Self::permanent(rejected(address, &words))
             },
-            _ => Self::refusal(rejected(address, &words)),
+            _ => Self::permanent(rejected(address, &words)),
         }
     }
 
     /// The request was not applied, and a retry fails too.
-    pub(super) fn refusal(error: Error) -> Self {
+    pub(super) fn permanent(error: Error) -> Self {
         Self {
             error,
             is_transient: false,
@@ -168,7 +168,7 @@ impl RequestFailure {
         };
         Self {
             is_transient: kind == ErrorKind::ReadOnly,
-            ..Self::refusal(Error::new(kind, message).with_source(Said(words.to_owned())))
+            ..Self::permanent(Error::new(kind, message).with_source(Said(words.to_owned())))
         }
     }
 }

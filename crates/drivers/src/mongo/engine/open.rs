@@ -82,8 +82,8 @@ impl Engine {
 /// processes have to agree on that, so it is stored when the key space is created.
 fn check_format(server: &Server, keep: Option<Duration>) -> Result<Duration> {
     let insert = |document| {
-        let made = server.insert("state", vec![document], WriteConcern::Majority);
-        made.map_err(|failure| failure.error)
+        let inserted = server.insert("state", vec![document], WriteConcern::Majority);
+        inserted.map_err(|failure| failure.error)
     };
     loop {
         let Some(found) = format_document(server)? else {

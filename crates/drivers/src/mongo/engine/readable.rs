@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// Brings the documents up to date with a commit. A failure is only logged, as the commit stands.
-    pub(in crate::mongo) fn show(self: &Arc<Self>, version: Version) {
+    pub(in crate::mongo) fn show_commit(self: &Arc<Self>, version: Version) {
         if let Err(error) = self.update_readable() {
             let version = version.0;
             tracing::warn!(%error, version, "cannot update the readable documents; the next commit retries");

@@ -64,7 +64,7 @@ impl<'s, T: Send + 'static> PendingRequest<'s, T> {
         // If the caller waits late, and the first attempt has failed, there is still time for retries.
         let limit = self.deadline.max(Instant::now() + server.timeout);
         // The longer time for many documents is for a busy server, not for one that cannot be reached.
-        let mut repeated_until = None;
+        let mut retry_until = None;
         let mut backoff = BACKOFF_MIN;
         let mut may_be_applied = false;
         loop {
@@ -91,15 +91,15 @@ impl<'s, T: Send + 'static> PendingRequest<'s, T> {
                 may_be_applied |= failure.may_be_applied;
                 return Err(RequestFailure {
                     may_be_applied,
-                    ..RequestFailure::refusal(mistake)
+                    ..RequestFailure::permanent(mistake)
                 });
             }
-            // The failure of a later attempt says nothing about an earlier one.
+            // An earlier attempt may have been applied even if a later one certainly was not.
             may_be_applied |= failure.may_be_applied;
             failure.may_be_applied = may_be_applied;
             server.record_interruption();
             let now = Instant::now();
-            let until = *repeated_until.get_or_insert(limit.min(now + server.timeout));
+            let until = *retry_until.get_or_insert(limit.min(now + server.timeout));
             if !failure.is_transient || now + backoff >= until {
                 return Err(failure);
             }
