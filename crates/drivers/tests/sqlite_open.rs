@@ -2,8 +2,8 @@
 #![cfg(feature = "sqlite")]
 
 mod long_values;
-mod mounted;
 mod opening;
+mod read_only_mount;
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rusqlite::Connection;
 
-use crate::mounted::check_read_only;
 use crate::opening::{put, refusal};
+use crate::read_only_mount::check_read_only;
 
 fn url(file: &Path) -> String {
     format!("sqlite:{}", file.display())
