@@ -242,7 +242,7 @@ fn a_missing_segment_is_reported() {
 }
 
 #[test]
-fn an_older_data_file_under_a_journal_is_refused() {
+fn an_older_data_file_under_a_journal_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     put_large(&*driver);

@@ -41,7 +41,7 @@ fn a_file_in_place_of_the_directory() {
 }
 
 #[test]
-fn a_foreign_database_is_refused() {
+fn a_foreign_database_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(&url(dir.path())).expect("opens"));
     fs::remove_file(dir.path().join("espalier.format")).expect("removed");
@@ -56,7 +56,7 @@ fn a_read_only_folder() {
 }
 
 #[test]
-fn another_format_is_refused() {
+fn another_format_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(&url(dir.path())).expect("opens"));
     let format = dir.path().join("espalier.format");
@@ -233,7 +233,7 @@ fn one_process_shares_a_directory() {
 }
 
 #[test]
-fn too_many_snapshots_are_refused_until_some_are_dropped() {
+fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = open(&url(dir.path())).expect("opens");
     put(&*driver, "key");
