@@ -141,11 +141,11 @@ fn an_incomplete_frame_is_discarded() {
     (0..20).for_each(|number| _ = put(&*driver, number));
     let left = after_machine_crash(dir.path());
     let newest = segment(left.path());
-    let whole = fs::read(&newest).expect("the segment");
-    let ends = frames(&whole);
+    let original = fs::read(&newest).expect("the segment");
+    let ends = frames(&original);
     assert_eq!(ends.len(), 21);
     for cut in [ends[19] + 1, ends[19] + 19, ends[19] + 30, ends[20] - 1] {
-        fs::write(&newest, &whole[..cut]).expect("cut");
+        fs::write(&newest, &original[..cut]).expect("cut");
         let _ = fs::remove_file(left.path().join("journal.head"));
         let after = opened(left.path(), RELAXED);
         assert_eq!(
@@ -190,11 +190,11 @@ fn a_damaged_byte_is_reported_and_nothing_is_lost() {
         after_process_crash(dir.path()),
     ] {
         let newest = segment(left.path());
-        let whole = fs::read(&newest).expect("the segment");
-        let ends = frames(&whole);
+        let original = fs::read(&newest).expect("the segment");
+        let ends = frames(&original);
         seed::run("a damaged byte", |random| {
             for _ in 0..20 {
-                let mut damaged = whole.clone();
+                let mut damaged = original.clone();
                 let at = random.random_range(ends[0]..ends[19]);
                 damaged[at] ^= 1 << random.random_range(0..8);
                 fs::write(&newest, &damaged).expect("damaged");
@@ -204,7 +204,7 @@ fn a_damaged_byte_is_reported_and_nothing_is_lost() {
                 assert!(message.contains(&format!("at byte {frame};")), "{message}");
             }
         });
-        fs::write(&newest, &whole).expect("mended");
+        fs::write(&newest, &original).expect("restored");
         assert_eq!(numbers(&*opened(left.path(), DURABLE)).len(), 20);
     }
 }

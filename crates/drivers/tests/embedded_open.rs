@@ -91,13 +91,13 @@ fn a_truncated_file_is_corrupt() {
     (0..500).for_each(|number| put(&*driver, &format!("key {number}")));
     drop(driver);
     let data = dir.path().join("data.mdb");
-    let whole = fs::read(&data).expect("the data");
-    for pages in [2, 3, 10, whole.len() / 4096 / 2] {
-        fs::write(&data, &whole[..pages * 4096]).expect("cut");
+    let original = fs::read(&data).expect("the data");
+    for pages in [2, 3, 10, original.len() / 4096 / 2] {
+        fs::write(&data, &original[..pages * 4096]).expect("cut");
         let (kind, message) = refusal(open(&url(dir.path())));
         assert_eq!(kind, ErrorKind::Corrupt, "{message}");
     }
-    fs::write(&data, &whole).expect("whole again");
+    fs::write(&data, &original).expect("restored");
     let driver = open(&url(dir.path())).expect("opens");
     assert_eq!(driver.check().expect("a check"), []);
 }
@@ -111,15 +111,15 @@ fn damage_is_reported_with_the_path_of_the_file() {
     drop(driver);
     let data = dir.path().canonicalize().expect("a path").join("data.mdb");
     let names_it = |message: &str| assert!(message.contains(&*data.to_string_lossy()), "{message}");
-    let whole = fs::read(&data).expect("the data");
-    let mut damaged = whole.clone();
+    let original = fs::read(&data).expect("the data");
+    let mut damaged = original.clone();
     damaged[2 * 4096..].fill(0);
     fs::write(&data, &damaged).expect("written");
     let driver = open(&url(dir.path())).expect("the meta pages are sound");
     names_it(&driver.check().expect("a check")[0].place);
     names_it(&refusal(driver.usage()).1);
     drop(driver);
-    fs::write(&data, &whole[..whole.len() / 2]).expect("cut");
+    fs::write(&data, &original[..original.len() / 2]).expect("cut");
     names_it(&refusal(open(&url(dir.path()))).1);
     fs::write(&data, vec![0x5a; 100_000]).expect("garbage");
     names_it(&refusal(open(&url(dir.path()))).1);
@@ -136,12 +136,12 @@ fn damaged_pages_are_found() {
     driver.commit(batch).expect("a commit");
     drop(driver);
     let data = dir.path().join("data.mdb");
-    let whole = fs::read(&data).expect("the data");
+    let original = fs::read(&data).expect("the data");
     let mut found = 0;
     seed::run("damaged pages", |random| {
         for _ in 0..100 {
-            let mut damaged = whole.clone();
-            let page = random.random_range(2..whole.len() / 4096) * 4096;
+            let mut damaged = original.clone();
+            let page = random.random_range(2..original.len() / 4096) * 4096;
             match random.random_range(0..3) {
                 0 => damaged[page..page + 4096].fill(0),
                 1 => damaged[page..page + 16].fill(0xff),
@@ -248,8 +248,8 @@ fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     assert!(error.is_retryable());
     assert_eq!(held.len(), espalier_drivers::embedded::READERS_MAX as usize);
     held.truncate(held.len() - 1);
-    driver.snapshot().expect("there is room again");
-    put(&*driver, "writers need no room");
+    driver.snapshot().expect("there is space again");
+    put(&*driver, "writers need no slot");
 }
 
 #[test]

@@ -133,11 +133,11 @@ fn an_incomplete_end_is_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let torn = dir.path().join("torn");
-    let whole = fs::read(file_of(&left, "journal")).expect("the journal");
+    let original = fs::read(file_of(&left, "journal")).expect("the journal");
     let mut last = 0;
-    for length in (0..whole.len()).step_by(7) {
+    for length in (0..original.len()).step_by(7) {
         copy(&left, &torn);
-        let mut cut = whole[..length].to_vec();
+        let mut cut = original[..length].to_vec();
         if length % 2 == 0 {
             // Allocated space that was never written.
             cut.resize(length + 100, 0);
@@ -167,11 +167,11 @@ fn damage_in_the_middle_is_rejected() {
     let damaged = dir.path().join("damaged");
     copy(&left, &damaged);
     let path = file_of(&damaged, "journal");
-    let whole = fs::read(&path).expect("the journal");
-    let last_record = whole.len() - (whole.len() - HEADER_BYTES) / COMMITS as usize;
+    let original = fs::read(&path).expect("the journal");
+    let last_record = original.len() - (original.len() - HEADER_BYTES) / COMMITS as usize;
     seed::run("a damaged journal", |random| {
         for _ in 0..200 {
-            let mut bytes = whole.clone();
+            let mut bytes = original.clone();
             let at = random.random_range(0..last_record - 1);
             bytes[at] ^= 1 << random.random_range(0..8);
             fs::write(&path, &bytes).expect("written");
@@ -187,18 +187,18 @@ fn damage_in_the_middle_is_rejected() {
     });
 }
 
-/// A damaged last record was cut like an incomplete one. Only after a restart of the machine can the two not be told
-/// apart.
+/// A damaged last record was cut like an incomplete one. Only after a restart of the machine the two
+/// cannot be distinguished.
 #[test]
 fn damage_in_the_last_record_is_rejected_without_a_restart_of_the_machine() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let path = file_of(&left, "journal");
-    let whole = fs::read(&path).expect("the journal");
-    let start = whole.len() - (whole.len() - HEADER_BYTES) / COMMITS as usize;
+    let original = fs::read(&path).expect("the journal");
+    let start = original.len() - (original.len() - HEADER_BYTES) / COMMITS as usize;
     // All bytes but the length: with a damaged one, the record may look incomplete.
-    for at in (start..start + 4).chain(start + 8..whole.len()) {
-        let mut bytes = whole.clone();
+    for at in (start..start + 4).chain(start + 8..original.len()) {
+        let mut bytes = original.clone();
         bytes[at] ^= 1;
         fs::write(&path, &bytes).expect("written");
         let (kind, message) = refusal(open(&url(&left)));
@@ -218,13 +218,13 @@ fn a_damaged_data_file_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let path = file_of(&left, "data");
-    let whole = fs::read(&path).expect("the data");
+    let original = fs::read(&path).expect("the data");
     seed::run("a damaged data file", |random| {
         for _ in 0..100 {
-            let mut bytes = whole.clone();
+            let mut bytes = original.clone();
             match random.random_range(0..3) {
-                0 => bytes[random.random_range(0..whole.len())] ^= 0x10,
-                1 => bytes.truncate(random.random_range(0..whole.len())),
+                0 => bytes[random.random_range(0..original.len())] ^= 0x10,
+                1 => bytes.truncate(random.random_range(0..original.len())),
                 _ => bytes.push(0),
             }
             fs::write(&path, &bytes).expect("written");
@@ -233,7 +233,7 @@ fn a_damaged_data_file_is_rejected() {
             assert!(message.contains("espalier.data."), "{message}");
         }
     });
-    fs::write(&path, &whole).expect("whole again");
+    fs::write(&path, &original).expect("restored");
     assert_eq!(commits(&*open(&url(&left)).expect("opens")), COMMITS);
 }
 
@@ -345,7 +345,7 @@ fn a_full_disk_changes_nothing() {
         let committed = lines[0].parse().expect("a number");
         let driver = open(&url).expect("opens");
         check_filled(&*driver, committed);
-        put(&*driver, "there is room again");
+        put(&*driver, "there is space again");
     }
 }
 

@@ -149,7 +149,7 @@ impl Run<'_> {
             self.floor = snapshot.version();
             self.held.insert(0, snapshot);
         }
-        let (keys, whole) = ([(); 5].map(|()| self.key()), self.random.random());
+        let (keys, reads_all) = ([(); 5].map(|()| self.key()), self.random.random());
         let Some(snapshot) = self.held.choose(self.random) else {
             return;
         };
@@ -159,7 +159,7 @@ impl Run<'_> {
                 assert_eq!(value.as_deref(), expected.get(key).map(Vec::as_slice));
             }
         }
-        if whole && let Ok(found) = all(&**snapshot) {
+        if reads_all && let Ok(found) = all(&**snapshot) {
             assert!(
                 found == *expected,
                 "another state at {:?}",

@@ -172,9 +172,11 @@ fn too_many_snapshots_are_rejected_until_some_are_dropped() {
         let late = scope.spawn(|| driver.snapshot().map(drop));
         std::thread::sleep(Duration::from_millis(100));
         held.pop();
-        late.join().expect("a thread").expect("it waited for room");
+        late.join()
+            .expect("a thread")
+            .expect("it waited for a slot");
     });
-    put(&*driver, "writers need no room").expect("a put");
+    put(&*driver, "writers need no slot").expect("a put");
 }
 
 #[test]
@@ -193,7 +195,7 @@ fn a_server_without_connections_left() {
     };
     assert_refused(refused, ErrorKind::Unavailable, "max_connections");
     drop(held);
-    driver.snapshot().expect("there is room again");
+    driver.snapshot().expect("there is space again");
 }
 
 #[test]
@@ -411,7 +413,7 @@ fn a_full_disk_changes_nothing() {
         let keys = || driver.usage().expect("usage").keys;
         assert_eq!(keys(), committed + 1);
         mount(dir, &["-o", "remount,size=16m"]);
-        put(&*driver, "there is room again").expect("a put");
+        put(&*driver, "there is space again").expect("a put");
         assert_eq!(keys(), committed + 2);
         drop(driver);
         server.run("ALTER DATABASE postgres RESET default_tablespace");
@@ -449,5 +451,5 @@ fn a_damaged_page_is_reported() {
     server.start_again();
     let driver = open(&url).expect("opens");
     let snapshot = driver.snapshot().expect("a snapshot");
-    assert!(snapshot.get(b"key").expect("it is mended").is_some());
+    assert!(snapshot.get(b"key").expect("it is restored").is_some());
 }

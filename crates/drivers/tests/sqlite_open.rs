@@ -177,12 +177,12 @@ fn a_missing_version_is_damage() {
 fn damaged_pages_are_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = filled(dir.path());
-    let whole = fs::read(&file).expect("the data");
+    let original = fs::read(&file).expect("the data");
     let mut found = 0;
     seed::run("damaged pages", |random| {
         for _ in 0..100 {
-            let mut damaged = whole.clone();
-            let page = random.random_range(0..whole.len() / 4096) * 4096;
+            let mut damaged = original.clone();
+            let page = random.random_range(0..original.len() / 4096) * 4096;
             match random.random_range(0..3) {
                 0 => damaged[page..page + 4096].fill(0),
                 1 => damaged[page..page + 16].fill(0xff),
@@ -195,7 +195,7 @@ fn damaged_pages_are_found() {
         }
     });
     assert!(found > 50, "only {found} of 100 damages were reported");
-    fs::write(&file, &whole).expect("whole again");
+    fs::write(&file, &original).expect("restored");
     let driver = open(&url(&file)).expect("opens");
     assert_eq!(driver.check().expect("a check"), []);
     assert_eq!(driver.usage().expect("usage").keys, 300);
@@ -272,8 +272,8 @@ fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     assert!(error.is_retryable());
     assert_eq!(held.len(), espalier_drivers::sqlite::SNAPSHOTS_MAX);
     held.truncate(held.len() - 1);
-    driver.snapshot().expect("there is room again");
-    put(&*driver, "writers need no room");
+    driver.snapshot().expect("there is space again");
+    put(&*driver, "writers need no slot");
 }
 
 #[test]

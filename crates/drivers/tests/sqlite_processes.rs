@@ -121,7 +121,7 @@ fn a_full_disk_changes_nothing() {
         check_filled(&*driver, committed);
         let mut batch = Batch::new();
         batch.put("key", vec![0; 1_000_000]);
-        driver.commit(batch).expect("there is room again");
+        driver.commit(batch).expect("there is space again");
     }
 }
 

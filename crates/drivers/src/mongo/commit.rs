@@ -18,19 +18,19 @@ use crate::recent::{Changes, Effect, Recorder};
 /// How much longer a commit may take for each of its operations.
 const OPERATION_TIMEOUT: Duration = Duration::from_micros(200);
 
-/// Most bytes of changes in a commit's own document; a commit with more writes a new tree.
+/// Maximum bytes of changes in a commit's own document; a commit with more writes a new tree.
 const CHANGES_BYTES: usize = 256 << 10;
 
 /// Bytes of a change in addition to its key and value: a tag and two lengths.
 const CHANGE_BYTES: usize = 9;
 
-/// Most commits after a tree: a process that opens the key space reads all of them.
+/// Maximum number of commits after a tree: a process that opens the key space reads all of them.
 const TAIL_COMMITS: u64 = 512;
 
-/// Most changes after a tree.
+/// Maximum number of changes after a tree.
 const TAIL_CHANGES: usize = 16_384;
 
-/// Most names of freed pages in a commit's own document.
+/// Maximum number of names of freed pages in a commit's own document.
 const FREED_MAX: usize = 10_000;
 
 /// How often the next turn is requested before the commit is retried without it.

@@ -19,10 +19,10 @@ use super::open::Engine;
 use super::tree::{Overlay, Tree};
 use crate::recent::{Changes, Recent};
 
-/// Most commits that are read one by one, by `_id`.
+/// Maximum number of commits that are read one by one, by `_id`.
 const SINGLE_READS_MAX: u64 = 4;
 
-/// Most commits of one read.
+/// Maximum number of commits of one read.
 const COMMITS_PER_REQUEST: usize = 64;
 
 /// The longest time for which a commit can make other processes wait.

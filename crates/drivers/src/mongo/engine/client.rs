@@ -18,7 +18,7 @@ use crate::identity::{Identity, read};
 use crate::mongo::NAME;
 use crate::mongo::config::Config;
 
-/// Most connections of one process.
+/// Maximum number of connections of one process.
 const CONNECTIONS_MAX: u32 = 32;
 
 /// How long one attempt looks for a server before it fails with the reason.
@@ -27,7 +27,8 @@ const SELECTION: Duration = Duration::from_secs(1);
 /// The state of the connections, from the client's events.
 #[derive(Default)]
 pub(super) struct ConnectionHealth {
-    /// How often connections were lost: since then, the server may have restarted or been replaced by another.
+    /// How often connections were lost. After each loss, the server may have restarted, or another one may be
+    /// the primary.
     pub(super) interruptions: AtomicU64,
     pub(super) tls_failures: TlsFailures,
 }

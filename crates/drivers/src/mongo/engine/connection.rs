@@ -61,7 +61,7 @@ pub(in crate::mongo) struct Query {
     pub(in crate::mongo) index: Option<&'static str>,
     /// Whether the result may lack recently acknowledged writes. Otherwise the read is linearizable, which
     /// takes as long as a commit: the primary confirms with a majority that it still is one. A new primary
-    /// does not know at once which of its data is on a majority, and a deposed one may not know that it is.
+    /// does not know at once which of its data is on a majority, and an old one may not know yet that it was replaced.
     pub(in crate::mongo) may_be_stale: bool,
 }
 

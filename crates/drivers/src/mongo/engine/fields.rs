@@ -23,7 +23,7 @@ const LEVEL: i32 = 1;
 /// Fewer bytes are not compressed.
 const COMPRESSED_MIN: usize = 256;
 
-/// Most uncompressed bytes of one field: 16 MiB, the limit of a MongoDB document.
+/// Maximum uncompressed bytes of one field: 16 MiB, the limit of a MongoDB document.
 const BYTES_MAX: usize = 16 << 20;
 
 /// A version as MongoDB's integer type; all versions fit.

@@ -27,7 +27,7 @@ pub(in crate::mongo) struct Engine {
     pub(super) page_cache: PageCache,
     /// Approximate bytes of a page.
     pub(in crate::mongo) page_bytes: usize,
-    /// Most bytes of commits that are not in the tree yet.
+    /// Maximum bytes of commits that are not in the tree yet.
     pub(in crate::mongo) tail_bytes: usize,
     /// Locked by the current commit of this process. The version after which it is this process's turn: a turn
     /// that this version reserves does not delay it.

@@ -23,20 +23,20 @@ pub const CACHE_BYTES: usize = 32 << 20;
 /// server processes a request, the next one is prepared, with twice as many bytes each time.
 const FIRST_REQUEST_BYTES: usize = 128 << 10;
 
-/// Approximate most bytes of pages in one request: 1 MiB. MongoDB limits a document to 16 MiB and a message
+/// Approximate maximum bytes of pages in one request: 1 MiB. MongoDB limits a document to 16 MiB and a message
 /// to 48 MB.
 const REQUEST_BYTES: usize = 1 << 20;
 
-/// Most documents that one request writes.
+/// Maximum number of documents that one request writes.
 const DOCUMENTS_PER_REQUEST: usize = 1000;
 
-/// Most pending requests.
+/// Maximum number of pending requests.
 const CONCURRENT_REQUESTS_MAX: usize = 2;
 
-/// Most names of freed pages in one document: 4.5 MB.
+/// Maximum number of names of freed pages in one document: 4.5 MB.
 const NAMES_PER_DOCUMENT: usize = 250_000;
 
-/// Most pages that one request reads.
+/// Maximum number of pages that one request reads.
 const PAGES_PER_REQUEST: usize = 64;
 
 /// Approximate memory of a cached page in addition to its bytes.

@@ -26,13 +26,13 @@ const LEFTOVER_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Estimated documents of one deletion, which its timeout depends on.
 const DELETED_ESTIMATE: usize = 10_000;
 
-/// Most documents of one request.
+/// Maximum number of documents of one request.
 const DOCUMENTS_PER_REQUEST: usize = 500;
 
-/// Most commits of one read.
+/// Maximum number of commits of one read.
 const COMMITS_PER_REQUEST: usize = 64;
 
-/// Most reads in the search for old commits when a process opens the key space.
+/// Maximum number of reads in the search for old commits when a process opens the key space.
 const READS_MAX: usize = 200;
 
 impl Engine {

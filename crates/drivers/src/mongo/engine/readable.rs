@@ -24,19 +24,19 @@ use crate::range_set::RangeSet;
 use crate::readable::{Columns, Remembering, columns_at_last};
 use crate::recent::ChangeRef;
 
-/// Most rows of one write.
+/// Maximum number of rows of one write.
 const ROWS_MAX: usize = 1000;
 
-/// Most commits that are processed one by one; after more, all rows are written again.
+/// Maximum number of commits that are processed one by one; after more, all rows are written again.
 const COMMITS_MAX: u64 = 1000;
 
 /// Replaces a dot in the name of a leaf: in MongoDB, `a.b` is the field `b` of `a`.
 const DOT: &str = "\u{ff0e}";
 
-/// Estimated most bytes of one write: 4 MiB.
+/// Estimated maximum bytes of one write: 4 MiB.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Most bytes of a row's leaves as JSON; longer ones are left out: 1 MiB. As BSON they can be ten times as long.
+/// Maximum bytes of a row's leaves as JSON; longer ones are left out: 1 MiB. As BSON they can be ten times as long.
 const LEAVES_BYTES_MAX: usize = 1 << 20;
 
 /// The rows whose documents have to be written again.

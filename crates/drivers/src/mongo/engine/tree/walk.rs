@@ -8,7 +8,7 @@ use super::super::error::corrupt;
 use super::editor::child_span;
 use super::{Page, PageSource, Tree};
 
-/// Most leaves that a scan prefetches at once.
+/// Maximum number of leaves that a scan prefetches at once.
 const AHEAD_MAX: usize = 32;
 
 /// A leaf, and the range of keys that it covers.
