@@ -72,9 +72,12 @@ impl CommittedState {
         }
         if commit.tree_version != commit.version {
             if commit.tree_version != self.tree_version {
-                return Err(corrupt("a commit"));
+                return Err(corrupt("invalid commit"));
             }
-            let changes = commit.changes.as_ref().ok_or_else(|| corrupt("a commit"))?;
+            let changes = commit
+                .changes
+                .as_ref()
+                .ok_or_else(|| corrupt("invalid commit"))?;
             overlay = self.overlay.with(Some(changes));
         }
         Ok(Self::of_commit(commit, overlay))
@@ -154,7 +157,7 @@ impl Commit {
     }
 
     pub(in crate::mongo) fn read(document: &Document) -> Result<Self> {
-        Self::fields(document).ok_or_else(|| corrupt("a commit"))
+        Self::fields(document).ok_or_else(|| corrupt("invalid commit"))
     }
 
     fn fields(document: &Document) -> Option<Self> {

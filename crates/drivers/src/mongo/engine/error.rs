@@ -212,9 +212,9 @@ pub(super) fn idempotent(written: std::result::Result<(), RequestFailure>) -> Re
     written.map_err(|failure| failure.error)
 }
 
-/// The error of a document that this program did not write.
-pub(in crate::mongo) fn corrupt(what: &str) -> Error {
-    let message = format!("a document in MongoDB is corrupt: {what}");
+/// The error of a document that is missing or that this program did not write.
+pub(in crate::mongo) fn corrupt(problem: &str) -> Error {
+    let message = format!("the data in MongoDB is corrupt: {problem}");
     Error::new(ErrorKind::Corrupt, message)
 }
 

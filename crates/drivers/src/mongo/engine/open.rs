@@ -96,7 +96,7 @@ fn check_format(server: &Server, keep: Option<Duration>) -> Result<Duration> {
         let message = match found.get_i32("format") {
             Ok(FORMAT) => {
                 let kept = version_in(&found, "keep_ms").map(Duration::from_millis);
-                let kept = kept.ok_or_else(|| corrupt("the format"))?;
+                let kept = kept.ok_or_else(|| corrupt("invalid format document"))?;
                 if keep.is_some_and(|keep| keep != kept) {
                     let keep_ms = kept.as_millis();
                     tracing::warn!(

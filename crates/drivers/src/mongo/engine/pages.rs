@@ -85,7 +85,7 @@ impl PageReader<'_> {
         let pages = found.into_iter().zip(names).map(|(found, name)| {
             let document = found.first().ok_or_else(|| self.missing_page(name))?;
             let page = bytes_in(document, "b").and_then(|bytes| Page::decode(&bytes));
-            let page = Arc::new(page.ok_or_else(|| corrupt(&format!("page {name}")))?);
+            let page = Arc::new(page.ok_or_else(|| corrupt(&format!("invalid page {name}")))?);
             self.engine
                 .page_cache
                 .insert((*name).into(), Arc::clone(&page));

@@ -218,7 +218,7 @@ impl Engine {
                 return Ok(());
             };
             (*last).clone_into(&mut from);
-            let version = |id: &&str| version_of(id).ok_or_else(|| corrupt("a draft"));
+            let version = |id: &&str| version_of(id).ok_or_else(|| corrupt("invalid draft"));
             let versions = ids.iter().map(version).collect::<Result<Vec<_>>>()?;
             let transactions = self.transactions(&versions)?;
             let mut uncertain = Vec::new();
@@ -297,7 +297,7 @@ impl Engine {
 fn names(document: Option<&Document>, field: &str) -> Result<Vec<Arc<str>>> {
     // A list that no longer exists was processed before.
     let names = document.map_or(Some(Vec::new()), |document| names_in(document, field));
-    names.ok_or_else(|| corrupt("a list of pages"))
+    names.ok_or_else(|| corrupt("invalid list of pages"))
 }
 
 /// A commit that freed pages.
@@ -314,7 +314,7 @@ impl FreeingCommit {
             let id = document.get_str("_id").ok()?;
             Some((version_of(id)?, document.get_str("transaction").ok()?))
         };
-        let (version, transaction) = fields().ok_or_else(|| corrupt("a commit"))?;
+        let (version, transaction) = fields().ok_or_else(|| corrupt("invalid commit"))?;
         Ok(Self {
             version,
             transaction: transaction.to_owned(),

@@ -68,7 +68,7 @@ impl Tree {
             if page.len() > 1 {
                 break;
             }
-            let child: Arc<str> = page.child(0).ok_or_else(|| corrupt("a page"))?.into();
+            let child: Arc<str> = page.child(0).ok_or_else(|| corrupt("invalid page"))?.into();
             edit.freed.push(Arc::clone(name));
             root = Some(child);
             height -= 1;
@@ -145,7 +145,7 @@ impl<P: PageSource, M: PageSink> Editor<'_, P, M> {
         let mut children = Level::of(height);
         self.prefetch_changed(&page, span)?;
         for at in 0..page.len() {
-            let child = page.child(at).ok_or_else(|| corrupt("a page"))?;
+            let child = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
             let part = child_span(&page, at, span);
             if self.edits.clears(&part) {
                 self.free(child, height)?;
@@ -210,7 +210,7 @@ impl<P: PageSource, M: PageSink> Editor<'_, P, M> {
         if let Some(height) = height.checked_sub(1) {
             let page = self.pages.page(name)?;
             for at in 0..page.len() {
-                let child = page.child(at).ok_or_else(|| corrupt("a page"))?;
+                let child = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
                 self.free(child, height)?;
             }
         }

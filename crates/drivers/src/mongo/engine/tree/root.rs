@@ -24,7 +24,7 @@ pub(in crate::mongo) trait PageSource {
     /// The page with a name.
     fn page(&self, name: &str) -> Result<Arc<Page>> {
         let found = self.pages(&[name])?.pop();
-        found.ok_or_else(|| corrupt("a page"))
+        found.ok_or_else(|| corrupt("invalid page"))
     }
 
     /// Reads several pages into the cache, as far as it has room, before they are used one by one.

@@ -42,7 +42,7 @@ impl Tree {
             if height == 0 && ahead > 0 {
                 pages.prefetch(&children_ahead(&page, at, direction, ahead))?;
             }
-            let name = page.child(at).ok_or_else(|| corrupt("a page"))?;
+            let name = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
             let child = pages.page(name)?;
             span = child_span(&page, at, &span);
             page = child;
@@ -63,7 +63,7 @@ impl Tree {
                 let at = level.partition_point(|page| page.key(0) <= *key);
                 let page = &level[at.saturating_sub(1)];
                 let child = page.child(page.child_of(key));
-                names.push(child.ok_or_else(|| corrupt("a page"))?.to_owned());
+                names.push(child.ok_or_else(|| corrupt("invalid page"))?.to_owned());
             }
             names.sort_unstable();
             names.dedup();
