@@ -89,7 +89,7 @@ impl Config {
     }
 
     /// The URL of the database and the prefix, without other options.
-    pub(super) fn key_space_url(&self) -> String {
+    pub(super) fn resolved_url(&self) -> String {
         let (servers, database) = (self.servers.shown(), &self.database);
         format!("{NAME}://{servers}/{database}?prefix={}", self.prefix)
     }
