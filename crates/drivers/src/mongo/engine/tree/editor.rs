@@ -35,7 +35,7 @@ impl Tree {
         sink: &mut impl PageSink,
         page_bytes: usize,
     ) -> Result<EditResult> {
-        let mut edit = Editor {
+        let mut editor = Editor {
             pages,
             edits,
             sink,
@@ -46,36 +46,36 @@ impl Tree {
         let mut height = self.height;
         let mut level = Level::of(height);
         match &self.root {
-            Some(root) => edit.node(root, height, &KeyRange::all(), &mut level)?,
-            None => edit.rows(&Page::default(), &KeyRange::all(), &mut level)?,
+            Some(root) => editor.node(root, height, &KeyRange::all(), &mut level)?,
+            None => editor.rows(&Page::default(), &KeyRange::all(), &mut level)?,
         }
-        edit.close(&mut level)?;
+        editor.close(&mut level)?;
         // Several pages need a parent level.
         while level.done.len() > 1 {
             height += 1;
             let below = std::mem::replace(&mut level, Level::of(height));
             for (key, name) in below.done {
-                edit.push(&mut level, &key, name.as_bytes())?;
+                editor.push(&mut level, &key, name.as_bytes())?;
             }
-            edit.close(&mut level)?;
+            editor.close(&mut level)?;
         }
         let mut root = level.done.pop().map(|(_, name)| name);
         // A root with a single child is removed.
         while height > 0
             && let Some(name) = &root
         {
-            let page = edit.page_of_root(name)?;
+            let page = editor.page_of_root(name)?;
             if page.len() > 1 {
                 break;
             }
             let child: Arc<str> = page.child(0).ok_or_else(|| corrupt("invalid page"))?.into();
-            edit.freed.push(Arc::clone(name));
+            editor.freed.push(Arc::clone(name));
             root = Some(child);
             height -= 1;
         }
         let height = root.as_ref().map_or(0, |_| height);
         let tree = Tree { root, height };
-        let freed = edit.freed;
+        let freed = editor.freed;
         Ok(EditResult { tree, freed })
     }
 }

@@ -33,7 +33,7 @@ impl Overlay {
     /// The new value of a key, `Some(None)` if it is deleted, and `None` if it is unchanged.
     pub(in crate::mongo) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         match self.entries.get(key) {
-            Some(own) => Some(value_of(own)),
+            Some(entry) => Some(value_of(entry)),
             None => self.cleared.around(key).map(|_| None),
         }
     }
@@ -42,8 +42,8 @@ impl Overlay {
         self.change_count += 1;
         let mut short = [PRESENT; 1 + SHORT];
         match short.get_mut(1..=value.len()) {
-            Some(place) => {
-                place.copy_from_slice(value);
+            Some(copy) => {
+                copy.copy_from_slice(value);
                 self.entries.insert(key, &short[..=value.len()]);
             }
             None => self.entries.insert(key, &[&[PRESENT], value].concat()),
@@ -96,7 +96,7 @@ impl Overlay {
         direction: Direction,
     ) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> + use<'_> {
         let pairs = self.entries.scan(range, direction);
-        pairs.map(|(key, own)| (key, value_of(own)))
+        pairs.map(|(key, entry)| (key, value_of(entry)))
     }
 
     /// Whether the tree's row of a key is deleted as part of a range.
@@ -132,8 +132,8 @@ impl Overlay {
     }
 }
 
-fn value_of(own: &[u8]) -> Option<&[u8]> {
-    match own.split_first() {
+fn value_of(entry: &[u8]) -> Option<&[u8]> {
+    match entry.split_first() {
         Some((&PRESENT, value)) => Some(value),
         _ => None,
     }
