@@ -1,5 +1,5 @@
-//! The conformance suite on the embedded driver, durable, relaxed, with a map that has to grow, and with a
-//! journal that is merged all the time.
+//! The conformance suite on the embedded driver: durable, relaxed, with a map that has to grow, and with a
+//! journal that is merged continuously.
 #![cfg(feature = "embedded")]
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use espalier_drivers::embedded::{Config, Durability, Embedded};
 use espalier_keyspace::Driver;
 
-/// Opens one directory, again and again, with the given options.
+/// Opens the same directory on each call, with the given options.
 fn opener(options: &str) -> impl Fn() -> Arc<dyn Driver> {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("embedded:{}?{options}", dir.path().display());
@@ -27,7 +27,7 @@ mod relaxed {
     espalier_testkit::conformance!(opener("durability=relaxed"));
 }
 
-/// Opens one directory, again and again, with a map that is no larger than what is in it needs.
+/// Opens the same directory on each call, with a map without headroom.
 fn opener_without_headroom() -> impl Fn() -> Arc<dyn Driver> {
     let dir = tempfile::tempdir().expect("a directory");
     move || {

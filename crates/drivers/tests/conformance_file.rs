@@ -1,11 +1,11 @@
-//! The conformance suite on the file driver: durable, relaxed, and compacting all the time.
+//! The conformance suite on the file driver: durable, relaxed, and with continuous compaction.
 #![cfg(feature = "file")]
 
 use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 
-/// Opens one directory, again and again, with the given options.
+/// Opens the same directory on each call, with the given options.
 fn opener(options: &str) -> impl Fn() -> Arc<dyn Driver> {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("file:{}?{options}", dir.path().display());

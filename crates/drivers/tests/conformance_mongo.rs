@@ -1,4 +1,4 @@
-//! The conformance suite on MongoDB, and on FerretDB, which is another server of its protocol.
+//! The conformance suite on MongoDB, and on FerretDB, another server with its protocol.
 #![cfg(feature = "mongo")]
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_keyspace::Driver;
 use espalier_testkit::servers::Mongo;
 
-/// Pages are small, and trees are made often.
+/// With small pages, and frequent new trees.
 fn open(server: &Mongo) -> impl Fn() -> Arc<dyn Driver> + use<> {
     let url = server.url("timeout_ms=60000&page_bytes=512&tail_bytes=4096");
     move || espalier_drivers::open(&url).expect("the server is there")

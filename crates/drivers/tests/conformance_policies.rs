@@ -1,4 +1,4 @@
-//! The conformance suite under every memory policy: the same results, whatever is in memory.
+//! The conformance suite under every memory policy: the results do not depend on what is cached.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ fn memory(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
 #[cfg(feature = "embedded")]
 fn embedded(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
     let dir = tempfile::tempdir().expect("a directory");
-    let place = dir.path().display();
-    let url = format!("embedded:{place}?durability=relaxed&policy={policy}");
+    let path = dir.path().display();
+    let url = format!("embedded:{path}?durability=relaxed&policy={policy}");
     move || {
         assert!(dir.path().exists());
         open(&url)
@@ -31,10 +31,10 @@ fn embedded(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
 #[cfg(feature = "sqlite")]
 fn sqlite(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
     let dir = tempfile::tempdir().expect("a directory");
-    let place = dir.path().join("data.db");
+    let path = dir.path().join("data.db");
     let url = format!(
         "sqlite:{}?policy={policy}&durability=relaxed",
-        place.display()
+        path.display()
     );
     move || {
         assert!(dir.path().exists());
@@ -72,7 +72,7 @@ fn mongo(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
     Some(move || open(&url))
 }
 
-/// The suite for an engine of this machine under some policies.
+/// The suite for a local engine under several policies.
 macro_rules! suites {
     ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
         #[cfg(feature = $feature)]
@@ -84,7 +84,7 @@ macro_rules! suites {
     };
 }
 
-/// The same for a server, which this run may leave out.
+/// The suite for a server, which the test run may exclude, under several policies.
 macro_rules! suites_of_server {
     ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
         #[cfg(feature = $feature)]

@@ -1,4 +1,4 @@
-//! The conformance suite on the PostgreSQL driver: durable, relaxed, and with columns for people, with a real server.
+//! The conformance suite on the PostgreSQL driver: durable, relaxed, and with readable columns, on a real server.
 #![cfg(feature = "postgres")]
 
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use espalier_keyspace::Driver;
 use espalier_testkit::servers::Postgres;
 
-/// Opens one schema, again and again, with the given options; where the run has no server, a
-/// memory engine in its place, as the suite cannot be left out from within.
+/// Opens the same schema on each call, with the given options. In a run without the server it opens a memory
+/// engine, as the suite cannot be skipped at run time.
 fn opener(options: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
     let url = Postgres::shared().map(|server| server.url(options));
     move || {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_keyspace::Driver;
 use espalier_testkit::servers::Redis;
 
-/// Opens one key space of the shared server, again and again; `None` in a run without Redis.
+/// Opens the same key space of the shared server on each call; `None` in a run without Redis.
 fn opener(options: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
     let url = Redis::shared()?.url(&format!("durability=relaxed&{options}"));
     Some(move || espalier_drivers::open(&url).expect("the server is there"))

@@ -1,11 +1,11 @@
-//! The conformance suite on the SQLite driver: durable, relaxed, and with columns for people.
+//! The conformance suite on the SQLite driver: durable, relaxed, and with readable columns.
 #![cfg(feature = "sqlite")]
 
 use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 
-/// Opens one file, again and again, with the given options.
+/// Opens the same file on each call, with the given options.
 fn opener(options: &str) -> impl Fn() -> Arc<dyn Driver> {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("sqlite:{}?{options}", dir.path().join("data.db").display());

@@ -1,21 +1,21 @@
 //! The embedded driver after its process was killed.
 #![cfg(feature = "embedded")]
 
-mod killed;
+mod killed_process;
 
 #[test]
-fn the_part_that_is_killed() {
-    killed::part();
+fn child_that_is_killed() {
+    killed_process::part();
 }
 
 fn kill(options: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("embedded:{}?{options}", dir.path().display());
-    killed::run(&url);
+    killed_process::run(&url);
 }
 
 #[test]
-fn a_durable_engine_keeps_exactly_what_it_acknowledged() {
+fn a_durable_engine_keeps_exactly_the_acknowledged_commits() {
     kill("durability=durable");
 }
 

@@ -1,23 +1,23 @@
 //! The PostgreSQL driver after its process was killed.
 #![cfg(feature = "postgres")]
 
-mod killed;
+mod killed_process;
 
 use espalier_testkit::servers::Postgres;
 
 #[test]
-fn the_part_that_is_killed() {
-    killed::part();
+fn child_that_is_killed() {
+    killed_process::part();
 }
 
 fn kill(options: &str) {
     if let Some(server) = Postgres::shared() {
-        killed::run(&server.url(options));
+        killed_process::run(&server.url(options));
     }
 }
 
 #[test]
-fn a_durable_engine_keeps_exactly_what_it_acknowledged() {
+fn a_durable_engine_keeps_exactly_the_acknowledged_commits() {
     kill("durability=durable");
 }
 

@@ -1,5 +1,5 @@
-//! Disks that are full or can only be read: what is there can be read, a write that does not fit gives back the
-//! space that it took, and when there is space again everything goes on.
+//! Full and read-only disks: existing data can be read, a write that does not fit releases the space that it took,
+//! and commits succeed again when there is space.
 
 #![cfg(all(feature = "embedded", feature = "file", feature = "sqlite"))]
 
@@ -24,7 +24,7 @@ fn opened(url: &str) -> Arc<dyn Driver> {
     open(url).unwrap_or_else(|error| panic!("{url} opens: {error}"))
 }
 
-/// Commits of 8 kB that fit, one after the other.
+/// Commits 8 kB at a time until the disk is full. Returns the number of commits.
 fn fill(driver: &dyn Driver, name: &str) -> u32 {
     for number in 0.. {
         let mut batch = Batch::new();
@@ -34,7 +34,7 @@ fn fill(driver: &dyn Driver, name: &str) -> u32 {
             return number;
         }
     }
-    unreachable!("the disk never is full")
+    unreachable!("the disk is never full")
 }
 
 /// Writes so many MiB in values that fit into a page.
@@ -44,16 +44,17 @@ fn put_all(writer: &mut dyn Writer, mebibytes: u32) -> espalier_keyspace::Result
     })
 }
 
-/// A write of so many MiB; what it fails with, if that is not the disk.
+/// The error of a write of so many MiB, which returns `end` if the disk does not fail it before.
 fn write(driver: &dyn Driver, mebibytes: u32, end: Result<(), ErrorKind>) -> Error {
     let written = driver.write(&[], &mut |writer| {
         put_all(writer, mebibytes)?;
-        end.map_err(|kind| Error::new(kind, "refused"))
+        end.map_err(|kind| Error::new(kind, "aborted"))
     });
-    written.expect_err("it does not fit, or is refused")
+    written.expect_err("it does not fit, or is aborted")
 }
 
-/// Commits that fit on a disk of their own, after so many writes that do not: of processes that go on, and of others.
+/// The number of commits that fit on a new disk after so many writes that do not fit, each before and after the store
+/// is reopened.
 fn fits_after(engine: &str, writes: u32) -> Option<u32> {
     let mut fits = None;
     mounted("size=6m", |disk| {
@@ -72,9 +73,9 @@ fn fits_after(engine: &str, writes: u32) -> Option<u32> {
     fits
 }
 
-/// As much fits after writes that do not fit as before.
+/// Writes that do not fit do not reduce the space for later ones.
 #[test]
-fn a_write_that_does_not_fit_gives_its_space_back() {
+fn a_write_that_does_not_fit_releases_its_space() {
     for engine in ENGINES {
         let (Some(fresh), Some(after)) = (fits_after(engine, 0), fits_after(engine, 2)) else {
             return;
@@ -84,7 +85,7 @@ fn a_write_that_does_not_fit_gives_its_space_back() {
     }
 }
 
-/// Bytes of the files in a folder and those in it.
+/// The bytes of the files in a folder and its subfolders.
 fn bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let sizes = entries.map(|entry| {
@@ -97,12 +98,13 @@ fn bytes(folder: &Path) -> u64 {
     sizes.sum()
 }
 
-/// More than LMDB (128 MiB) and SQLite (64 MiB) keep in memory goes to their files before it is committed.
+/// LMDB and SQLite keep up to 128 MiB and 64 MiB of a transaction in memory; they write the rest to their files before
+/// the commit.
 const SPILLING_MEBIBYTES: u32 = 160;
 
-/// What is refused at its end, as a load that is not valid is, leaves no file larger.
+/// A write that is aborted at its end, as a load of invalid data is, does not leave larger files.
 #[test]
-fn a_write_that_is_refused_gives_its_space_back() {
+fn an_aborted_write_releases_its_space() {
     for engine in ENGINES {
         let dir = tempfile::tempdir().expect("a directory");
         let driver = opened(&url(engine, dir.path()));
@@ -139,9 +141,9 @@ fn part_writing_for_ever() {
     }
 }
 
-/// What a process was writing that is killed is gone with the next one that opens the store.
+/// The next process that opens the store removes the unfinished write of a killed process.
 #[test]
-fn a_write_whose_process_is_killed_gives_its_space_back() {
+fn a_write_whose_process_is_killed_releases_its_space() {
     for engine in ENGINES {
         let dir = tempfile::tempdir().expect("a directory");
         let url = url(engine, dir.path());
@@ -163,16 +165,16 @@ fn a_write_whose_process_is_killed_gives_its_space_back() {
     }
 }
 
-/// Others have filled the disk: a store on it is opened and read, refuses commits as what they are, and goes on when
-/// there is space.
+/// Other files have filled the disk: the store can be opened and read, commits fail with `Full`, and succeed when there
+/// is space.
 #[test]
-fn a_store_on_a_full_disk_is_read_and_goes_on_when_there_is_space() {
+fn a_store_on_a_full_disk_is_readable_and_commits_again_when_there_is_space() {
     for engine in ENGINES {
         mounted("size=8m", |disk| {
             let url = url(engine, disk);
             fill_a_little(&*opened(&url));
             let filler = disk.join("filler");
-            // As a write that is cut short leaves it.
+            // Fails when the disk is full.
             let _ = fs::write(&filler, vec![1; 16 << 20]);
             for _ in 0..2 {
                 let driver = opened(&url);
@@ -197,10 +199,10 @@ fn a_store_on_a_full_disk_is_read_and_goes_on_when_there_is_space() {
     }
 }
 
-/// A store on a read-only file system is read, with what was not merged yet when it was left; commits are refused
-/// with the path.
+/// A store on a read-only file system can be read, including commits that are only in its journal. Commits fail with
+/// an error that names the path.
 #[test]
-fn a_store_on_a_read_only_file_system_is_read() {
+fn a_store_on_a_read_only_file_system_is_readable() {
     for engine in ENGINES {
         mounted("size=30m", |disk| {
             let url = url(engine, disk);
@@ -243,9 +245,9 @@ fn part_that_is_killed_after_a_commit() {
     }
 }
 
-/// The same after a process was killed: what it has acknowledged is shown, or it is said why not.
+/// The acknowledged commits of a killed process can be read on a read-only file system.
 #[test]
-fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
+fn the_store_of_a_killed_process_is_readable_on_a_read_only_file_system() {
     for engine in ENGINES {
         mounted("size=30m", |disk| {
             let url = url(engine, disk);
@@ -269,9 +271,9 @@ fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
     }
 }
 
-/// A write never met a map that was too small because its own process held a snapshot.
+/// Snapshots of the same process and of another one do not keep the map from growing for a write.
 #[test]
-fn a_small_map_takes_a_large_write_while_snapshots_are_held() {
+fn a_small_map_grows_for_a_large_write_while_snapshots_are_held() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!(
         "embedded:{}?map_size=1M&durability=relaxed",
@@ -299,7 +301,7 @@ fn part_holding_a_snapshot() {
     }
 }
 
-/// Where a map cannot grow, the error tells why: not that the disk is full.
+/// If a map cannot grow, the error names the reason, and does not blame the disk.
 #[test]
 fn a_map_that_cannot_grow_names_the_snapshots_that_keep_it() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -327,7 +329,7 @@ fn part_in_less_address_space_than_it_writes() {
         let error = write(&*driver, 1500, Ok(()));
         assert_eq!(error.kind(), ErrorKind::Full, "{error}");
         assert!(error.to_string().contains("ulimit -v"), "{error}");
-        // Nothing of it is there, and what fits goes on.
+        // The write had no effect, and smaller ones succeed.
         assert_eq!(driver.usage().expect("usage").keys, 0);
         fill_a_little(&*driver);
         let grown = driver.write(&[], &mut |writer| put_all(writer, 40));

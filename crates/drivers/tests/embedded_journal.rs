@@ -1,7 +1,7 @@
-//! The journal of the embedded engine: what is found after a machine was stopped, and what damage does.
+//! The journal of the embedded engine: recovery after a machine crash, and damage.
 //!
-//! A machine that stops is a copy of the directory while it is in use, without `journal.head`, which is
-//! worth nothing after a start.
+//! A machine crash is simulated by a copy of the directory in use, without `journal.head`, which is ignored after a
+//! restart.
 #![cfg(feature = "embedded")]
 
 mod opening;
@@ -40,7 +40,7 @@ fn put(driver: &dyn Driver, number: usize) -> Version {
     driver.commit(batch).expect("a commit")
 }
 
-/// A commit that the journal does not take.
+/// A commit that is too large for the journal.
 fn put_large(driver: &dyn Driver) -> Version {
     let mut batch = Batch::new();
     batch.put("large", vec![1; 2 << 20]);
@@ -61,16 +61,16 @@ fn numbers(driver: &dyn Driver) -> Vec<usize> {
     numbers
 }
 
-/// What a machine that stops now would leave of a directory.
-fn stopped(dir: &Path) -> TempDir {
-    let left = copied(dir);
+/// A copy of a directory as a machine crash would leave it.
+fn after_machine_crash(dir: &Path) -> TempDir {
+    let left = after_process_crash(dir);
     fs::remove_file(left.path().join("journal.head")).expect("a head");
     left
 }
 
-/// What the processes that have a directory open would leave of it. The data file comes last: what is
-/// merged meanwhile is in it.
-fn copied(dir: &Path) -> TempDir {
+/// A copy of a directory as a process crash would leave it. The data file is copied last: it contains commits that
+/// are merged during the copy.
+fn after_process_crash(dir: &Path) -> TempDir {
     let copy = tempfile::tempdir().expect("a directory");
     let names = fs::read_dir(dir).expect("a directory");
     let names = names.map(|entry| entry.expect("an entry").file_name());
@@ -94,7 +94,7 @@ fn segment(dir: &Path) -> PathBuf {
     segments.max().expect("a segment").1
 }
 
-/// Where the frames of a segment begin, and where the last ends; found by their mark.
+/// The offsets of the frames of a segment, found by their magic bytes, and the end of the last one.
 fn frames(segment: &[u8]) -> Vec<usize> {
     let mut ends = vec![SEGMENT_HEADER_BYTES];
     while let Some(header) = segment
@@ -108,14 +108,14 @@ fn frames(segment: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn everything_is_there_after_the_machine_was_stopped() {
+fn all_commits_survive_a_machine_crash() {
     for options in [DURABLE, RELAXED, "durability=durable&journal_size=4K"] {
         let dir = tempfile::tempdir().expect("a directory");
         let driver = opened(dir.path(), options);
         for number in 0..300 {
             let version = put(&*driver, number);
             if number % 50 == 7 {
-                let left = stopped(dir.path());
+                let left = after_machine_crash(dir.path());
                 let after = opened(left.path(), options);
                 assert_eq!(
                     numbers(&*after),
@@ -133,19 +133,19 @@ fn everything_is_there_after_the_machine_was_stopped() {
     }
 }
 
-/// Whatever of the newest frame was written: what was before it is there, and nothing else.
+/// If the newest frame is incomplete, exactly the commits before it remain.
 #[test]
-fn a_frame_that_was_not_written_whole_is_left_out() {
+fn an_incomplete_frame_is_discarded() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), RELAXED);
     (0..20).for_each(|number| _ = put(&*driver, number));
-    let left = stopped(dir.path());
+    let left = after_machine_crash(dir.path());
     let newest = segment(left.path());
-    let whole = fs::read(&newest).expect("the segment");
-    let ends = frames(&whole);
+    let original = fs::read(&newest).expect("the segment");
+    let ends = frames(&original);
     assert_eq!(ends.len(), 21);
     for cut in [ends[19] + 1, ends[19] + 19, ends[19] + 30, ends[20] - 1] {
-        fs::write(&newest, &whole[..cut]).expect("cut");
+        fs::write(&newest, &original[..cut]).expect("cut");
         let _ = fs::remove_file(left.path().join("journal.head"));
         let after = opened(left.path(), RELAXED);
         assert_eq!(
@@ -157,14 +157,14 @@ fn a_frame_that_was_not_written_whole_is_left_out() {
     }
 }
 
-/// A relaxed engine may lose a write in the middle and have a later one on disk: everything from there
-/// on is gone, and does not come back behind what is committed later.
+/// A relaxed engine may lose a write in the middle and have a later one on disk: all commits from the lost one on are
+/// discarded, and do not reappear after later commits.
 #[test]
-fn what_comes_after_a_hole_never_comes_back() {
+fn commits_after_a_lost_one_never_reappear() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), RELAXED);
     (0..20).for_each(|number| _ = put(&*driver, number));
-    let left = stopped(dir.path());
+    let left = after_machine_crash(dir.path());
     let newest = segment(left.path());
     let mut bytes = fs::read(&newest).expect("the segment");
     let ends = frames(&bytes);
@@ -172,26 +172,29 @@ fn what_comes_after_a_hole_never_comes_back() {
     fs::write(&newest, &bytes).expect("a hole");
     let after = opened(left.path(), RELAXED);
     assert_eq!(numbers(&*after), (0..10).collect::<Vec<_>>());
-    // As long as the frame that was lost.
+    // Of the same length as the lost frame.
     put(&*after, 90);
-    let again = stopped(left.path());
+    let again = after_machine_crash(left.path());
     let expected = (0..10).chain([90]).collect::<Vec<_>>();
     assert_eq!(numbers(&*opened(again.path(), RELAXED)), expected);
 }
 
-/// What was on disk and is not any more is damage: refused with its place, and nothing is changed.
+/// Damage of a durable journal is an error that names its offset, and the files are not changed.
 #[test]
-fn a_damaged_byte_is_told_and_nothing_is_lost() {
+fn a_damaged_byte_is_reported_and_nothing_is_lost() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     (0..20).for_each(|number| _ = put(&*driver, number));
-    for left in [stopped(dir.path()), copied(dir.path())] {
+    for left in [
+        after_machine_crash(dir.path()),
+        after_process_crash(dir.path()),
+    ] {
         let newest = segment(left.path());
-        let whole = fs::read(&newest).expect("the segment");
-        let ends = frames(&whole);
+        let original = fs::read(&newest).expect("the segment");
+        let ends = frames(&original);
         seed::run("a damaged byte", |random| {
             for _ in 0..20 {
-                let mut damaged = whole.clone();
+                let mut damaged = original.clone();
                 let at = random.random_range(ends[0]..ends[19]);
                 damaged[at] ^= 1 << random.random_range(0..8);
                 fs::write(&newest, &damaged).expect("damaged");
@@ -201,7 +204,7 @@ fn a_damaged_byte_is_told_and_nothing_is_lost() {
                 assert!(message.contains(&format!("at byte {frame};")), "{message}");
             }
         });
-        fs::write(&newest, &whole).expect("mended");
+        fs::write(&newest, &original).expect("restored");
         assert_eq!(numbers(&*opened(left.path(), DURABLE)).len(), 20);
     }
 }
@@ -222,16 +225,16 @@ fn a_damaged_byte_is_found_by_a_check() {
         findings[0].problem.contains(&format!("at byte {frame};")),
         "{findings:?}"
     );
-    // So that closing does not merge what is known to be damaged on disk only.
+    // The commits in memory are not damaged.
     assert_eq!(numbers(&*driver).len(), 20);
 }
 
 #[test]
-fn a_missing_segment_is_told() {
+fn a_missing_segment_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     put(&*driver, 1);
-    let left = copied(dir.path());
+    let left = after_process_crash(dir.path());
     fs::remove_file(segment(left.path())).expect("a segment");
     let (kind, message) = refusal(open(&url(left.path(), DURABLE)));
     assert_eq!(kind, ErrorKind::Corrupt);
@@ -239,11 +242,11 @@ fn a_missing_segment_is_told() {
 }
 
 #[test]
-fn an_older_data_file_under_a_journal_is_refused() {
+fn an_older_data_file_under_a_journal_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     put_large(&*driver);
-    let older = copied(dir.path());
+    let older = after_process_crash(dir.path());
     put_large(&*driver);
     put(&*driver, 1);
     drop(driver);
@@ -257,17 +260,17 @@ fn an_older_data_file_under_a_journal_is_refused() {
     );
 }
 
-/// A process is killed, or the machine is stopped, between a commit to LMDB and the segment after it.
+/// The process or the machine crashes between a commit to LMDB and the creation of the segment after it.
 #[test]
-fn a_large_commit_stands_without_the_segment_after_it() {
+fn a_large_commit_survives_without_the_segment_after_it() {
     for machine in [true, false] {
         let dir = tempfile::tempdir().expect("a directory");
         let driver = opened(dir.path(), DURABLE);
         (0..9).for_each(|number| _ = put(&*driver, number));
         let before = put(&*driver, 9);
         let left = match machine {
-            true => stopped(dir.path()),
-            false => copied(dir.path()),
+            true => after_machine_crash(dir.path()),
+            false => after_process_crash(dir.path()),
         };
         let version = put_large(&*driver);
         drop(driver);
@@ -285,7 +288,7 @@ fn a_large_commit_stands_without_the_segment_after_it() {
 }
 
 #[test]
-fn a_directory_of_the_format_without_a_journal_is_taken_over() {
+fn a_directory_of_the_format_without_a_journal_is_upgraded() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     (0..10).for_each(|number| _ = put(&*driver, number));
@@ -308,9 +311,9 @@ fn a_directory_of_the_format_without_a_journal_is_taken_over() {
     );
 }
 
-/// The files do not grow with the commits that are merged.
+/// Merged commits do not take space in the journal.
 #[test]
-fn segments_that_were_merged_are_removed() {
+fn merged_segments_are_removed() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), "durability=relaxed&journal_size=4K");
     (0..2000).for_each(|number| _ = put(&*driver, number % 10));
@@ -326,14 +329,14 @@ fn segments_that_were_merged_are_removed() {
     assert_eq!(numbers(&*driver), (0..10).collect::<Vec<_>>());
 }
 
-/// A process was killed when it had made the next segment and not yet said so; others went on with the one
-/// before it, and the machine was stopped.
+/// A process crashed after it created the next segment and before it published it. Other processes continued the
+/// segment before it, and then the machine crashed.
 #[test]
-fn a_segment_that_nobody_went_on_with_does_not_count() {
+fn a_segment_that_was_not_published_is_ignored() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     (0..10).for_each(|number| _ = put(&*driver, number));
-    let left = stopped(dir.path());
+    let left = after_machine_crash(dir.path());
     driver.bring_up_to_date().expect("merged");
     let next = segment(dir.path());
     drop(driver);
@@ -346,7 +349,7 @@ fn a_segment_that_nobody_went_on_with_does_not_count() {
     let after = opened(left.path(), DURABLE);
     assert!(!stale.exists());
     put(&*after, 11);
-    let again = stopped(left.path());
+    let again = after_machine_crash(left.path());
     assert_eq!(
         numbers(&*opened(again.path(), DURABLE)),
         (0..12).collect::<Vec<_>>()

@@ -1,8 +1,8 @@
-//! Opening directories with the embedded driver: what is there already, and who else is.
+//! Opening directories with the embedded driver: existing files, damage, and concurrent use.
 #![cfg(feature = "embedded")]
 
-mod mounted;
 mod opening;
+mod read_only_mount;
 
 use std::fs;
 use std::path::Path;
@@ -13,15 +13,15 @@ use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange};
 use espalier_testkit::seed;
 use rand::Rng;
 
-use crate::mounted::check_read_only;
 use crate::opening::{put, refusal};
+use crate::read_only_mount::check_read_only;
 
 fn url(dir: &Path) -> String {
     format!("embedded:{}", dir.display())
 }
 
 #[test]
-fn a_missing_directory_is_made() {
+fn a_missing_directory_is_created() {
     let dir = tempfile::tempdir().expect("a directory");
     let deep = dir.path().join("a/b c/ü");
     put(&*open(&url(&deep)).expect("made"), "key");
@@ -41,7 +41,7 @@ fn a_file_in_place_of_the_directory() {
 }
 
 #[test]
-fn a_foreign_database_is_refused() {
+fn a_foreign_database_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(&url(dir.path())).expect("opens"));
     fs::remove_file(dir.path().join("espalier.format")).expect("removed");
@@ -56,7 +56,7 @@ fn a_read_only_folder() {
 }
 
 #[test]
-fn another_format_is_refused() {
+fn another_format_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(&url(dir.path())).expect("opens"));
     let format = dir.path().join("espalier.format");
@@ -85,47 +85,47 @@ fn garbage_is_corrupt() {
 }
 
 #[test]
-fn a_file_that_lost_its_end_is_corrupt() {
+fn a_truncated_file_is_corrupt() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = open(&url(dir.path())).expect("opens");
     (0..500).for_each(|number| put(&*driver, &format!("key {number}")));
     drop(driver);
     let data = dir.path().join("data.mdb");
-    let whole = fs::read(&data).expect("the data");
-    for pages in [2, 3, 10, whole.len() / 4096 / 2] {
-        fs::write(&data, &whole[..pages * 4096]).expect("cut");
+    let original = fs::read(&data).expect("the data");
+    for pages in [2, 3, 10, original.len() / 4096 / 2] {
+        fs::write(&data, &original[..pages * 4096]).expect("cut");
         let (kind, message) = refusal(open(&url(dir.path())));
         assert_eq!(kind, ErrorKind::Corrupt, "{message}");
     }
-    fs::write(&data, &whole).expect("whole again");
+    fs::write(&data, &original).expect("restored");
     let driver = open(&url(dir.path())).expect("opens");
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// It was told of `data.mdb`, whichever that was.
+/// The messages named `data.mdb` without its directory.
 #[test]
-fn damage_is_told_with_the_path_of_the_file() {
+fn damage_is_reported_with_the_path_of_the_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = open(&url(dir.path())).expect("opens");
     (0..500).for_each(|number| put(&*driver, &format!("key {number}")));
     drop(driver);
     let data = dir.path().canonicalize().expect("a path").join("data.mdb");
     let names_it = |message: &str| assert!(message.contains(&*data.to_string_lossy()), "{message}");
-    let whole = fs::read(&data).expect("the data");
-    let mut damaged = whole.clone();
+    let original = fs::read(&data).expect("the data");
+    let mut damaged = original.clone();
     damaged[2 * 4096..].fill(0);
     fs::write(&data, &damaged).expect("written");
     let driver = open(&url(dir.path())).expect("the meta pages are sound");
     names_it(&driver.check().expect("a check")[0].place);
     names_it(&refusal(driver.usage()).1);
     drop(driver);
-    fs::write(&data, &whole[..whole.len() / 2]).expect("cut");
+    fs::write(&data, &original[..original.len() / 2]).expect("cut");
     names_it(&refusal(open(&url(dir.path()))).1);
     fs::write(&data, vec![0x5a; 100_000]).expect("garbage");
     names_it(&refusal(open(&url(dir.path()))).1);
 }
 
-/// Damage at random places within the pages is found, and looking for it kills nothing.
+/// A check finds damage at random offsets of pages, and does not crash.
 #[test]
 fn damaged_pages_are_found() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -136,12 +136,12 @@ fn damaged_pages_are_found() {
     driver.commit(batch).expect("a commit");
     drop(driver);
     let data = dir.path().join("data.mdb");
-    let whole = fs::read(&data).expect("the data");
+    let original = fs::read(&data).expect("the data");
     let mut found = 0;
     seed::run("damaged pages", |random| {
         for _ in 0..100 {
-            let mut damaged = whole.clone();
-            let page = random.random_range(2..whole.len() / 4096) * 4096;
+            let mut damaged = original.clone();
+            let page = random.random_range(2..original.len() / 4096) * 4096;
             match random.random_range(0..3) {
                 0 => damaged[page..page + 4096].fill(0),
                 1 => damaged[page..page + 16].fill(0xff),
@@ -157,9 +157,8 @@ fn damaged_pages_are_found() {
     assert!(found > 0, "no damage was ever found");
 }
 
-/// Exchanges the places of the first and the last row of every page with rows: as with other damage,
-/// keys come out of their order.
-fn mix_up_rows(data: &mut [u8]) {
+/// Swaps the first and the last row of every leaf page, so that the keys are out of order.
+fn swap_rows(data: &mut [u8]) {
     const LEAF: u8 = 0x02;
     const HEADER: usize = 16;
     for page in data.chunks_exact_mut(4096).skip(2) {
@@ -174,43 +173,42 @@ fn mix_up_rows(data: &mut [u8]) {
     }
 }
 
-/// Whoever moves on behind each key of a damaged page, as readers do, once came to the same keys for
-/// ever.
+/// A reader that seeks past each key of a damaged page looped over the same keys for ever.
 #[test]
-fn keys_out_of_their_order_are_damage() {
+fn unordered_keys_are_damage() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut batch = Batch::new();
     (0..3000).for_each(|number| batch.put(format!("key {number:05}"), [7; 30]));
-    // Larger than what stays in the journal.
+    // Too large for the journal.
     batch.put("large", vec![1; 2 << 20]);
     let driver = open(&url(dir.path())).expect("opens");
     driver.commit(batch).expect("a commit");
     drop(driver);
     let data = dir.path().join("data.mdb");
     let mut damaged = fs::read(&data).expect("the data");
-    mix_up_rows(&mut damaged);
+    swap_rows(&mut damaged);
     fs::write(&data, &damaged).expect("written");
     let driver = open(&url(dir.path())).expect("the meta pages are sound");
     let snapshot = driver.snapshot().expect("a snapshot");
     for direction in [Direction::Forward, Direction::Backward] {
-        for moves in [false, true] {
+        for seeks in [false, true] {
             let mut cursor = snapshot.scan(&KeyRange::all(), direction).expect("a scan");
             let mut count = 0;
             loop {
                 count += 1;
-                assert!(count < 10_000, "it does not end");
+                assert!(count < 10_000, "an endless scan");
                 let key = match cursor.next() {
                     Ok(Some((key, _))) => key.to_vec(),
-                    // Who moves may have passed by what is damaged.
-                    Ok(None) => break assert!(moves, "damage is not told"),
+                    // A seek may have skipped the damaged keys.
+                    Ok(None) => break assert!(seeks, "damage is not reported"),
                     Err(error) => break assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}"),
                 };
-                if moves {
-                    let beyond = match direction {
+                if seeks {
+                    let target = match direction {
                         Direction::Forward => [key.as_slice(), b"\0"].concat(),
                         Direction::Backward => key[..key.len() - 1].to_vec(),
                     };
-                    cursor.seek(&beyond).expect("moved");
+                    cursor.seek(&target).expect("a seek");
                 }
             }
         }
@@ -231,11 +229,11 @@ fn one_process_shares_a_directory() {
     assert_eq!(refusal(open(&relaxed)).0, ErrorKind::Locked);
     assert!(snapshot.get(b"key").expect("the engine lives on").is_some());
     drop(snapshot);
-    open(&relaxed).expect("nobody has it open any more");
+    open(&relaxed).expect("it is closed");
 }
 
 #[test]
-fn too_many_snapshots_are_refused_until_some_are_dropped() {
+fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = open(&url(dir.path())).expect("opens");
     put(&*driver, "key");
@@ -250,12 +248,12 @@ fn too_many_snapshots_are_refused_until_some_are_dropped() {
     assert!(error.is_retryable());
     assert_eq!(held.len(), espalier_drivers::embedded::READERS_MAX as usize);
     held.truncate(held.len() - 1);
-    driver.snapshot().expect("there is room again");
-    put(&*driver, "writers need no room");
+    driver.snapshot().expect("there is space again");
+    put(&*driver, "writers need no slot");
 }
 
 #[test]
-fn opening_and_closing_at_once() {
+fn concurrent_opening_and_closing() {
     let dir = tempfile::tempdir().expect("a directory");
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -303,7 +301,7 @@ fn a_small_map_grows_under_readers() {
         }
         let put_all = || (0..20_000).for_each(|number| put(&*driver, &format!("key {number}")));
         let all = std::panic::catch_unwind(std::panic::AssertUnwindSafe(put_all));
-        // Also where one was refused: the readers would go on for ever.
+        // Also after a failed put: the readers would not end otherwise.
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         all.expect("every put");
     });
@@ -311,10 +309,10 @@ fn a_small_map_grows_under_readers() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// Whether LMDB has a newer transaction was looked up in its map while the thread that merges had given the
-/// map up for a larger one: the process was killed.
+/// A commit read LMDB's newest transaction from the map while the merging thread had unmapped it for a larger one: the
+/// process crashed.
 #[test]
-fn commits_go_on_while_the_map_grows_in_the_background() {
+fn commits_succeed_while_the_map_grows_in_the_background() {
     for _ in 0..10 {
         let dir = tempfile::tempdir().expect("a directory");
         let driver = without_headroom(dir.path());

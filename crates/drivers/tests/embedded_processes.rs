@@ -32,7 +32,7 @@ fn two_processes_count_exactly() {
     }
 }
 
-/// Each commit of another process is told, in order, with what it changed; also over segments that end.
+/// A watch reports each commit of another process with its changes, in order, also across segments.
 #[test]
 fn another_process_is_watched() {
     for options in ["", "&journal_size=4K"] {
@@ -73,7 +73,8 @@ fn part_loading() {
     }
 }
 
-/// What another process writes to LMDB alone cannot be told; what it commits afterwards can.
+/// The changes of a streamed write of another process, which bypasses the journal, are not available; those of later
+/// commits are.
 #[test]
 fn a_write_of_another_process_is_a_gap() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -84,44 +85,43 @@ fn a_write_of_another_process_is_a_gap() {
         .expect("a watch");
     Part::start("part_loading", &url).finish();
     let newest = driver.snapshot().expect("a snapshot").version();
-    let mut told = Vec::new();
-    while told.last() != Some(&newest) {
+    let mut reported = Vec::new();
+    while reported.last() != Some(&newest) {
         match watch.next(Duration::from_secs(20)).expect("a watch") {
             Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) => {
-                told.push(version);
+                reported.push(version);
             }
-            None => panic!("{newest:?} is not told"),
+            None => panic!("{newest:?} is not reported"),
         }
     }
-    assert!(told.is_sorted());
+    assert!(reported.is_sorted());
     let snapshot = driver.snapshot().expect("a snapshot");
     assert!(snapshot.get(b"loaded").expect("a get").is_some());
     assert!(snapshot.get(b"after").expect("a get").is_some());
 }
 
-/// What a watch tells of another process is visible, also while that process flushes the end of its
-/// commit.
+/// A commit of another process is visible when a watch reports it, even while that process is still flushing it.
 #[test]
-fn what_another_process_commits_is_visible_when_it_is_told() {
+fn a_commit_of_another_process_is_visible_when_it_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("embedded:{}?durability=durable", dir.path().display());
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
     let part = Part::start(counting::PART, &url);
-    let mut told = start;
-    while told.0 < start.0 + counting::COMMITS as u64 {
-        // So that each look is at another moment of a commit.
+    let mut reported = start;
+    while reported.0 < start.0 + counting::COMMITS as u64 {
+        // Varies the moment of the read within a commit.
         let event = watch
-            .next(Duration::from_micros(told.0 % 97))
+            .next(Duration::from_micros(reported.0 % 97))
             .expect("a watch");
         if let Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) = event {
             let shown = driver.snapshot().expect("a snapshot").version();
             assert!(
                 shown >= version,
-                "{shown:?} is shown after {version:?} was told"
+                "{shown:?} is visible after {version:?} was reported"
             );
-            told = version;
+            reported = version;
         }
     }
     part.finish();
@@ -141,7 +141,7 @@ fn part_growing() {
 }
 
 #[test]
-fn the_map_of_another_process_is_followed() {
+fn a_map_that_another_process_grows_is_remapped() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("{}&map_size=1M", url(dir.path()));
     let driver = open(&url);
@@ -180,7 +180,7 @@ fn part_filling() {
         assert!(committed < 1_000, "nothing was ever full");
     };
     assert_eq!(error.kind(), ErrorKind::Full, "{error}");
-    // The first fails at its commit, the second when more pages have changed than are kept.
+    // The first fails at its commit, the second when it has changed more pages than fit in memory.
     for values in [1_000u32, 4_000] {
         let written = driver.write(&[], &mut |writer| {
             (0..values).try_for_each(|number| writer.put(&number.to_be_bytes(), &[9; 50_000]))
@@ -192,7 +192,7 @@ fn part_filling() {
     say(&committed.to_string());
 }
 
-/// The state is that of the last commit that succeeded.
+/// Expects the state of the last commit that succeeded.
 fn check_filled(driver: &dyn Driver, committed: u32) {
     assert!(committed > 0);
     assert_eq!(driver.check().expect("a check"), []);
@@ -222,11 +222,11 @@ fn a_full_disk_changes_nothing() {
         check_filled(&*driver, committed);
         let mut batch = Batch::new();
         batch.put("key", vec![0; 1_000_000]);
-        driver.commit(batch).expect("there is room again");
+        driver.commit(batch).expect("there is space again");
     }
 }
 
-/// The same on a file system that is full.
+/// The same on a full file system.
 #[test]
 fn a_full_file_system_changes_nothing() {
     mounted("size=3m", |disk| {
@@ -254,31 +254,31 @@ fn little_address_space_is_enough() {
     assert_eq!(open(&url).usage().expect("usage").keys, 2);
 }
 
-/// What was committed while a directory was opened was once told to watchers that began after it.
+/// Watches reported commits from before their start if these happened while the directory was opened.
 #[test]
-fn whoever_opens_beside_commits_is_told_of_later_ones_only() {
+fn a_watch_after_opening_during_commits_reports_only_later_ones() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = url(dir.path());
-    let keeper = open(&url);
+    let first = open(&url);
     let mut batch = Batch::new();
     batch.put("count", counter::encode(0));
-    keeper.commit(batch).expect("a commit");
-    drop(keeper);
+    first.commit(batch).expect("a commit");
+    drop(first);
     let mut part = Part::start("part_counting", &url);
     assert_eq!(part.line().as_deref(), Some("open"));
     for _ in 0..200 {
         let driver = open(&url);
         let after = driver.snapshot().expect("a snapshot").version();
         let mut watch = driver.watch(KeyRange::all(), after).expect("a watch");
-        let mut known = after;
+        let mut last = after;
         for _ in 0..3 {
             let event = watch.next(Duration::ZERO).expect("a watch");
             let version = match event {
                 Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) => version,
                 _ => break,
             };
-            assert!(version > known, "{version:?} after {known:?}");
-            known = version;
+            assert!(version > last, "{version:?} after {last:?}");
+            last = version;
         }
     }
     part.finish();
@@ -297,13 +297,13 @@ fn part_writing_without_an_end() {
     }
 }
 
-/// Opening, reading and closing once waited for whoever was writing.
+/// Opening, reading and closing waited for a writer of another process.
 #[test]
-fn a_process_that_writes_without_an_end_keeps_nobody_from_reading() {
+fn an_endless_write_does_not_block_readers() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = url(dir.path());
     let mut batch = Batch::new();
-    // More than stays in the journal when the directory is closed.
+    // Too large to stay in the journal when the directory is closed.
     (0..2000).for_each(|number| batch.put(format!("key {number}"), [7; 50]));
     open(&url).commit(batch).expect("a commit");
     let mut part = Part::start("part_writing_without_an_end", &url);

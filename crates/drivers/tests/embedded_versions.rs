@@ -1,4 +1,4 @@
-//! The version of a snapshot is that of what it shows, however its thread is held up.
+//! The version of a snapshot matches its content, even if its thread is preempted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver};
 
-/// More threads than cores, so that each is held up in the middle of anything.
+/// More threads than cores, so that each is preempted at any point.
 const READERS: usize = 8;
 
 const LONG: Duration = Duration::from_secs(3);
 
-/// LMDB takes the number of the newest transaction first and its roots afterwards; a thread that was
-/// held up between the two, while two transactions were committed, had the roots of the second.
+/// LMDB reads the number of the newest transaction before its roots. A thread that was preempted between the two,
+/// while two transactions were committed, got the roots of the second.
 #[test]
-fn a_snapshot_shows_its_own_version_while_others_commit() {
+fn a_snapshot_matches_its_version_during_commits() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("embedded:{}?durability=relaxed", folder.path().display());
     let driver = espalier_drivers::open(&url).expect("a driver");
@@ -42,10 +42,10 @@ fn a_snapshot_shows_its_own_version_while_others_commit() {
             .map(|reader| reader.join().expect("read"));
         wrong.sum::<u64>()
     });
-    assert_eq!(wrong, 0, "snapshots of another version than they say");
+    assert_eq!(wrong, 0, "snapshots whose content is not of their version");
 }
 
-/// How many snapshots show another version than they say.
+/// Counts the snapshots whose content is not of their version.
 fn read(driver: &Arc<dyn Driver>, first: u64, is_done: &AtomicBool) -> u64 {
     let mut wrong = 0;
     while !is_done.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The etcd driver when its servers or its process are hurt.
+//! The etcd driver when its servers or its process fail.
 #![cfg(feature = "etcd")]
 
 mod opening;
@@ -18,10 +18,9 @@ fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the servers are there")
 }
 
-/// One server after the other is killed, the leader first, and another one halted, while threads
-/// commit, small batches and staged ones.
+/// Two leaders are killed and a third one is paused, while threads commit small and staged batches.
 #[test]
-fn killed_leaders_lose_nothing_and_repeat_nothing() {
+fn commits_are_applied_exactly_once_when_leaders_are_killed() {
     let Some(etcd) = Etcd::start() else { return };
     let driver = open(&etcd.url("timeout_ms=60000"));
     let mut watch = SumWatch::start(&*driver);
@@ -34,10 +33,10 @@ fn killed_leaders_lose_nothing_and_repeat_nothing() {
             thread::sleep(Duration::from_millis(500));
             etcd.restart(etcd.leader(), signal);
         }
-        let halted = &etcd.members()[etcd.leader()];
-        halted.signal(Signal::Pause);
+        let paused = &etcd.members()[etcd.leader()];
+        paused.signal(Signal::Pause);
         thread::sleep(Duration::from_secs(3));
-        halted.signal(Signal::Continue);
+        paused.signal(Signal::Continue);
         etcd.wait_healthy();
         thread::sleep(Duration::from_millis(500));
     });
@@ -45,28 +44,31 @@ fn killed_leaders_lose_nothing_and_repeat_nothing() {
 }
 
 #[test]
-fn the_part_that_is_killed() {
+fn child_that_is_killed() {
     if let Some(url) = process::argument() {
         crash::part(open(&url));
     }
 }
 
 #[test]
-fn a_killed_process_leaves_whole_batches() {
+fn a_killed_process_leaves_complete_batches() {
     let Some(etcd) = Etcd::shared() else { return };
     let url = etcd.url("");
-    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+    crash::run("child_that_is_killed", &url, &|| open(&url));
 }
 
 #[test]
-fn absent_servers_are_named() {
+fn the_error_names_unreachable_servers() {
     let port = free_port();
     let url = format!("etcd://127.0.0.1:{port}/?timeout_ms=200");
-    let error = espalier_drivers::open(&url).err().expect("nobody is there");
+    let error = espalier_drivers::open(&url).err().expect("an error");
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    let words = "tcp connect error: Connection refused (os error 111)";
-    let place = format!("etcd at 127.0.0.1:{port}, or it has no majority");
-    assert_eq!(error.to_string(), format!("cannot reach {place}: {words}"));
+    let cause = "tcp connect error: Connection refused (os error 111)";
+    let servers = format!("etcd at 127.0.0.1:{port}, or it has no majority");
+    assert_eq!(
+        error.to_string(),
+        format!("cannot reach {servers}: {cause}")
+    );
 }
 
 #[test]
@@ -79,8 +81,8 @@ fn two_drivers_follow_each_other() {
     let mut batch = Batch::new();
     batch.put("key", "value");
     let version = one.commit(batch).expect("a commit");
-    let told = watch.next(Duration::from_secs(20)).expect("a watch");
-    assert!(matches!(told, Some(WatchEvent::Commit { version: it, .. }) if it == version));
+    let event = watch.next(Duration::from_secs(20)).expect("a watch");
+    assert!(matches!(event, Some(WatchEvent::Commit { version: it, .. }) if it == version));
     let snapshot = two.snapshot().expect("a snapshot");
     assert_eq!(snapshot.version(), version);
     assert_eq!(
@@ -93,15 +95,15 @@ fn two_drivers_follow_each_other() {
 fn key_spaces_do_not_overlap() {
     let Some(etcd) = Etcd::shared() else { return };
     let url = etcd.url("");
-    let place = url.trim_end_matches('?');
-    let open_at = |end: &str| espalier_drivers::open(&format!("{place}{end}"));
+    let prefix_url = url.trim_end_matches('?');
+    let open_at = |end: &str| espalier_drivers::open(&format!("{prefix_url}{end}"));
     let mut batch = Batch::new();
     batch.put("key", "value");
     open(&url).commit(batch).expect("committed");
     assert_refused(open_at("/dev"), ErrorKind::WrongVersion, "within another");
-    drop(open(&format!("{place}-b/dev")));
-    assert_refused(open_at("-b"), ErrorKind::WrongVersion, "below it");
-    let same = open_at("/").expect("a slash at the end means nothing");
+    drop(open(&format!("{prefix_url}-b/dev")));
+    assert_refused(open_at("-b"), ErrorKind::WrongVersion, "other keys");
+    let same = open_at("/").expect("a trailing slash is ignored");
     let snapshot = same.snapshot().expect("a snapshot");
     assert_eq!(
         snapshot.get(b"key").expect("a get").as_deref(),
@@ -113,8 +115,8 @@ fn key_spaces_do_not_overlap() {
 fn a_later_format_is_refused_and_left_alone() {
     let Some(etcd) = Etcd::shared() else { return };
     let url = etcd.url("");
-    let (_, place) = url.rsplit_once('/').expect("a prefix");
-    let format = format!("{}/f", place.trim_end_matches('?'));
+    let (_, prefix) = url.rsplit_once('/').expect("a prefix");
+    let format = format!("{}/f", prefix.trim_end_matches('?'));
     drop(open(&url));
     etcd.control(&["put", &format, "9"]);
     assert_refused(
@@ -126,12 +128,12 @@ fn a_later_format_is_refused_and_left_alone() {
 }
 
 #[test]
-fn passwords_are_needed_and_tested() {
+fn passwords_are_required_and_checked() {
     let Some(etcd) = Etcd::start_one(&[]) else {
         return;
     };
     let url = etcd.url("timeout_ms=3000");
-    let with = |who: &str| url.replace("://", &format!("://{who}@"));
+    let with = |user: &str| url.replace("://", &format!("://{user}@"));
     for arguments in [
         &["user", "add", "root:secret"][..],
         &["user", "add", "guest:p@ss"],
@@ -148,8 +150,8 @@ fn passwords_are_needed_and_tested() {
     assert_eq!(open(&with("root:secret")).usage().expect("usage").keys, 0);
 }
 
-/// The quota is used up: nothing of a commit is there, and what is there can be read. A staged
-/// commit whose gate was made is one that will happen when there is room.
+/// The quota is exhausted: a failed commit has no effect, and existing data can be read. A staged commit whose gate was
+/// written is applied when there is space.
 #[test]
 fn a_full_quota_changes_nothing() {
     let Some(etcd) = Etcd::start_one(&["--quota-backend-bytes=20000000"]) else {
@@ -169,7 +171,7 @@ fn a_full_quota_changes_nothing() {
     };
     let mut keys = 1;
     let error = (0..500).find_map(|number| {
-        // Each third is staged.
+        // Every third batch is staged.
         let count = if number % 3 == 2 { 8 } else { 1 };
         let error = put(number, count).err();
         keys += if error.is_none() { u64::from(count) } else { 0 };

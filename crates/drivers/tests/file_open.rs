@@ -1,8 +1,8 @@
-//! Opening directories with the file driver: what is there already, what is damaged, and who else is.
+//! Opening directories with the file driver: existing files, damage, and concurrent use.
 #![cfg(feature = "file")]
 
-mod mounted;
 mod opening;
+mod read_only_mount;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use espalier_testkit::process::{self, Part, say};
 use espalier_testkit::seed;
 use rand::Rng;
 
-use crate::mounted::check_read_only;
 use crate::opening::refusal;
+use crate::read_only_mount::check_read_only;
 
 /// Bytes before the first record of a file.
 const HEADER_BYTES: usize = 32;
@@ -27,14 +27,14 @@ fn url(dir: &Path) -> String {
     format!("file:{}", dir.display())
 }
 
-/// Short, as some tests try every byte.
+/// Puts a short value, as some tests damage every byte.
 fn put(driver: &dyn Driver, key: &str) {
     let mut batch = Batch::new();
     batch.put(key, vec![7; 300]);
     driver.commit(batch).expect("a put");
 }
 
-/// The files of a directory as a crash leaves them: some rows in the data file, then some commits.
+/// A directory as a crash leaves it: rows in the data file, and commits in the journal.
 fn crashed(dir: &Path) -> PathBuf {
     let made = dir.join("made");
     let driver = open(&url(&made)).expect("opens");
@@ -56,7 +56,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// As if the machine had been stopped since: nobody knows whether it has written what is there.
+/// Simulates a restart of the machine since the files were written: they may not have been flushed.
 fn restart_machine(dir: &Path) {
     let lock = dir.join("espalier.lock");
     let text = fs::read_to_string(&lock).expect("the lock");
@@ -74,24 +74,21 @@ fn file_of(dir: &Path, kind: &str) -> PathBuf {
     found.next().expect("such a file")
 }
 
-/// How many of the commits are there, which are the first ones.
+/// The number of commits that exist, which have to be the first ones.
 fn commits(driver: &dyn Driver) -> u32 {
     let snapshot = driver.snapshot().expect("a snapshot");
-    let is_there = |number: u32| {
+    let exists = |number: u32| {
         let key = format!("key {number:02}");
         snapshot.get(key.as_bytes()).expect("a get").is_some()
     };
-    let count = (0..COMMITS).filter(|&number| is_there(number)).count() as u32;
-    assert!(
-        (0..count).all(is_there),
-        "a commit is missing in the middle"
-    );
+    let count = (0..COMMITS).filter(|&number| exists(number)).count() as u32;
+    assert!((0..count).all(exists), "a commit is missing in the middle");
     assert_eq!(driver.check().expect("a check"), []);
     count
 }
 
 #[test]
-fn missing_folders_are_made() {
+fn missing_folders_are_created() {
     let dir = tempfile::tempdir().expect("a directory");
     let deep = dir.path().join("a/b c/ü");
     put(&*open(&url(&deep)).expect("made"), "key");
@@ -110,7 +107,7 @@ fn a_file_in_place_of_the_directory() {
 }
 
 #[test]
-fn a_later_format_is_refused_and_left_alone() {
+fn a_later_format_is_rejected_and_left_unchanged() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     for kind in ["data", "journal"] {
@@ -130,19 +127,19 @@ fn a_later_format_is_refused_and_left_alone() {
     assert_eq!(commits(&*open(&url(&left)).expect("opens")), COMMITS);
 }
 
-/// Wherever the journal ends, the commits before are whole, and later ones work.
+/// Wherever the journal is truncated, the commits before are complete, and later ones succeed.
 #[test]
-fn a_torn_end_is_cut() {
+fn an_incomplete_end_is_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let torn = dir.path().join("torn");
-    let whole = fs::read(file_of(&left, "journal")).expect("the journal");
+    let original = fs::read(file_of(&left, "journal")).expect("the journal");
     let mut last = 0;
-    for length in (0..whole.len()).step_by(7) {
+    for length in (0..original.len()).step_by(7) {
         copy(&left, &torn);
-        let mut cut = whole[..length].to_vec();
+        let mut cut = original[..length].to_vec();
         if length % 2 == 0 {
-            // Space that was reserved and never written.
+            // Allocated space that was never written.
             cut.resize(length + 100, 0);
             restart_machine(&torn);
         }
@@ -162,45 +159,46 @@ fn a_torn_end_is_cut() {
     assert_eq!(last, COMMITS - 1);
 }
 
-/// A record that was flushed, as later ones tell, is damaged and not torn.
+/// A damaged record with records after it was flushed, so it is damage, and not an incomplete write.
 #[test]
-fn damage_in_the_middle_is_refused() {
+fn damage_in_the_middle_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let damaged = dir.path().join("damaged");
     copy(&left, &damaged);
     let path = file_of(&damaged, "journal");
-    let whole = fs::read(&path).expect("the journal");
-    let last_record = whole.len() - (whole.len() - HEADER_BYTES) / COMMITS as usize;
+    let original = fs::read(&path).expect("the journal");
+    let last_record = original.len() - (original.len() - HEADER_BYTES) / COMMITS as usize;
     seed::run("a damaged journal", |random| {
         for _ in 0..200 {
-            let mut bytes = whole.clone();
+            let mut bytes = original.clone();
             let at = random.random_range(0..last_record - 1);
             bytes[at] ^= 1 << random.random_range(0..8);
             fs::write(&path, &bytes).expect("written");
             let (kind, message) = refusal(open(&url(&damaged)));
-            let place = format!("{} is damaged at byte ", path.display());
+            let prefix = format!("{} is damaged at byte ", path.display());
             assert_eq!(kind, ErrorKind::Corrupt, "{message}");
-            let told = message.strip_prefix(&place).expect("file and byte");
-            let digits = told.split(';').next().expect("a number");
-            let told: usize = digits.parse().expect("a number");
-            assert!(told <= at && at < told + 400, "{told} for {at}");
+            let offset = message.strip_prefix(&prefix).expect("file and byte");
+            let digits = offset.split(';').next().expect("a number");
+            let offset: usize = digits.parse().expect("a number");
+            assert!(offset <= at && at < offset + 400, "{offset} for {at}");
             assert_eq!(fs::read(&path).expect("the journal"), bytes);
         }
     });
 }
 
-/// It was cut as if it had never been written whole. After the machine was stopped nobody can tell.
+/// A damaged last record was cut like an incomplete one. Only after a restart of the machine the two
+/// cannot be distinguished.
 #[test]
-fn damage_in_the_last_record_is_refused_while_the_machine_runs() {
+fn damage_in_the_last_record_is_rejected_without_a_restart_of_the_machine() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let path = file_of(&left, "journal");
-    let whole = fs::read(&path).expect("the journal");
-    let start = whole.len() - (whole.len() - HEADER_BYTES) / COMMITS as usize;
-    // All but the length, which may say that more was to come.
-    for at in (start..start + 4).chain(start + 8..whole.len()) {
-        let mut bytes = whole.clone();
+    let original = fs::read(&path).expect("the journal");
+    let start = original.len() - (original.len() - HEADER_BYTES) / COMMITS as usize;
+    // All bytes but the length: with a damaged one, the record may look incomplete.
+    for at in (start..start + 4).chain(start + 8..original.len()) {
+        let mut bytes = original.clone();
         bytes[at] ^= 1;
         fs::write(&path, &bytes).expect("written");
         let (kind, message) = refusal(open(&url(&left)));
@@ -216,17 +214,17 @@ fn damage_in_the_last_record_is_refused_while_the_machine_runs() {
 }
 
 #[test]
-fn a_damaged_data_file_is_refused() {
+fn a_damaged_data_file_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let path = file_of(&left, "data");
-    let whole = fs::read(&path).expect("the data");
+    let original = fs::read(&path).expect("the data");
     seed::run("a damaged data file", |random| {
         for _ in 0..100 {
-            let mut bytes = whole.clone();
+            let mut bytes = original.clone();
             match random.random_range(0..3) {
-                0 => bytes[random.random_range(0..whole.len())] ^= 0x10,
-                1 => bytes.truncate(random.random_range(0..whole.len())),
+                0 => bytes[random.random_range(0..original.len())] ^= 0x10,
+                1 => bytes.truncate(random.random_range(0..original.len())),
                 _ => bytes.push(0),
             }
             fs::write(&path, &bytes).expect("written");
@@ -235,11 +233,11 @@ fn a_damaged_data_file_is_refused() {
             assert!(message.contains("espalier.data."), "{message}");
         }
     });
-    fs::write(&path, &whole).expect("whole again");
+    fs::write(&path, &original).expect("restored");
     assert_eq!(commits(&*open(&url(&left)).expect("opens")), COMMITS);
 }
 
-/// Damage while the directory is open is told by a check.
+/// A check reports damage while the directory is open.
 #[test]
 fn a_check_reads_the_files() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -252,7 +250,7 @@ fn a_check_reads_the_files() {
     fs::write(&path, &bytes).expect("written");
     let findings = driver.check().expect("a check");
     assert!(findings[0].problem.contains("is damaged at byte 32"));
-    // What is in memory is whole, and so is what closing makes of it.
+    // The data in memory is not damaged, and closing writes it.
     drop(driver);
     let driver = open(&url(dir.path())).expect("opens");
     assert_eq!(driver.usage().expect("usage").keys, 3);
@@ -262,11 +260,11 @@ fn a_check_reads_the_files() {
 fn missing_files_are_damage() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
-    let partly = dir.path().join("partly");
+    let incomplete = dir.path().join("incomplete");
     for kind in ["data", "journal"] {
-        copy(&left, &partly);
-        fs::remove_file(file_of(&partly, kind)).expect("removed");
-        let (refused, message) = refusal(open(&url(&partly)));
+        copy(&left, &incomplete);
+        fs::remove_file(file_of(&incomplete, kind)).expect("removed");
+        let (refused, message) = refusal(open(&url(&incomplete)));
         assert_eq!(refused, ErrorKind::Corrupt, "{message}");
         assert!(message.contains("is missing"), "{message}");
     }
@@ -279,12 +277,12 @@ fn part_holding() {
         put(&*driver, "theirs");
         say(&std::process::id().to_string());
         let mut line = String::new();
-        std::io::stdin().read_line(&mut line).expect("told to end");
+        std::io::stdin().read_line(&mut line).expect("a line");
     }
 }
 
 #[test]
-fn only_one_process_has_it_open() {
+fn only_one_process_can_open_a_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut part = Part::start("part_holding", &url(dir.path()));
     let id = part.line().expect("its number");
@@ -292,13 +290,13 @@ fn only_one_process_has_it_open() {
     assert_eq!(kind, ErrorKind::Locked);
     assert!(message.contains(&format!("process {id};")), "{message}");
     part.finish();
-    let driver = open(&url(dir.path())).expect("it is free again");
+    let driver = open(&url(dir.path())).expect("it is unlocked again");
     let (_, message) = refusal(open(&url(dir.path())));
     assert!(message.contains("this process"), "{message}");
     assert_eq!(driver.usage().expect("usage").keys, 1);
 }
 
-/// Commits until something fails, says how many did not, and that nothing is lost.
+/// Commits until the disk is full, checks that nothing is lost, and prints the number of commits.
 #[test]
 fn part_filling() {
     let Some(url) = process::argument() else {
@@ -324,11 +322,11 @@ fn part_filling() {
     assert_eq!(
         usage.keys,
         u64::from(committed),
-        "a commit that failed is there"
+        "a failed commit had an effect"
     );
     let mut batch = Batch::new();
     batch.put("small", "fits");
-    driver.commit(batch).expect("there is room for little");
+    driver.commit(batch).expect("a small commit fits");
     say(&committed.to_string());
 }
 
@@ -347,7 +345,7 @@ fn a_full_disk_changes_nothing() {
         let committed = lines[0].parse().expect("a number");
         let driver = open(&url).expect("opens");
         check_filled(&*driver, committed);
-        put(&*driver, "there is room again");
+        put(&*driver, "there is space again");
     }
 }
 
@@ -384,9 +382,9 @@ fn the_journal_stays_bounded() {
     assert_eq!(files, 3, "data, journal and lock");
 }
 
-/// A refused opening gives the lock back, while processes are being started that share open files.
+/// A failed opening releases the lock, also while child processes that inherit open files are started.
 #[test]
-fn the_lock_is_given_back_where_opening_is_refused() {
+fn a_failed_opening_releases_the_lock() {
     let dir = tempfile::tempdir().expect("a directory");
     let left = crashed(dir.path());
     let path = file_of(&left, "data");

@@ -1,4 +1,4 @@
-//! Several processes over one engine, each with everything in memory: what one commits, all see.
+//! Several processes with a full cache of one engine: all of them see each other's commits.
 #![cfg(all(feature = "memory", feature = "sqlite"))]
 
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant, SystemTime};
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, counter};
 use espalier_testkit::process::{self, Part, say};
 
-/// Processes that follow.
+/// Processes that follow the commits.
 const FOLLOWERS: usize = 2;
 
-/// Changes whose way is timed.
+/// Commits whose propagation is timed.
 const TICKS: u64 = 30;
 
-/// The bound of every view here: the machine may be busy.
+/// With a long staleness bound, as the machine may be busy.
 const OPTIONS: &str = "durability=relaxed&policy=cached&staleness_ms=30000";
 
-/// How soon half of all changes have to be visible everywhere.
+/// The median time in which a commit has to be visible in all processes.
 const VISIBLE: Duration = Duration::from_millis(100);
 
-/// Rows that are there from the beginning.
+/// Rows that exist from the start.
 const ROWS: u64 = 2000;
 
-/// Long enough for anything.
+/// A generous timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(url: &str) -> Arc<dyn Driver> {
@@ -47,7 +47,7 @@ fn now_us() -> u64 {
     now.map_or(0, |now| now.as_micros() as u64)
 }
 
-/// The number of a tick, and how long ago it was made.
+/// The number of the newest tick, and its age in microseconds.
 fn tick(driver: &dyn Driver) -> Option<(u64, u64)> {
     let text = get(driver, "tick")?;
     let (number, made_us) = text.split_once(' ').expect("two numbers");
@@ -56,7 +56,7 @@ fn tick(driver: &dyn Driver) -> Option<(u64, u64)> {
     Some((number, now_us().saturating_sub(made_us)))
 }
 
-/// Follows ticks up to the number that is asked for, says how long each took, then counts.
+/// Follows ticks up to the number in the argument, prints the age of each, then counts.
 #[test]
 fn part_following() {
     let Some(argument) = process::argument() else {
@@ -66,18 +66,18 @@ fn part_following() {
     let last: u64 = last.parse().expect("a number");
     let driver = open(url);
     say("open");
-    let (start, mut seen) = (Instant::now(), 0);
-    while seen < last {
+    let (start, mut newest) = (Instant::now(), 0);
+    while newest < last {
         assert!(
             start.elapsed() < PATIENCE,
-            "{seen} was the last that was seen"
+            "{newest} is still the newest tick"
         );
         match tick(&*driver) {
-            Some((number, age_us)) if number > seen => {
-                seen = number;
+            Some((number, age_us)) if number > newest => {
+                newest = number;
                 say(&format!("{number} {age_us}"));
             }
-            Some((number, _)) => assert_eq!(number, seen, "it goes back in time"),
+            Some((number, _)) => assert_eq!(number, newest, "a tick is older than the one before"),
             None => {}
         }
         thread::sleep(Duration::from_micros(500));
@@ -89,7 +89,7 @@ fn part_following() {
     (0..50).for_each(|_| count(&*driver));
 }
 
-/// Adds one, by reading and committing under a precondition.
+/// Increments a counter by a read and a commit with a precondition.
 fn count(driver: &dyn Driver) {
     loop {
         let held = {
@@ -106,7 +106,7 @@ fn count(driver: &dyn Driver) {
                 let snapshot = driver.snapshot().expect("a snapshot");
                 let shown = snapshot.get(b"count").expect("a get");
                 let shown = counter::decode(b"count", shown.as_deref()).expect("a counter");
-                assert!(shown >= sum, "{shown} is shown after {sum} was committed");
+                assert!(shown >= sum, "{shown} is visible after {sum} was committed");
                 return;
             }
             Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
@@ -114,14 +114,14 @@ fn count(driver: &dyn Driver) {
     }
 }
 
-/// Starts followers, changes things, halts one of them for a while, and lets all count.
+/// Starts followers, commits, pauses one of them for a while, and lets all of them count.
 fn check(url: &str) {
     let driver = open(url);
     let mut batch = Batch::new();
     (0..ROWS).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
     driver.commit(batch).expect("a batch");
     put(&*driver, "large", &"l".repeat(200_000));
-    // The last tick is made while one follower is halted.
+    // The last tick is committed while one follower is paused.
     let argument = format!("{} {url}", TICKS + 1);
     let mut parts: Vec<_> = (0..FOLLOWERS)
         .map(|_| Part::start("part_following", &argument))
@@ -134,8 +134,8 @@ fn check(url: &str) {
         put(&*driver, "tick", &format!("{number} {}", now_us()));
         for part in &mut parts {
             let line = part.line().expect("a tick");
-            let (seen, age_us) = line.split_once(' ').expect("two numbers");
-            assert_eq!(seen.parse(), Ok(number));
+            let (tick, age_us) = line.split_once(' ').expect("two numbers");
+            assert_eq!(tick.parse(), Ok(number));
             ages_us.push(age_us.parse::<u64>().expect("an age"));
         }
     }
@@ -148,7 +148,7 @@ fn check(url: &str) {
     );
     assert!(median < VISIBLE, "{ages_us:?}");
     parts[0].halt();
-    // More than an engine tells one by one, and what it does not tell at all.
+    // More commits than an engine reports one by one, and changes that it does not report at all.
     let mut batch = Batch::new();
     batch.delete_range(KeyRange::prefix(b"row "));
     driver.commit(batch).expect("a range delete");
@@ -166,7 +166,7 @@ fn check(url: &str) {
     for driver in [&driver, &uncached] {
         let start = Instant::now();
         while pairs(&**driver) != pairs(&*uncached) {
-            assert!(start.elapsed() < PATIENCE, "it is not the same in the end");
+            assert!(start.elapsed() < PATIENCE, "the contents still differ");
         }
         assert!(pairs(&**driver).contains(&(b"count".to_vec(), sum.clone())));
     }
@@ -238,9 +238,9 @@ fn processes_over_a_replica_set_see_each_other() {
     }
 }
 
-/// How often everything is read again when so many large commits come from here.
+/// How often the cache reads the whole engine again during so many large commits of this process.
 #[cfg(any(feature = "redis", feature = "etcd"))]
-fn read_again(engine: Arc<dyn Driver>, commits: u8) -> u64 {
+fn count_reloads(engine: Arc<dyn Driver>, commits: u8) -> u64 {
     use espalier_keyspace::metered::{Call, Metered};
 
     let metered = Metered::new(engine);
@@ -258,32 +258,32 @@ fn read_again(engine: Arc<dyn Driver>, commits: u8) -> u64 {
     scans() - before
 }
 
-/// The engine's watch told of a commit, too large to be told whole, before the commit returned: all was
-/// read again while the commit was about to be taken in. (The machine may be so busy that an answer comes
-/// late.)
+/// The engine's watch reported a commit, too large for its changes, before the commit returned: the cache read the
+/// whole engine again just before it applied the commit. (A few times are allowed, as responses may be late on a busy
+/// machine.)
 #[cfg(feature = "redis")]
 #[test]
-fn a_large_commit_from_here_is_not_read_again() {
+fn an_own_large_commit_is_not_read_again() {
     if let Some(redis) = espalier_testkit::servers::Redis::shared() {
-        let scans = read_again(open(&redis.url("durability=relaxed")), 20);
+        let scans = count_reloads(open(&redis.url("durability=relaxed")), 20);
         assert!(scans <= 5, "{scans} for 20 commits");
     }
 }
 
-/// Nor one that has to be staged, whose predecessor was not known.
+/// The same for a staged commit, whose predecessor was unknown.
 #[cfg(feature = "etcd")]
 #[test]
-fn a_staged_commit_from_here_is_not_read_again() {
+fn an_own_staged_commit_is_not_read_again() {
     if let Some(etcd) = espalier_testkit::servers::Etcd::shared() {
-        let scans = read_again(open(&etcd.url("")), 4);
+        let scans = count_reloads(open(&etcd.url("")), 4);
         assert!(scans <= 1, "{scans} for 4 commits");
     }
 }
 
-/// A view goes on where it was when its connections were cut.
+/// A cache continues at its version after its connections were cut.
 #[cfg(feature = "redis")]
 #[test]
-fn a_cut_connection_is_made_again() {
+fn a_cut_connection_is_restored() {
     use espalier_testkit::servers::{Proxy, Redis};
 
     let Some(redis) = Redis::shared() else { return };
@@ -303,11 +303,11 @@ fn a_cut_connection_is_made_again() {
     }
 }
 
-/// A server that halts: what is in memory serves until its bound, then reads are refused, and they
-/// go on when the server does. Nobody waits for as long as the server's own timeout.
+/// When the server is paused, the cache serves reads until its staleness bound; then reads fail, until the server
+/// continues. No read waits for the whole timeout of the engine.
 #[cfg(feature = "redis")]
 #[test]
-fn a_halted_server_is_noticed_by_its_readers() {
+fn reads_fail_when_the_server_is_paused_beyond_the_bound() {
     use espalier_testkit::servers::{Redis, Signal};
 
     let Some(redis) = Redis::start(&[]) else {
@@ -324,27 +324,26 @@ fn a_halted_server_is_noticed_by_its_readers() {
             Ok(snapshot) => assert!(snapshot.get(b"key").expect("a get").is_some()),
             Err(error) => break error,
         }
-        assert!(start.elapsed() < PATIENCE, "it is served for ever");
+        assert!(start.elapsed() < PATIENCE, "reads never fail");
     };
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("staleness_ms"), "{error}");
     let waited = start.elapsed();
     assert!(
         waited > Duration::from_millis(700),
-        "refused after {waited:?}"
+        "failed after {waited:?}"
     );
-    assert!(waited < Duration::from_secs(19), "refused after {waited:?}");
+    assert!(waited < Duration::from_secs(19), "failed after {waited:?}");
     redis.process().signal(Signal::Continue);
     let start = Instant::now();
     while driver.snapshot().is_err() {
-        assert!(start.elapsed() < PATIENCE, "it is refused for ever");
+        assert!(start.elapsed() < PATIENCE, "reads still fail");
     }
     put(&*driver, "key", "another");
     assert_eq!(get(&*driver, "key").as_deref(), Some("another"));
 }
 
-/// A follower whose place in the log is not kept any more reads everything again, even where the
-/// log has nothing at all that would tell of it.
+/// A follower whose position in the log was deleted reads everything again, even if the log is empty.
 #[cfg(feature = "postgres")]
 #[test]
 fn a_pruned_log_is_no_loss() {

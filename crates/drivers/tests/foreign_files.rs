@@ -1,4 +1,4 @@
-//! Directories in which a new store would lie among what others have made.
+//! A new store is not created among the files of another program or engine.
 #![cfg(all(feature = "embedded", feature = "file"))]
 
 mod opening;
@@ -27,9 +27,9 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// They were made among each other's files.
+/// Engines created their stores among each other's files.
 #[test]
-fn a_store_is_not_made_in_that_of_another_engine() {
+fn a_store_is_not_created_in_that_of_another_engine() {
     for (made, other) in [("embedded", "file"), ("file", "embedded")] {
         let dir = tempfile::tempdir().expect("a directory");
         put(&*open(&url(made, dir.path())).expect("made"), "key");
@@ -42,7 +42,7 @@ fn a_store_is_not_made_in_that_of_another_engine() {
 }
 
 #[test]
-fn a_store_is_not_made_among_the_files_of_strangers() {
+fn a_store_is_not_created_among_foreign_files() {
     for scheme in SCHEMES {
         let dir = tempfile::tempdir().expect("a directory");
         for name in ["thesis.tex", "a", "b", "c"] {
@@ -56,13 +56,13 @@ fn a_store_is_not_made_among_the_files_of_strangers() {
 }
 
 #[test]
-fn hidden_files_and_those_of_the_file_system_keep_nobody_from_making_a_store() {
+fn hidden_files_and_those_of_the_file_system_do_not_prevent_a_new_store() {
     for scheme in SCHEMES {
         let dir = tempfile::tempdir().expect("a directory");
         fs::write(dir.path().join(".keep"), "").expect("a file");
         fs::create_dir(dir.path().join("lost+found")).expect("a folder");
         put(&*open(&url(scheme, dir.path())).expect("made"), "key");
-        // Once it is there, what else there is matters to nobody.
+        // An existing store may have foreign files next to it.
         fs::write(dir.path().join("notes"), "").expect("a file");
         open(&url(scheme, dir.path())).expect("opens again");
     }

@@ -8,7 +8,7 @@ use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
 /// Operations of a large batch.
 const MANY: u64 = 1_000_000;
 
-/// What engines of this machine run under, beside `uncached`.
+/// The policies that local engines are tested under, in addition to `uncached`.
 #[cfg(feature = "memory")]
 const POLICIES: [&str; 4] = ["ram", "cached", "recent", "indexed"];
 
@@ -49,8 +49,8 @@ fn load(url: &str, operations: u64) -> Arc<dyn Driver> {
     driver
 }
 
-/// Commits a large batch, replaces it by another one, and fails to do so again. Readers see all
-/// of each or nothing.
+/// Commits a large batch, replaces it with another one, and fails to commit a third one. Readers see all of a batch
+/// or nothing.
 fn check(url: &str, operations: u64) {
     let driver = load(url, operations);
     std::thread::scope(|scope| {
@@ -71,8 +71,7 @@ fn check(url: &str, operations: u64) {
     assert_eq!(count(&*driver, b"two").expect("a scan"), (operations, 0));
 }
 
-/// Commits a large batch and one of a single operation, one driver after the other; each sees what
-/// all have committed.
+/// Commits a large batch and one of a single operation with each driver in turn; each sees the commits of all.
 #[cfg(feature = "memory")]
 fn check_policies(url: &str) {
     for (number, policy) in (0..).zip(POLICIES) {
@@ -85,8 +84,8 @@ fn check_policies(url: &str) {
         one.put(key(MANY / 2), "another");
         driver.commit(one).expect("a batch of one");
         assert_eq!(count(&*driver, &value).expect("a scan"), (MANY, 1));
-        let place = url.split_once(':').map_or(url, |(scheme, _)| scheme);
-        println!("{place} under {policy}: {:?}", start.elapsed());
+        let engine = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+        println!("{engine} under {policy}: {:?}", start.elapsed());
     }
 }
 
@@ -150,7 +149,7 @@ fn a_million_operations_in_redis() {
     }
 }
 
-/// Replaced are fewer, as that takes etcd minutes with a reader beside it.
+/// Replaces fewer rows, as that takes etcd minutes with a concurrent reader.
 #[cfg(feature = "etcd")]
 #[test]
 fn a_million_operations_in_etcd() {

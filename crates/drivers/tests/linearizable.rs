@@ -1,8 +1,8 @@
-//! Several processes over each shared engine, while it, its connections and they are hurt: whether
-//! what they saw can have happened in one order.
+//! Linearizability of each shared engine: several processes read and write during faults of the engine, of its
+//! connections and of the processes, and their observations have to fit one order.
 //!
-//! `ESPALIER_SEED` repeats the faults and what each process does, `ESPALIER_FAULT_SECONDS` says for
-//! how long. With `--nocapture` each fault is printed when it happens.
+//! `ESPALIER_SEED` repeats the faults and the operations of each process, `ESPALIER_FAULT_SECONDS` sets the
+//! duration. With `--nocapture` each fault is printed when it happens.
 #![cfg(feature = "memory")]
 #![cfg_attr(
     not(any(
@@ -23,7 +23,7 @@ use espalier_testkit::servers::{Process, Proxy, Signal};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// How each process keeps what it reads; the first two go through what cuts connections.
+/// The memory policy of each process; the connections of the first two go through a proxy.
 const POLICIES: [&str; 4] = [
     "policy=uncached",
     "policy=cached&read=linearizable",
@@ -31,31 +31,31 @@ const POLICIES: [&str; 4] = [
     "policy=indexed",
 ];
 
-/// The longest that answers are lost before the connection is cut.
-const DEAF_MS_MAX: u64 = 20;
+/// The longest time for which responses are lost before the connection is cut.
+const LOST_RESPONSES_MS_MAX: u64 = 20;
 
-/// How long a server is halted.
-const HALT_MS: Range<u64> = 500..3000;
+/// How long a server is paused.
+const PAUSE_MS: Range<u64> = 500..3000;
 
 #[test]
-fn the_part_that_works() {
+fn child_that_works() {
     worker::part(&espalier_drivers::open);
 }
 
-/// One key space by its URL, and by another one that leads through proxies.
+/// Tests one key space, by its URL and by another one that leads through proxies.
 fn check(url: &str, through: &str, hurts: Vec<Hurt<'_>>) {
-    let places = [through, through, url, url];
-    let urls = places.iter().zip(POLICIES);
-    let urls = urls.map(|(place, policy)| format!("{place}&{policy}"));
+    let urls = [through, through, url, url];
+    let urls = urls.iter().zip(POLICIES);
+    let urls = urls.map(|(url, policy)| format!("{url}&{policy}"));
     run(&Run {
-        part: "the_part_that_works",
+        part: "child_that_works",
         urls: urls.collect(),
         hurts,
         open: &|| espalier_drivers::open(url).expect("the engine opens in the end"),
     });
 }
 
-/// The same URL through proxies, and what they do to connections.
+/// The same URL through proxies, and the faults that they cause.
 fn through<'a>(url: &str, proxies: &'a [(u16, Proxy)]) -> (String, Vec<Hurt<'a>>) {
     let through = proxies.iter().fold(url.to_owned(), |url, (port, proxy)| {
         url.replace(&format!(":{port}"), &format!(":{}", proxy.port()))
@@ -64,7 +64,7 @@ fn through<'a>(url: &str, proxies: &'a [(u16, Proxy)]) -> (String, Vec<Hurt<'a>>
     let cut = |_: &mut StdRng| proxies.iter().for_each(|(_, proxy)| proxy.cut());
     let lose = |random: &mut StdRng| {
         proxies.iter().for_each(|(_, proxy)| proxy.lose_answers());
-        let time = random.random_range(0..DEAF_MS_MAX);
+        let time = random.random_range(0..LOST_RESPONSES_MS_MAX);
         thread::sleep(Duration::from_millis(time));
         proxies
             .iter()
@@ -72,15 +72,15 @@ fn through<'a>(url: &str, proxies: &'a [(u16, Proxy)]) -> (String, Vec<Hurt<'a>>
     };
     let hurts = vec![
         Hurt::new("connections are cut", cut),
-        Hurt::new("connections are cut before their answers", lose),
+        Hurt::new("connections are cut before their responses", lose),
     ];
     (through, hurts)
 }
 
-/// Halts a server for some time: connections stay open, and nothing answers.
-fn halt(server: &Process, random: &mut StdRng) {
+/// Pauses a server for some time: connections stay open without responses.
+fn pause(server: &Process, random: &mut StdRng) {
     server.signal(Signal::Pause);
-    thread::sleep(Duration::from_millis(random.random_range(HALT_MS)));
+    thread::sleep(Duration::from_millis(random.random_range(PAUSE_MS)));
     server.signal(Signal::Continue);
 }
 
@@ -120,7 +120,7 @@ fn postgres() {
     let proxies = proxied([server.port()]);
     let url = server.url("sslmode=disable");
     let (through, mut hurts) = through(&url, &proxies);
-    // What `pg_ctl restart -m immediate` does.
+    // Like `pg_ctl restart -m immediate`.
     hurts.push(Hurt::new("the server is restarted at once", |_| {
         server.restart(Signal::Quit);
     }));
@@ -144,8 +144,8 @@ fn redis() {
     check(&url, &through, hurts);
 }
 
-/// Pages are small and trees are made often. Old versions are deleted soon, so that processes are
-/// halted for longer than what they know is of use.
+/// With small pages and frequent new trees. Old versions are deleted soon, so that processes are paused for longer
+/// than their cached state is valid.
 #[cfg(feature = "mongo")]
 const SMALL: &str = "timeout_ms=4000&page_bytes=256&tail_bytes=1024&keep_ms=3000";
 
@@ -178,13 +178,13 @@ fn check_mongo(server: &espalier_testkit::servers::Mongo) {
     hurts.push(Hurt::new("the server is killed", |_| {
         server.restart(Signal::Kill);
     }));
-    hurts.push(Hurt::new("the server is halted", |random| {
-        halt(server.process(), random);
+    hurts.push(Hurt::new("the server is paused", |random| {
+        pause(server.process(), random);
     }));
     check(&url, &through, hurts);
 }
 
-/// Members find each other, and their clients find them, without proxies.
+/// Without proxies, as the members and their clients connect to the members' own addresses.
 #[cfg(feature = "mongo")]
 #[test]
 fn mongo_replica_set() {
@@ -199,8 +199,8 @@ fn mongo_replica_set() {
             set.primary().restart(Signal::Kill);
             set.primary();
         }),
-        Hurt::new("the primary is halted", |random| {
-            halt(set.primary().process(), random);
+        Hurt::new("the primary is paused", |random| {
+            pause(set.primary().process(), random);
             set.primary();
         }),
         Hurt::new("the primary steps down", |_| {
@@ -223,8 +223,8 @@ fn etcd() {
     hurts.push(Hurt::new("the leader is killed", |_| {
         etcd.restart(etcd.leader(), Signal::Kill);
     }));
-    hurts.push(Hurt::new("the leader is halted", |random| {
-        halt(&etcd.members()[etcd.leader()], random);
+    hurts.push(Hurt::new("the leader is paused", |random| {
+        pause(&etcd.members()[etcd.leader()], random);
         etcd.wait_healthy();
     }));
     check(&url, &through, hurts);

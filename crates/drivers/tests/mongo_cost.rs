@@ -1,5 +1,4 @@
-//! How many commands the MongoDB driver sends: each is a round trip, and on the server of the tests a
-//! reading of a range.
+//! The number of commands that the MongoDB driver sends: each is a round trip.
 #![cfg(feature = "mongo")]
 
 use std::thread;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, Expected, KeyRange};
 use espalier_testkit::servers::Mongo;
 
-/// What the server has been sent so far, by what it is.
+/// The numbers of finds, inserts, updates and deletes that the server has received.
 fn sent(mongo: &Mongo) -> [i64; 4] {
     let status = mongo.run("admin", r#"{"serverStatus": 1}"#);
     ["find", "insert", "update", "delete"].map(|command| {
@@ -20,7 +19,7 @@ fn sent(mongo: &Mongo) -> [i64; 4] {
     })
 }
 
-/// Finds, inserts, updates and deletes that some work sends.
+/// The numbers of finds, inserts, updates and deletes that `work` sends.
 fn sent_by(mongo: &Mongo, work: impl FnOnce()) -> [i64; 4] {
     let before = sent(mongo);
     work();
@@ -35,24 +34,23 @@ fn put(driver: &dyn Driver, keys: impl Iterator<Item = u32>) {
 }
 
 #[test]
-fn a_commit_is_one_command_and_a_large_one_a_few() {
+fn a_commit_is_one_command_and_a_large_one_is_a_few() {
     let Some(mongo) = Mongo::start() else { return };
     let driver = espalier_drivers::open(&mongo.url("")).expect("open");
     for keys in [0..1, 0..1, 1..1001] {
         let sent = sent_by(&mongo, || put(&*driver, keys));
         assert_eq!(sent, [0, 1, 0, 0]);
     }
-    // Whether what was the newest version a while ago still is; the draft, the pages (128 KiB, then twice
-    // that, and the rest), and the commit.
+    // The find checks that the newest version still is the newest. The inserts are the draft, the pages (128 KiB,
+    // then twice that, and the rest), and the commit.
     thread::sleep(Duration::from_millis(100));
     let sent = sent_by(&mongo, || put(&*driver, 0..40_000));
     assert_eq!(sent, [1, 5, 0, 0]);
 }
 
-/// What commits have changed since the tree was made is in memory, and so are the pages that were read
-/// last.
+/// The changes since the last tree are in memory, and so are the pages that were read last.
 #[test]
-fn a_commit_asks_for_nothing_that_was_read_before() {
+fn a_commit_does_not_read_cached_data() {
     let Some(mongo) = Mongo::start() else { return };
     let url = mongo.url("tail_bytes=1024");
     let driver = espalier_drivers::open(&url).expect("open");
@@ -71,9 +69,9 @@ fn a_commit_asks_for_nothing_that_was_read_before() {
     assert_eq!(sent_by(&mongo, || change(&*other, 7)), [0, 1, 0, 0]);
 }
 
-/// Whether that was the newest version, and the pages that are not in memory, at once.
+/// A snapshot with expected keys reads the newest version, and prefetches the pages that are not cached.
 #[test]
-fn what_is_expected_comes_with_the_snapshot() {
+fn a_snapshot_prefetches_the_expected_rows() {
     let Some(mongo) = Mongo::start() else { return };
     let url = mongo.url("page_bytes=4096&tail_bytes=1024");
     let driver = espalier_drivers::open(&url).expect("open");
@@ -94,7 +92,7 @@ fn what_is_expected_comes_with_the_snapshot() {
     assert_eq!(
         sent_by(&mongo, || read(&*driver)),
         [1, 0, 0, 0],
-        "just made"
+        "just written"
     );
     let other = espalier_drivers::open(&url).expect("open");
     // The root, and five leaves.
@@ -106,9 +104,9 @@ fn what_is_expected_comes_with_the_snapshot() {
     assert_eq!(sent_by(&mongo, || read(&*other)), [1, 0, 0, 0], "just read");
 }
 
-/// Who commits alone need not ask whether there is a newer version than its own.
+/// A process that commits alone does not read whether there is a newer version than its own.
 #[test]
-fn a_view_to_change_asks_for_nothing_after_two_own_commits() {
+fn a_snapshot_to_change_reads_nothing_after_two_own_commits() {
     let Some(mongo) = Mongo::start() else { return };
     let url = mongo.url("");
     let open = || espalier_drivers::open(&url).expect("open");
@@ -123,29 +121,31 @@ fn a_view_to_change_asks_for_nothing_after_two_own_commits() {
     };
     let sent = |driver: &dyn Driver| {
         sent_by(&mongo, || {
-            change(driver).expect("nobody was first");
+            change(driver).expect("no conflict");
         })
     };
     let own = [(); 4].map(|()| sent(&*driver));
-    let [asked, presumed] = [[1, 1, 0, 0], [0, 1, 0, 0]];
-    // Nobody made the version before the first.
-    assert_eq!(own, [asked, presumed, presumed, presumed]);
-    // What was asked for needs no asking again.
+    let [read, presumed] = [[1, 1, 0, 0], [0, 1, 0, 0]];
+    // The first commit does not follow one of this process.
+    assert_eq!(own, [read, presumed, presumed, presumed]);
+    // A snapshot that was just read as the newest is not checked again.
     let newest = other.snapshot().expect("a snapshot").version();
-    let asking = sent_by(&mongo, || assert!(other.is_current(newest).expect("known")));
-    assert_eq!(asking, [0, 0, 0, 0]);
-    change(&*other).expect("it asks");
+    let sent = sent_by(&mongo, || {
+        assert!(other.is_current(newest).expect("current"))
+    });
+    assert_eq!(sent, [0, 0, 0, 0]);
+    change(&*other).expect("it reads the newest");
     change(&*driver).expect_err("the other one was first");
-    // In turns, nobody presumes anything.
+    // With alternating commits, neither presumes anything.
     for _ in 0..3 {
-        change(&*driver).expect("it asks");
-        change(&*other).expect("it asks");
+        change(&*driver).expect("it reads the newest");
+        change(&*other).expect("it reads the newest");
     }
 }
 
-/// A commit makes as many pages as the tree is high, not as many as there are.
+/// A commit writes one page per level of the tree, and not all of its pages.
 #[test]
-fn what_a_tree_costs_does_not_grow_with_it() {
+fn a_new_tree_writes_only_the_changed_path() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("page_bytes=1024&tail_bytes=1024");
     let database = Mongo::database(&url);
@@ -159,14 +159,14 @@ fn what_a_tree_costs_does_not_grow_with_it() {
     let mut batch = Batch::new();
     batch.put(77_u32.to_be_bytes(), vec![7; 2000]);
     driver.commit(batch).expect("committed");
-    // The page is divided around the long row.
-    let made = pages() - before;
-    assert!((3..=6).contains(&made), "{made} pages");
+    // The leaf is split around the long row.
+    let written = pages() - before;
+    assert!((3..=6).contains(&written), "{written} pages");
 }
 
-/// What another process committed since is neither overlooked nor overwritten.
+/// A commit of another process since the last read is neither overlooked nor overwritten.
 #[test]
-fn what_was_just_read_is_not_what_another_process_wrote() {
+fn a_commit_of_another_process_conflicts_with_a_stale_read() {
     let Some(mongo) = Mongo::start() else { return };
     let url = mongo.url("");
     let open = || espalier_drivers::open(&url).expect("open");
@@ -188,22 +188,22 @@ fn what_was_just_read_is_not_what_another_process_wrote() {
             batch.put(key, to.to_be_bytes());
             driver.commit(batch)
         };
-        change(&*other, &before, 2 * round).expect("nobody was first");
+        change(&*other, &before, 2 * round).expect("no conflict");
         change(&*one, &before, 7).expect_err("the other was first");
-        // Without a condition it follows what the other did.
+        // Without a condition, a commit is applied after that of the other process.
         put(&*other, 1..2);
         put(&*one, 2..3);
         assert_eq!(read(&*one), Some((2 * round).to_be_bytes().to_vec()));
-        change(&*one, &read(&*other), 2 * round + 1).expect("what it is");
+        change(&*one, &read(&*other), 2 * round + 1).expect("no conflict");
         assert_eq!(read(&*other), read(&*one));
     }
     assert_eq!(one.check().expect("checked"), []);
 }
 
-/// A view to work a change out on shows a committed state; whether that is the newest, the driver tells,
-/// and so does a commit that requires what it shows.
+/// A snapshot for a change shows a committed state. The driver reports whether it is the newest, and a commit with
+/// preconditions fails if it is not.
 #[test]
-fn a_view_to_change_is_current_or_known_not_to_be() {
+fn a_snapshot_to_change_that_is_stale_is_detected() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("");
     let drivers = [(); 2].map(|()| espalier_drivers::open(&url).expect("open"));
@@ -215,25 +215,25 @@ fn a_view_to_change_is_current_or_known_not_to_be() {
     };
     let mut newest = None;
     for round in 0..20_u8 {
-        // In turns, each a few times.
+        // The drivers alternate after a few commits each.
         let driver = &drivers[usize::from(round % 8 < 4)];
         let mut tries = 0;
         loop {
-            let (version, seen) = view(&**driver);
-            let is_current = driver.is_current(version).expect("asked");
-            assert!(seen == newest || !is_current, "{round}: {seen:?}");
+            let (version, value) = view(&**driver);
+            let is_current = driver.is_current(version).expect("an answer");
+            assert!(value == newest || !is_current, "{round}: {value:?}");
             let mut batch = Batch::new();
-            batch.require(b"n", seen.clone());
+            batch.require(b"n", value.clone());
             batch.put(b"n", [round]);
             match driver.commit(batch) {
                 Ok(_) => {
-                    assert_eq!(seen, newest, "{round}: an old state was changed");
+                    assert_eq!(value, newest, "{round}: an old state was changed");
                     break;
                 }
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
             }
             tries += 1;
-            assert!(tries < 3, "{round}: {seen:?} again");
+            assert!(tries < 3, "{round}: {value:?} again");
         }
         newest = Some(vec![round]);
         assert_eq!(view(&**driver).1, newest, "{round}: its own commit");

@@ -1,4 +1,4 @@
-//! The MongoDB driver when its server, its connections or its process are hurt.
+//! The MongoDB driver when its server, its connections or its process fail.
 #![cfg(feature = "mongo")]
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn open(url: &str) -> Arc<dyn Driver> {
 }
 
 #[track_caller]
-fn refused(url: &str) -> Error {
+fn open_error(url: &str) -> Error {
     match espalier_drivers::open(url) {
         Ok(_) => panic!("{url} opens"),
         Err(error) => error,
@@ -39,7 +39,7 @@ fn get(driver: &dyn Driver, key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_killed_server_keeps_what_it_acknowledged() {
+fn a_killed_server_keeps_acknowledged_commits() {
     let Some(mongo) = Mongo::start() else { return };
     let driver = open(&mongo.url("timeout_ms=60000"));
     add_while(&*driver, || {
@@ -52,7 +52,7 @@ fn a_killed_server_keeps_what_it_acknowledged() {
 }
 
 #[test]
-fn a_halted_server_is_waited_for() {
+fn commits_wait_for_a_paused_server() {
     let Some(mongo) = Mongo::start() else { return };
     let driver = open(&mongo.url("timeout_ms=30000"));
     add_while(&*driver, || {
@@ -67,7 +67,7 @@ fn a_halted_server_is_waited_for() {
 }
 
 #[test]
-fn cut_connections_lose_nothing_and_repeat_nothing() {
+fn commits_are_applied_exactly_once_when_connections_are_cut() {
     let Some(mongo) = Mongo::shared() else { return };
     let proxy = Proxy::start(mongo.port());
     let url = mongo.url("timeout_ms=30000");
@@ -90,17 +90,17 @@ fn cut_connections_lose_nothing_and_repeat_nothing() {
 }
 
 #[test]
-fn the_part_that_is_killed() {
+fn child_that_is_killed() {
     if let Some(url) = process::argument() {
         crash::part(open(&url));
     }
 }
 
 #[test]
-fn a_killed_process_leaves_whole_batches() {
+fn a_killed_process_leaves_complete_batches() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("timeout_ms=60000");
-    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+    crash::run("child_that_is_killed", &url, &|| open(&url));
 }
 
 #[test]
@@ -119,20 +119,22 @@ fn two_drivers_follow_each_other() {
         let value = number.to_string();
         put(&**from, "key", &value);
         assert_eq!(get(&**to, "key"), Some(value));
-        let told = watch.next(Duration::from_secs(20)).expect("a watch");
-        assert!(matches!(told, Some(WatchEvent::Commit { .. })), "{told:?}");
+        let event = watch.next(Duration::from_secs(20)).expect("a watch");
+        assert!(
+            matches!(event, Some(WatchEvent::Commit { .. })),
+            "{event:?}"
+        );
     }
 }
 
-/// A value that is too long to stand beside the tree where the tail is short.
+/// A value that is too long for a short tail, so that its commit writes a tree.
 fn long(number: u32) -> String {
     format!("{number:>1500}")
 }
 
-/// Old versions are deleted after their time, by commits; a snapshot that needs them is refused,
-/// and what stays is whole.
+/// Commits delete old versions after `keep_ms`. A snapshot that needs them fails, and newer versions stay complete.
 #[test]
-fn old_versions_are_kept_for_their_time() {
+fn old_versions_are_deleted_after_keep_ms() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let (driver, other) = (open(&url), open(&url));
@@ -158,9 +160,9 @@ fn old_versions_are_kept_for_their_time() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// Processes die after they have made pages: with and without the commit that has them.
+/// Processes crash after they have written pages, with and without the commit of these pages.
 #[test]
-fn pages_that_nobody_has_are_deleted_and_no_others() {
+fn exactly_the_unreferenced_pages_are_deleted() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let driver = open(&url);
@@ -171,7 +173,7 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
     };
     put(&*driver, "a", &long(0));
     let made = names("espalier.drafts").pop().expect("a draft");
-    let place = made.get(..8).expect("a version");
+    let version = made.get(..8).expect("a version");
     let insert = |collection: &str, name: &str| {
         let mut page = mongo
             .documents(Mongo::database(&url), "espalier.pages")
@@ -179,10 +181,10 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
         page.insert("_id", name);
         mongo.insert(Mongo::database(&url), collection, page);
     };
-    // Another one wanted the same place, and one wants the next one and is never heard of again.
+    // One transaction lost the race for the same version, and one with the next version never commits.
     let (refused, lost) = (
-        format!("{place}------"),
-        format!("{:.7}{}------", place, "1"),
+        format!("{version}------"),
+        format!("{:.7}{}------", version, "1"),
     );
     for transaction in [&refused, &lost] {
         insert("espalier.drafts", transaction);
@@ -199,8 +201,8 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
     );
     assert!(pages.len() < 10, "{pages:?}");
     assert_eq!(get(&*open(&url), "a"), Some(long(0)));
-    // A process that was halted says that it makes pages when its place is long gone.
-    let late = format!("{place}zzzzzz");
+    // A process that was suspended inserts its draft after its version has been committed and deleted.
+    let late = format!("{version}zzzzzz");
     insert("espalier.drafts", &late);
     insert("espalier.pages", &format!("{late}----"));
     for number in 0..4 {
@@ -216,8 +218,7 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// What takes long to prepare comes into the chain all the same while another process commits at every
-/// moment.
+/// A commit that takes long to prepare succeeds while another process commits continuously.
 #[test]
 fn a_large_commit_gets_its_turn() {
     let Some(mongo) = Mongo::shared() else { return };
@@ -246,17 +247,16 @@ fn a_large_commit_gets_its_turn() {
     assert_eq!(large.check().expect("a check"), []);
 }
 
-/// Who asked for the next turn and died is not waited for without end, however short one's own patience
-/// is.
+/// A turn of a crashed process expires. A process with a shorter timeout still waits for it.
 #[test]
-fn a_turn_that_nobody_takes_passes() {
+fn an_unused_turn_expires() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("timeout_ms=1000");
     let (driver, other) = (open(&url), open(&url));
     put(&*driver, "key", "value");
     let mut commits = mongo.documents(Mongo::database(&url), "espalier.commits");
     let mut turn = commits.remove(0);
-    // Bytes that are not compressed, and none of them.
+    // An empty field of uncompressed bytes.
     let nothing = Binary {
         subtype: spec::BinarySubtype::Generic,
         bytes: vec![0],
@@ -274,9 +274,9 @@ fn a_turn_that_nobody_takes_passes() {
     assert_eq!(get(&*driver, "key").as_deref(), Some("next"));
 }
 
-/// The chain has a hole, or goes on with what is not from it: that is said, and nothing is made of it.
+/// A missing commit, or one that does not follow the one before it, is reported as damage.
 #[test]
-fn a_commit_that_was_lost_is_noticed() {
+fn a_lost_commit_is_detected() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("");
     let driver = open(&url);
@@ -297,13 +297,13 @@ fn a_commit_that_was_lost_is_noticed() {
     let error = driver.snapshot().err().expect("it follows another one");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     delete(1);
-    let error = refused(&url);
+    let error = open_error(&url);
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }
 
-/// All processes keep what is replaced for as long as who made the key space said.
+/// All processes use the `keep_ms` that the key space was created with.
 #[test]
-fn how_long_versions_are_kept_stands_in_the_key_space() {
+fn keep_ms_is_stored_in_the_key_space() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=60000&tail_bytes=1024");
     put(&*open(&url), "key", &long(0));
@@ -324,10 +324,10 @@ fn how_long_versions_are_kept_stands_in_the_key_space() {
     assert_eq!(value.as_deref(), Some(long(0).as_bytes()));
 }
 
-/// A process that was halted puts its commit into a place of the chain whose commit was deleted
-/// meanwhile, and takes it away again when it sees that. A watcher who comes by is told of a gap.
+/// A process that was suspended inserts its commit under a version whose commit was deleted, before it detects that
+/// and withdraws it. A watch in between reports a gap.
 #[test]
-fn a_late_commit_in_a_deleted_place_is_not_told() {
+fn a_late_commit_under_a_deleted_version_is_not_reported() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let (driver, other) = (open(&url), open(&url));
@@ -345,13 +345,13 @@ fn a_late_commit_in_a_deleted_place_is_not_told() {
         thread::sleep(Duration::from_millis(600));
     }
     late.insert("_id", deleted.get("_id").cloned());
-    // It would have made a tree without what is the newest now.
+    // It claims to have freed all pages of the newest tree.
     let pages = mongo.documents(Mongo::database(&url), "espalier.pages");
     let pages = pages.iter().filter_map(|page| page.get_str("_id").ok());
     late.insert("freed", pages.collect::<String>());
     mongo.insert(Mongo::database(&url), "espalier.commits", late);
-    let told = watch.next(Duration::from_secs(20)).expect("a watch");
-    assert!(matches!(told, Some(WatchEvent::Gap { .. })), "{told:?}");
+    let event = watch.next(Duration::from_secs(20)).expect("a watch");
+    assert!(matches!(event, Some(WatchEvent::Gap { .. })), "{event:?}");
     for _ in 0..4 {
         thread::sleep(Duration::from_millis(600));
         put(&*driver, "other", "value");
@@ -360,14 +360,13 @@ fn a_late_commit_in_a_deleted_place_is_not_told() {
     assert_eq!(open(&url).check().expect("a check"), []);
 }
 
-/// A process is halted for longer than old versions are kept, between what it reads and what it
-/// writes.
+/// A process is suspended between a read and a write, for longer than old versions are kept.
 #[test]
-fn a_process_that_was_halted_decides_on_nothing_old() {
+fn a_process_that_was_suspended_does_not_use_stale_data() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
-    let (driver, halted) = (open(&url), open(&url));
-    put(&*halted, "key", "first");
+    let (driver, suspended) = (open(&url), open(&url));
+    put(&*suspended, "key", "first");
     for number in 0..4 {
         thread::sleep(Duration::from_millis(600));
         put(&*driver, "key", &long(number));
@@ -375,17 +374,17 @@ fn a_process_that_was_halted_decides_on_nothing_old() {
     let mut batch = Batch::new();
     batch.require("key", Some(b"first".to_vec()));
     batch.put("key", "wrong");
-    let error = halted.commit(batch).expect_err("it is something else");
+    let error = suspended.commit(batch).expect_err("another value");
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    put(&*halted, "other", "value");
+    put(&*suspended, "other", "value");
     assert_eq!(get(&*driver, "key"), Some(long(3)));
     assert_eq!(get(&*driver, "other").as_deref(), Some("value"));
 }
 
-/// The answer to a commit is lost, and found out about when others have long deleted what came after it:
-/// it has happened once, whatever is told, and what it made is there.
+/// The response to a commit is lost, and its outcome is checked after other processes have deleted the commits that
+/// followed it. It is applied exactly once, and its data exists, whatever the result.
 #[test]
-fn a_commit_whose_answer_is_late_happened_once() {
+fn a_commit_with_a_late_response_is_applied_once() {
     let Some(mongo) = Mongo::shared() else { return };
     for value in ["short".to_owned(), long(0)] {
         let proxy = Proxy::start(mongo.port());
@@ -428,9 +427,9 @@ fn a_commit_whose_answer_is_late_happened_once() {
     }
 }
 
-/// A new primary does not know at once that a majority has what it has: it shows that all the same.
+/// A new primary does not know at once which of its data is on a majority, but returns all commits nevertheless.
 #[test]
-fn a_new_primary_shows_what_was_committed() {
+fn a_new_primary_returns_all_commits() {
     const ROUNDS: usize = 8;
     let Some(set) = ReplicaSet::start(3) else {
         return;
@@ -456,22 +455,22 @@ fn a_new_primary_shows_what_was_committed() {
     assert_eq!(other.check().expect("a check"), []);
 }
 
-/// How long a commit may take where nobody is reached, with three seconds for a call: it was 200, in which
-/// it tried to delete its pages.
+/// How long a commit may take if no server is reached, with a timeout of three seconds: it took 200, in which it tried to
+/// delete its pages.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// MongoDB ends itself where it cannot write: what it acknowledged is there when there is room again.
+/// MongoDB exits if it cannot write: acknowledged commits exist when there is space again.
 #[test]
 fn a_full_disk_loses_nothing() {
     mounted("size=80m", |dir| {
         let filler = dir.join("filler");
-        std::fs::write(&filler, vec![0; 20 << 20]).expect("there is room");
+        std::fs::write(&filler, vec![0; 20 << 20]).expect("there is space");
         let Some(mongo) = Mongo::start_in(dir) else {
             return;
         };
         let url = mongo.url("timeout_ms=3000");
         let driver = open(&url);
-        // Nothing makes them fewer.
+        // Incompressible.
         let mut bytes = vec![0; 300_000];
         rand::rng().fill(&mut bytes[..]);
         let put = |number: i64| {
@@ -480,10 +479,10 @@ fn a_full_disk_loses_nothing() {
             batch.put(number.to_be_bytes(), bytes.as_slice());
             driver.commit(batch)
         };
-        let ends = (0..1000).map(|number| (number, put(number)));
-        let mut refused = ends.filter_map(|(number, end)| Some((number, end.err()?)));
-        let (acknowledged, error) = refused.next().expect("it is full");
-        // It may still say that it is full, before it ends itself.
+        let results = (0..1000).map(|number| (number, put(number)));
+        let mut failed = results.filter_map(|(number, result)| Some((number, result.err()?)));
+        let (acknowledged, error) = failed.next().expect("it is full");
+        // It may still report that the disk is full, before it exits.
         let expected = [
             ErrorKind::OutcomeUnknown,
             ErrorKind::Unavailable,
@@ -495,7 +494,7 @@ fn a_full_disk_loses_nothing() {
             error.kind()
         );
         let start = Instant::now();
-        let error = put(acknowledged).expect_err("nobody is there");
+        let error = put(acknowledged).expect_err("the server is down");
         let expected = [ErrorKind::Unavailable, ErrorKind::Full];
         assert!(
             expected.contains(&error.kind()),
@@ -503,26 +502,26 @@ fn a_full_disk_loses_nothing() {
             error.kind()
         );
         assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
-        std::fs::remove_file(&filler).expect("there is room again");
+        std::fs::remove_file(&filler).expect("there is space again");
         mongo.restart(Signal::Kill);
         let sum = sum(&*driver);
         assert!((acknowledged..=acknowledged + 1).contains(&sum), "{sum}");
-        put(1000).expect("there is room");
+        put(1000).expect("there is space");
         assert_eq!(driver.usage().expect("usage").keys as i64, sum + 2);
         assert_eq!(driver.check().expect("a check"), []);
     });
 }
 
 #[test]
-fn an_absent_server_is_named() {
+fn the_error_names_an_unreachable_server() {
     let port = free_port();
-    let error = refused(&format!("mongodb://127.0.0.1:{port}/?timeout_ms=200"));
+    let error = open_error(&format!("mongodb://127.0.0.1:{port}/?timeout_ms=200"));
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains(&port.to_string()), "{error}");
 }
 
 #[test]
-fn another_format_is_refused_and_left_alone() {
+fn another_format_is_rejected_and_left_unchanged() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("");
     put(&*open(&url), "key", "value");
@@ -534,12 +533,12 @@ fn another_format_is_refused_and_left_alone() {
         mongo.run(Mongo::database(&url), &update);
     };
     for (format, advice) in [
-        (7, "use a newer one"),
+        (7, "use a newer version"),
         (1, "with the program that wrote it"),
         (2, "with the program that wrote it"),
     ] {
         set(format);
-        let error = refused(&url);
+        let error = open_error(&url);
         assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
         let named = format!("format {format}");
         assert!(error.to_string().contains(&named), "{error}");
@@ -550,7 +549,7 @@ fn another_format_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_deleted_key_space_is_noticed() {
+fn a_deleted_key_space_is_detected() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000");
     let driver = open(&url);

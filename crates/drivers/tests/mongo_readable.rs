@@ -1,4 +1,4 @@
-//! What people read in MongoDB: fields beside keys and values, kept up to date.
+//! The documents for human readers in MongoDB: they follow the rows.
 #![cfg(feature = "mongo")]
 
 use std::io;
@@ -9,7 +9,7 @@ use espalier_keyspace::{
 };
 use espalier_testkit::servers::Mongo;
 
-/// Shows keys that begin with `row`, under the name that the key `name` holds.
+/// Decodes keys that begin with `row`; the document name is the value of the key `name`.
 struct Named;
 
 impl Lens for Named {
@@ -39,7 +39,7 @@ impl Lens for Named {
 
 fn open(url: &str) -> Arc<dyn Driver> {
     let driver = espalier_drivers::open(url).expect("the server is there");
-    let refuse = &mut |_: &EditedDocument<'_>| panic!("nobody edits documents of MongoDB");
+    let refuse = &mut |_: &EditedDocument<'_>| panic!("MongoDB documents cannot be edited");
     driver.use_lens(Arc::new(Named), refuse).expect("a lens");
     driver
 }
@@ -80,7 +80,7 @@ fn fields_follow_the_rows() {
     ];
     assert_eq!(rows(mongo, &url), shown);
     drop(readable);
-    // It stays so.
+    // The key space stays readable.
     let driver = open(&url);
     let mut batch = Batch::new();
     batch.put("row0", "new value");

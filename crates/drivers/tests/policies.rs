@@ -1,5 +1,4 @@
-//! What each memory policy adds: what it keeps, what it asks the engine, and what it does when the
-//! engine fails.
+//! Memory policies: what each caches, what each reads from the engine, and how each handles failures of the engine.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use espalier_keyspace::metered::{Call, Meter, Metered};
 use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, KeyRange, Policy, Version};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 
-/// Long enough for anything.
+/// A generous timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn memory() -> Arc<dyn Driver> {
@@ -43,7 +42,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// A driver that fails, whatever else it has, and one over it with the given options.
+/// An engine, a faulty driver on top of it, and a driver with a policy on top of that.
 fn faulty(options: &str) -> (Arc<dyn Driver>, Arc<Faulty>, Arc<dyn Driver>) {
     let inner = memory();
     let faulty = Arc::new(Faulty::new(Arc::clone(&inner)));
@@ -61,17 +60,15 @@ fn fails(sites: &[Site]) -> Fault {
 }
 
 #[test]
-fn a_view_serves_until_its_bound_and_no_longer() {
+fn a_cache_serves_reads_until_its_staleness_bound() {
     let (inner, faulty, driver) = faulty("policy=cached&staleness_ms=5000");
     put(&*driver, "key", "old");
     assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
     faulty.arm(fails(&[Site::Snapshot, Site::Watch]));
     put(&*inner, "key", "new");
-    // What had been told already may be shown; it is not asked for.
+    // The watch may have reported the new value before the fault.
     get(&*driver, "key");
-    wait_until("the view is never refused", || {
-        try_get(&*driver, "key").is_err()
-    });
+    wait_until("reads never fail", || try_get(&*driver, "key").is_err());
     let error = try_get(&*driver, "key").expect_err("too old");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     for word in ["staleness_ms", "5000 ms", "a planned fault"] {
@@ -86,9 +83,9 @@ fn a_view_serves_until_its_bound_and_no_longer() {
     wait_until("the failure stays", || driver.residence().failure.is_none());
 }
 
-/// What a commit was refused for is never shown again, even while nothing can be followed.
+/// After a conflict, reads do not return the outdated value, even if commits cannot be followed.
 #[test]
-fn a_reader_after_a_conflict_sees_what_conflicted() {
+fn a_read_after_a_conflict_returns_the_conflicting_value() {
     let (inner, faulty, driver) = faulty("policy=cached&staleness_ms=60000");
     put(&*driver, "key", "old");
     assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
@@ -97,7 +94,7 @@ fn a_reader_after_a_conflict_sees_what_conflicted() {
         driver.residence().failure.is_some()
     });
     put(&*inner, "key", "new");
-    // Within its bound, and known to nobody here: a local read may show it.
+    // A local read may return the old value within the staleness bound.
     assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
     let mut batch = Batch::new();
     batch.require("key", Some(b"old".to_vec()));
@@ -106,14 +103,14 @@ fn a_reader_after_a_conflict_sees_what_conflicted() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     let reader = thread::spawn(move || get(&*driver, "key"));
     thread::sleep(Duration::from_millis(200));
-    assert!(!reader.is_finished(), "it shows what is known to be old");
+    assert!(!reader.is_finished(), "it returned the outdated value");
     faulty.disarm();
     assert_eq!(reader.join().expect("a reader").as_deref(), Some("new"));
 }
 
-/// A commit whose answer was lost is seen by the next reader, if it happened.
+/// If a commit whose response was lost was applied, the next read returns it.
 #[test]
-fn a_reader_after_a_lost_answer_sees_what_became_of_it() {
+fn a_read_after_a_lost_response_returns_the_outcome() {
     let (_, faulty, driver) = faulty("policy=cached");
     faulty.arm(Fault {
         sites: vec![Site::AfterCommit],
@@ -123,22 +120,22 @@ fn a_reader_after_a_lost_answer_sees_what_became_of_it() {
     });
     let mut batch = Batch::new();
     batch.put("key", "value");
-    let error = driver.commit(batch).expect_err("a lost answer");
+    let error = driver.commit(batch).expect_err("a lost response");
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
 }
 
-/// It waited to be told of its own commits, and read everything again after each large one.
+/// The cache waited until the watch reported its own commits, and read everything again after each large one.
 #[test]
-fn what_is_committed_here_is_shown_without_being_told() {
+fn own_commits_are_visible_without_the_watch() {
     let (engine, faulty, view) = faulty("policy=cached&staleness_ms=60000");
     put(&*view, "before", "1");
     let mut held = Batch::new();
     held.add("count", 40);
     view.commit(held).expect("a counter");
     faulty.arm(fails(&[Site::Watch, Site::Scan]));
-    let is_cut_off = || view.residence().failure.is_some();
-    wait_until("it is followed", is_cut_off);
+    let is_disconnected = || view.residence().failure.is_some();
+    wait_until("the watch does not fail", is_disconnected);
     for number in 0..50 {
         let mut batch = Batch::new();
         batch.delete_range(KeyRange::prefix(b"row"));
@@ -162,7 +159,7 @@ fn what_is_committed_here_is_shown_without_being_told() {
     };
     assert_eq!(pairs(&*view), pairs(&*engine));
     assert_eq!(pairs(&*view).len(), 2);
-    // What others committed in between is not passed over.
+    // A commit of another process in between is not skipped.
     put(&*engine, "other", "1");
     put(&*view, "own", "1");
     faulty.disarm();
@@ -170,9 +167,9 @@ fn what_is_committed_here_is_shown_without_being_told() {
     assert_eq!(get(&*view, "own").as_deref(), Some("1"));
 }
 
-/// A linearizable reader sees every commit that was acknowledged anywhere.
+/// A linearizable read returns every acknowledged commit of all processes.
 #[test]
-fn a_linearizable_reader_sees_what_others_committed() {
+fn a_linearizable_read_returns_the_commits_of_other_processes() {
     let inner = memory();
     let options = "policy=cached&read=linearizable";
     let driver = under_policy(Arc::clone(&inner), options).expect("a policy");
@@ -183,7 +180,7 @@ fn a_linearizable_reader_sees_what_others_committed() {
     }
     let (_, faulty, driver) = faulty(options);
     faulty.arm(fails(&[Site::Snapshot]));
-    try_get(&*driver, "key").expect_err("the engine cannot be asked");
+    try_get(&*driver, "key").expect_err("the engine cannot be read");
 }
 
 fn metered(options: &str) -> (Arc<dyn Driver>, Arc<Meter>, Arc<dyn Driver>) {
@@ -199,7 +196,7 @@ fn count(meter: &Meter, call: Call) -> u64 {
 }
 
 #[test]
-fn local_reads_do_not_ask_the_engine() {
+fn local_reads_do_not_access_the_engine() {
     let (_, meter, driver) = metered("policy=cached&staleness_ms=600000");
     put(&*driver, "key", "value");
     let before = [Call::Snapshot, Call::Get, Call::Scan].map(|call| count(&meter, call));
@@ -229,13 +226,13 @@ fn recent_values_are_read_once() {
     assert_eq!(count(&meter, Call::Get), 2);
     put(&*inner, "key", "two");
     assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
-    wait_until("commits of others are not followed", || {
+    wait_until("commits of other processes are not followed", || {
         driver.residence().version == Some(Version(2))
     });
     for _ in 0..10 {
         assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
     }
-    // What is in memory is newer than this snapshot.
+    // The cached value is newer than this snapshot.
     assert_eq!(
         held.get(b"key").expect("a get").as_deref(),
         Some(&b"one"[..])
@@ -264,14 +261,14 @@ fn recent_values_are_bounded_in_bytes() {
 }
 
 #[test]
-fn indexed_asks_for_long_values_alone() {
+fn indexed_reads_only_long_values_from_the_engine() {
     let (_, meter, driver) = metered("policy=indexed&value_bytes=5");
     put(&*driver, "short", "12345");
     put(&*driver, "long", "123456");
     wait_until("commits are not followed", || {
         driver.residence().version == Some(Version(2))
     });
-    // And one that says that the short value is there.
+    // The last byte marks the short value as present.
     assert_eq!(driver.residence().bytes, 5 + 5 + 4 + 1);
     let before = count(&meter, Call::Get);
     assert_eq!(get(&*driver, "short").as_deref(), Some("12345"));
@@ -281,9 +278,9 @@ fn indexed_asks_for_long_values_alone() {
     assert_eq!(count(&meter, Call::Get), before + 1);
 }
 
-/// An engine that cannot be followed costs these two nothing but time: they ask the engine.
+/// If commits cannot be followed, these two policies are slower, but correct: they read from the engine.
 #[test]
-fn recent_and_indexed_need_no_following_to_be_right() {
+fn recent_and_indexed_are_correct_without_following() {
     for options in ["policy=recent", "policy=indexed"] {
         let (inner, faulty, driver) = faulty(options);
         faulty.arm(fails(&[Site::Watch]));
@@ -317,7 +314,7 @@ fn ram_reads_the_engine_and_never_writes_to_it() {
 }
 
 #[test]
-fn unknown_options_are_refused() {
+fn unknown_options_are_rejected() {
     let error = under_policy(memory(), "policy=cached&bytes=3").err();
     let error = error.expect("no such option").to_string();
     assert!(
@@ -333,7 +330,7 @@ fn unknown_options_are_refused() {
     );
 }
 
-/// Prints what single reads cost in memory and under `cached`:
+/// Prints the time of single reads in memory and under `cached`:
 /// `cargo test --test policies -- --ignored --nocapture costs`.
 #[test]
 #[ignore = "measures"]

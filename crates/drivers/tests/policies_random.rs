@@ -1,5 +1,5 @@
-//! Memory policies over an engine that fails now and then: whatever is shown is a state that the
-//! engine had, never older than what was shown or committed before.
+//! Memory policies over an engine with random faults: each snapshot is a state that the engine had, and never older
+//! than an earlier snapshot or an own commit.
 #![cfg(feature = "memory")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use rand::seq::IndexedRandom;
 /// Steps of one run.
 const STEPS: u32 = 400;
 
-/// The sites of faults, with the errors that come there.
+/// The sites of faults, with their errors.
 const FAULTS: [(Site, ErrorKind); 8] = [
     (Site::Snapshot, ErrorKind::Unavailable),
     (Site::Watch, ErrorKind::Unavailable),
@@ -35,7 +35,7 @@ struct Run<'a> {
     engine: Arc<dyn Driver>,
     faulty: Arc<Faulty>,
     driver: Arc<dyn Driver>,
-    /// What the engine held at each version.
+    /// The content of the engine at each version.
     states: BTreeMap<Version, Map>,
     /// No later snapshot may be older.
     floor: Version,
@@ -65,7 +65,7 @@ impl Run<'_> {
             match self.random.random_range(0..20) {
                 0..14 => {
                     let length = match self.random.random_range(0..60) {
-                        // Too large to be told.
+                        // Too large for a watch to report.
                         0 => 1_100_000,
                         1..10 => 400,
                         _ => 5,
@@ -80,8 +80,8 @@ impl Run<'_> {
         batch
     }
 
-    /// Remembers what the engine holds now.
-    fn remember(&mut self) {
+    /// Records the current content of the engine.
+    fn record_state(&mut self) {
         let snapshot = self.engine.snapshot().expect("memory does not fail");
         let state = all(&*snapshot).expect("memory does not fail");
         self.states.insert(snapshot.version(), state);
@@ -92,14 +92,14 @@ impl Run<'_> {
             0..3 => {
                 let batch = self.batch();
                 self.engine.commit(batch).expect("memory does not fail");
-                self.remember();
+                self.record_state();
             }
             3..5 => {
                 let batch = self.batch();
                 if let Ok(version) = self.driver.commit(batch) {
                     self.floor = self.floor.max(version);
                 }
-                self.remember();
+                self.record_state();
             }
             5 => {
                 let (site, kind) = *FAULTS.choose(self.random).expect("a fault");
@@ -118,8 +118,8 @@ impl Run<'_> {
         }
     }
 
-    /// Asks whether a new snapshot shows all there is; where it does not, the next one does.
-    fn ask(&mut self) {
+    /// Checks whether a new snapshot is current. If it is not, the next one has to be.
+    fn check_current(&mut self) {
         let Ok(snapshot) = self.driver.snapshot() else {
             return;
         };
@@ -137,7 +137,7 @@ impl Run<'_> {
             self.floor = newest.version();
         }
         if self.is_local && self.random.random_ratio(1, 3) {
-            self.ask();
+            self.check_current();
         }
         if let Ok(snapshot) = self.driver.snapshot() {
             assert!(
@@ -149,7 +149,7 @@ impl Run<'_> {
             self.floor = snapshot.version();
             self.held.insert(0, snapshot);
         }
-        let (keys, whole) = ([(); 5].map(|()| self.key()), self.random.random());
+        let (keys, reads_all) = ([(); 5].map(|()| self.key()), self.random.random());
         let Some(snapshot) = self.held.choose(self.random) else {
             return;
         };
@@ -159,7 +159,7 @@ impl Run<'_> {
                 assert_eq!(value.as_deref(), expected.get(key).map(Vec::as_slice));
             }
         }
-        if whole && let Ok(found) = all(&**snapshot) {
+        if reads_all && let Ok(found) = all(&**snapshot) {
             assert!(
                 found == *expected,
                 "another state at {:?}",
@@ -185,7 +185,7 @@ fn run(options: &str) {
             is_local: options.contains("policy=cached") && !options.contains("linearizable"),
             held: Vec::new(),
         };
-        run.remember();
+        run.record_state();
         (0..STEPS).for_each(|_| run.step());
         run.faulty.disarm();
         let start = std::time::Instant::now();

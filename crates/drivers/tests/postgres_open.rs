@@ -1,4 +1,4 @@
-//! Opening schemas with the PostgreSQL driver: what is there already, who may, and what is wrong.
+//! Opening schemas with the PostgreSQL driver: existing tables, access, and failures.
 #![cfg(feature = "postgres")]
 
 mod certificates;
@@ -30,29 +30,29 @@ fn with(url: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn who_cannot_get_in() {
+fn access_and_connection_errors() {
     let Some(server) = Postgres::shared() else {
         return;
     };
     let url = server.url("");
     let wrong = with(&url, "p%40ss", "wrong");
     assert_refused(open(&wrong), ErrorKind::Denied, "password");
-    let nobody = with(&url, "tester", "nobody_at_all");
-    assert_refused(open(&nobody), ErrorKind::Denied, "nobody_at_all");
-    let nowhere = with(&url, "/postgres?", "/nothing?");
-    assert_refused(open(&nowhere), ErrorKind::Engine, "does not exist");
+    let unknown_user = with(&url, "tester", "nobody_at_all");
+    assert_refused(open(&unknown_user), ErrorKind::Denied, "nobody_at_all");
+    let unknown_database = with(&url, "/postgres?", "/nothing?");
+    assert_refused(open(&unknown_database), ErrorKind::Engine, "does not exist");
     let port = free_port();
     let absent = with(&url, &server.port().to_string(), &port.to_string());
     let start = Instant::now();
     assert_refused(open(&absent), ErrorKind::Unavailable, "cannot reach");
     assert!(start.elapsed() < Duration::from_secs(9));
-    let unknown = with(&url, "127.0.0.1", "no.such.host.invalid");
-    assert_refused(open(&unknown), ErrorKind::Unavailable, "cannot reach");
+    let unknown_host = with(&url, "127.0.0.1", "no.such.host.invalid");
+    assert_refused(open(&unknown_host), ErrorKind::Unavailable, "cannot reach");
 }
 
-/// All that the error said once was "db error", or that the server is not running.
+/// The error was only "db error", or that the server is not running.
 #[test]
-fn who_is_not_let_in_is_told_why() {
+fn a_denied_login_is_reported_with_its_cause() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
@@ -61,8 +61,8 @@ fn who_is_not_let_in_is_told_why() {
     assert_refused(open(&bare), ErrorKind::Denied, "requires the password");
     assert_refused(open(&bare), ErrorKind::Denied, "USER:PASSWORD@HOST");
     let wrong = with(&url, "p%40ss", "wrong");
-    let words = "password authentication failed for user \"tester\"";
-    assert_refused(open(&wrong), ErrorKind::Denied, words);
+    let cause = "password authentication failed for user \"tester\"";
+    assert_refused(open(&wrong), ErrorKind::Denied, cause);
     server.run("CREATE ROLE shut_out LOGIN PASSWORD 'x'");
     server.run("CREATE DATABASE closed");
     server.run("REVOKE CONNECT ON DATABASE closed FROM PUBLIC");
@@ -70,8 +70,8 @@ fn who_is_not_let_in_is_told_why() {
     let guest = with(&closed, "tester:p%40ss", "shut_out:x");
     assert_refused(open(&guest), ErrorKind::Denied, "grant connect");
     server.run("ALTER DATABASE closed ALLOW_CONNECTIONS false");
-    let words = "not currently accepting connections";
-    assert_refused(open(&closed), ErrorKind::Unavailable, words);
+    let cause = "not currently accepting connections";
+    assert_refused(open(&closed), ErrorKind::Unavailable, cause);
     server.run("ALTER ROLE shut_out NOLOGIN");
     let guest = with(&url, "tester:p%40ss", "shut_out:x");
     assert_refused(open(&guest), ErrorKind::Denied, "not permitted to log in");
@@ -80,9 +80,9 @@ fn who_is_not_let_in_is_told_why() {
     assert_refused(open(&guest), ErrorKind::Denied, "no pg_hba.conf entry");
 }
 
-/// A server that takes the connection and says nothing.
+/// A server that accepts the connection and does not respond.
 #[test]
-fn a_silent_server_is_given_up() {
+fn a_server_without_responses_is_reported_in_time() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let start = Instant::now();
@@ -92,7 +92,7 @@ fn a_silent_server_is_given_up() {
 }
 
 #[test]
-fn another_format_is_refused() {
+fn another_format_is_rejected() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -105,7 +105,7 @@ fn another_format_is_refused() {
 }
 
 #[test]
-fn foreign_tables_are_refused_and_left_alone() {
+fn foreign_tables_are_rejected_and_left_unchanged() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -158,7 +158,7 @@ fn a_user_without_rights() {
 }
 
 #[test]
-fn too_many_snapshots_are_refused_until_some_are_dropped() {
+fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -172,9 +172,11 @@ fn too_many_snapshots_are_refused_until_some_are_dropped() {
         let late = scope.spawn(|| driver.snapshot().map(drop));
         std::thread::sleep(Duration::from_millis(100));
         held.pop();
-        late.join().expect("a thread").expect("it waited for room");
+        late.join()
+            .expect("a thread")
+            .expect("it waited for a slot");
     });
-    put(&*driver, "writers need no room").expect("a put");
+    put(&*driver, "writers need no slot").expect("a put");
 }
 
 #[test]
@@ -193,11 +195,11 @@ fn a_server_without_connections_left() {
     };
     assert_refused(refused, ErrorKind::Unavailable, "max_connections");
     drop(held);
-    driver.snapshot().expect("there is room again");
+    driver.snapshot().expect("there is space again");
 }
 
 #[test]
-fn many_open_an_empty_schema_at_once() {
+fn an_empty_schema_is_opened_concurrently() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -215,7 +217,7 @@ fn many_open_an_empty_schema_at_once() {
 }
 
 #[test]
-fn connections_are_secured_as_asked() {
+fn connections_use_tls_as_sslmode_requires() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
@@ -251,9 +253,9 @@ fn connections_are_secured_as_asked() {
             "name the authority with sslrootcert=FILE",
         );
     }
-    let secured = "SELECT count(*) FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()";
+    let tls_connections = "SELECT count(*) FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()";
     let driver = open(&url).expect("it is preferred");
-    assert_eq!(server.run(secured), "1");
+    assert_eq!(server.run(tls_connections), "1");
     drop(driver);
     let local = with(&url, "127.0.0.1", "localhost");
     let named = format!("{local}&sslrootcert={}", file("trusted"));
@@ -279,9 +281,9 @@ fn connections_are_secured_as_asked() {
     open(&format!("{url}&sslmode=require")).expect("nothing is verified");
 }
 
-/// One that signs itself and may sign others, as `openssl req -x509` makes it.
+/// The certificate may sign others, as `openssl req -x509` creates it.
 #[test]
-fn a_server_is_known_by_its_own_certificate() {
+fn a_self_signed_server_certificate_is_accepted() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
@@ -309,9 +311,9 @@ fn a_server_is_known_by_its_own_certificate() {
     }
 }
 
-/// `pg_hba.conf` asks for a certificate beside the password, of some users, and instead of it, of others.
+/// `pg_hba.conf` requires a certificate in addition to the password from some users, and instead of it from others.
 #[test]
-fn clients_are_known_by_their_certificates() {
+fn client_certificates_are_used() {
     const RULES: &str = "hostssl all tester all scram-sha-256 clientcert=verify-ca\n\
                          hostnossl all tester all scram-sha-256\n\
                          hostssl all all all cert\n";
@@ -344,8 +346,8 @@ fn clients_are_known_by_their_certificates() {
         open(&format!("{url}&sslcert={name}.crt&sslkey={name}.key"))
     };
     let by = |user: &str| with(&url, "tester:p%40ss", user);
-    put(&*signed(&url, "ours").expect("it is known"), "key").expect("a put");
-    signed(&by("loopback"), "ours").expect("no password is wanted");
+    put(&*signed(&url, "ours").expect("it is accepted"), "key").expect("a put");
+    signed(&by("loopback"), "ours").expect("no password is required");
     let advice = "sslcert=FILE&sslkey=FILE";
     let others = signed(&url, "others");
     for refused in [
@@ -363,9 +365,9 @@ fn clients_are_known_by_their_certificates() {
     assert_refused(signed(&url, "missing"), ErrorKind::Denied, "missing.crt");
 }
 
-/// The transaction of a refused commit is over when the next one begins.
+/// The transaction of a rejected commit has ended when the next one starts.
 #[test]
-fn a_commit_after_one_that_the_server_refused() {
+fn a_commit_succeeds_after_one_that_the_server_rejected() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -381,23 +383,23 @@ fn a_commit_after_one_that_the_server_refused() {
     }
 }
 
-/// The server's disk is full: nothing of that commit is there, and there is room again later.
+/// The server's disk is full: the commit has no effect, and later ones succeed when there is space.
 #[test]
 fn a_full_disk_changes_nothing() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
     mounted("size=8m,mode=777", |dir| {
-        let place = dir.display();
+        let path = dir.display();
         server.own(dir);
-        server.run(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
+        server.run(&format!("CREATE TABLESPACE small LOCATION '{path}'"));
         server.run("ALTER DATABASE postgres SET default_tablespace = small");
         let driver = open(&server.url("schema=filled")).expect("opens");
         let mut committed = 0;
         let refused = loop {
             let mut batch = Batch::new();
             batch.add("count", 1);
-            // What PostgreSQL cannot make smaller.
+            // Incompressible.
             let mut value = vec![0; 100_000];
             rand::rng().fill_bytes(&mut value);
             batch.put(format!("{committed}"), value);
@@ -411,7 +413,7 @@ fn a_full_disk_changes_nothing() {
         let keys = || driver.usage().expect("usage").keys;
         assert_eq!(keys(), committed + 1);
         mount(dir, &["-o", "remount,size=16m"]);
-        put(&*driver, "there is room again").expect("a put");
+        put(&*driver, "there is space again").expect("a put");
         assert_eq!(keys(), committed + 2);
         drop(driver);
         server.run("ALTER DATABASE postgres RESET default_tablespace");
@@ -421,7 +423,7 @@ fn a_full_disk_changes_nothing() {
 
 /// A byte of a page has changed on the server's disk.
 #[test]
-fn a_damaged_page_is_told() {
+fn a_damaged_page_is_reported() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
@@ -449,5 +451,5 @@ fn a_damaged_page_is_told() {
     server.start_again();
     let driver = open(&url).expect("opens");
     let snapshot = driver.snapshot().expect("a snapshot");
-    assert!(snapshot.get(b"key").expect("it is mended").is_some());
+    assert!(snapshot.get(b"key").expect("it is restored").is_some());
 }

@@ -1,4 +1,4 @@
-//! The PostgreSQL driver in several processes, and while its server and its connections are hurt.
+//! The PostgreSQL driver in several processes, and when its server and its connections fail.
 #![cfg(feature = "postgres")]
 
 use std::io::Write;
@@ -44,7 +44,7 @@ fn part_counting() {
 }
 
 #[test]
-fn two_processes_count_exactly_and_each_change_is_told() {
+fn two_processes_count_exactly_and_each_change_is_reported() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -58,12 +58,12 @@ fn two_processes_count_exactly_and_each_change_is_told() {
             key: b"count".to_vec(),
             value: counter::encode(number).to_vec(),
         };
-        assert_eq!(told(&mut *watch), [change]);
+        assert_eq!(next_changes(&mut *watch), [change]);
     }
 }
 
 /// The changes of the next commit, which must not be a gap.
-fn told(watch: &mut dyn Watch) -> Vec<Change> {
+fn next_changes(watch: &mut dyn Watch) -> Vec<Change> {
     match watch.next(Duration::from_secs(20)).expect("a watch") {
         Some(WatchEvent::Commit { changes, .. }) => changes,
         other => panic!("{other:?} is no commit"),
@@ -109,13 +109,13 @@ fn a_small_commit_is_one_statement() {
 }
 
 #[test]
-fn many_rows_are_copied_between_those_that_are_there() {
+fn many_rows_are_copied_between_existing_ones() {
     const ROWS: u32 = 3000;
     let Some(server) = Postgres::start(&["fsync=off", "log_statement=all"]) else {
         return;
     };
-    type IsThere = fn(&u32) -> bool;
-    let there: [(&str, IsThere); 5] = [
+    type Exists = fn(&u32) -> bool;
+    let existing: [(&str, Exists); 5] = [
         ("nothing", |_| false),
         ("the first and the last", |row| [0, ROWS - 1].contains(row)),
         ("a few", |row| row % 700 == 5),
@@ -123,16 +123,16 @@ fn many_rows_are_copied_between_those_that_are_there() {
         ("all", |_| true),
     ];
     let oracle = open("memory:");
-    for (name, is_there) in there {
+    for (name, exists) in existing {
         let driver = open(&server.url(""));
         let mut old = Batch::new();
-        let rows = (0..ROWS).filter(is_there);
+        let rows = (0..ROWS).filter(exists);
         rows.for_each(|row| old.put(row.to_be_bytes(), "old"));
-        old.put("beside", "old");
+        old.put("other", "old");
         let mut new = Batch::new();
-        // Deleted first, these are new again.
+        // These are deleted first, and then inserted as new rows.
         new.delete_range(KeyRange::new(100u32.to_be_bytes(), 900u32.to_be_bytes()));
-        new.delete("beside");
+        new.delete("other");
         (0..ROWS).for_each(|row| new.put(row.to_be_bytes(), row.to_be_bytes()));
         for batch in [old, new] {
             for driver in [&driver, &oracle] {
@@ -149,7 +149,7 @@ fn many_rows_are_copied_between_those_that_are_there() {
 }
 
 #[test]
-fn a_deletion_that_a_range_covers_is_told_if_there_was_something() {
+fn a_range_delete_is_reported_if_it_deleted_something() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -161,11 +161,11 @@ fn a_deletion_that_a_range_covers_is_told_if_there_was_something() {
     batch.delete_range(KeyRange::prefix(b"a"));
     driver.commit(batch).expect("a commit");
     let range = Change::DeleteRange(KeyRange::prefix(b"a"));
-    assert_eq!(told(&mut *watch), [range]);
+    assert_eq!(next_changes(&mut *watch), [range]);
 }
 
 #[test]
-fn commits_on_wrong_guesses_do_what_they_should() {
+fn commits_after_wrong_assumptions_are_correct() {
     const COMMITS: usize = 400;
     let Some(server) = Postgres::shared() else {
         return;
@@ -180,8 +180,8 @@ fn commits_on_wrong_guesses_do_what_they_should() {
             let (done, expected) = (driver.commit(batch.clone()), oracle.commit(batch));
             let kind = |result: espalier_keyspace::Result<Version>| result.err().map(|e| e.kind());
             assert_eq!(kind(done), kind(expected));
-            let [told, expected] = [driver, &oracle].map(|driver| entries(&**driver));
-            assert_eq!(told, expected);
+            let [found, expected] = [driver, &oracle].map(|driver| entries(&**driver));
+            assert_eq!(found, expected);
         }
     });
 }
@@ -220,7 +220,7 @@ fn entries(driver: &dyn Driver) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn what_others_commit_is_told_within_100_ms() {
+fn commits_of_other_processes_are_reported_soon() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -229,13 +229,13 @@ fn what_others_commit_is_told_within_100_ms() {
     let start = other.snapshot().expect("a snapshot").version();
     let mut watch = other.watch(KeyRange::all(), start).expect("a watch");
     put(&*one, "first", "");
-    told(&mut *watch);
+    next_changes(&mut *watch);
     let mut waits: Vec<_> = (0..20)
         .map(|number: u8| {
             let key = number.to_string();
             let start = Instant::now();
             put(&*one, &key, "value");
-            told(&mut *watch);
+            next_changes(&mut *watch);
             start.elapsed()
         })
         .collect();
@@ -244,9 +244,9 @@ fn what_others_commit_is_told_within_100_ms() {
     assert!(median < Duration::from_secs(1), "{waits:?}");
 }
 
-/// Who was away longer than the log reaches back is told of a gap, and goes on after it.
+/// A watch from before the start of the log reports a gap, and continues after it.
 #[test]
-fn a_log_that_was_cut_is_a_gap() {
+fn a_pruned_log_is_a_gap() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -259,8 +259,8 @@ fn a_log_that_was_cut_is_a_gap() {
     let gap = watch.next(Duration::from_secs(20)).expect("a watch");
     let version = Version(4);
     assert_eq!(gap, Some(WatchEvent::Gap { version }));
-    told(&mut *watch);
-    told(&mut *watch);
+    next_changes(&mut *watch);
+    next_changes(&mut *watch);
     assert_eq!(watch.next(Duration::ZERO).expect("a watch"), None);
 }
 
@@ -281,9 +281,9 @@ fn the_log_is_bounded() {
     assert_eq!(server.run("SELECT count(*) < 30 FROM bounded.commits"), "t");
 }
 
-/// Counts in threads while `hurt` does its worst, and expects every acknowledged commit exactly
-/// once, and of the others those that were said to be.
-fn count_while(url: &str, rounds: u32, hurt: &dyn Fn(u32)) {
+/// Counts in threads while `fault` runs once per round. Expects every acknowledged commit to be applied exactly once,
+/// and no other.
+fn count_while(url: &str, rounds: u32, fault: &dyn Fn(u32)) {
     let driver = open(url);
     let (done, acknowledged) = (AtomicBool::new(false), AtomicI64::new(0));
     let refused = AtomicI64::new(0);
@@ -309,7 +309,7 @@ fn count_while(url: &str, rounds: u32, hurt: &dyn Fn(u32)) {
                 }
             });
         }
-        (0..rounds).for_each(hurt);
+        (0..rounds).for_each(fault);
         done.store(true, Ordering::Relaxed);
     });
     let acknowledged = acknowledged.into_inner();
@@ -329,19 +329,19 @@ fn count_while(url: &str, rounds: u32, hurt: &dyn Fn(u32)) {
 }
 
 #[test]
-fn a_server_that_is_killed_loses_nothing() {
+fn a_killed_server_loses_nothing() {
     let Some(server) = Postgres::start(&[]) else {
         return;
     };
     count_while(&server.url(""), 4, &|_| {
         thread::sleep(Duration::from_millis(250));
-        // What `pg_ctl stop -m immediate` does.
+        // Like `pg_ctl stop -m immediate`.
         server.restart(Signal::Quit);
     });
 }
 
 #[test]
-fn connections_that_the_server_ends() {
+fn connections_that_the_server_terminates() {
     let Some(server) = Postgres::shared() else {
         return;
     };
@@ -375,14 +375,14 @@ fn connections_that_are_cut() {
     });
 }
 
-/// A process that halts in the middle of a write holds the lock; the server ends its transaction.
+/// A process that is suspended in the middle of a write holds the lock; the server ends its transaction.
 #[test]
-fn a_process_that_halts_does_not_halt_the_others() {
+fn a_suspended_process_does_not_block_the_others() {
     let Some(server) = Postgres::shared() else {
         return;
     };
     let driver = open(&server.url("schema=halted"));
-    // The same as such a process: a transaction that has the lock and says nothing more.
+    // An idle transaction with the lock stands for such a process.
     let mut psql = std::process::Command::new("psql");
     psql.args(["-X", "-q"]).arg(server.base());
     psql.stdin(std::process::Stdio::piped());
@@ -394,7 +394,7 @@ fn a_process_that_halts_does_not_halt_the_others() {
         "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1000; \
          SELECT version FROM halted.state FOR UPDATE;"
     )
-    .expect("psql listens");
+    .expect("psql reads its input");
     let locked = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' \
                   AND query LIKE '%halted.state FOR UPDATE%'";
     while server.run(locked) != "1" {
@@ -407,9 +407,9 @@ fn a_process_that_halts_does_not_halt_the_others() {
     let _ = halted.wait();
 }
 
-/// Watchers hear of an outage, and of everything after it.
+/// A watch reports an outage, and all commits after it.
 #[test]
-fn a_watch_goes_on_after_an_outage() {
+fn a_watch_continues_after_an_outage() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
         return;
     };
@@ -418,10 +418,10 @@ fn a_watch_goes_on_after_an_outage() {
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
     put(&*driver, "before", "");
-    told(&mut *watch);
+    next_changes(&mut *watch);
     server.process().stop(Signal::Interrupt);
     let outage = (0..50).find_map(|_| watch.next(Duration::from_millis(100)).err());
-    let outage = outage.expect("the outage is told");
+    let outage = outage.expect("the outage is reported");
     assert_eq!(outage.kind(), ErrorKind::Unavailable);
     let refused = driver.snapshot().err().expect("the server is gone");
     assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
@@ -429,7 +429,7 @@ fn a_watch_goes_on_after_an_outage() {
     let other = open(&url);
     put(&*other, "after", "");
     let event = loop {
-        // The outage may be told once more.
+        // The outage may be reported again.
         if let Ok(event) = watch.next(Duration::from_secs(5)) {
             break event;
         }
@@ -441,7 +441,7 @@ fn a_watch_goes_on_after_an_outage() {
     assert!(get(&*driver, "after").is_some());
 }
 
-/// What a commit of one entry costs, beside a bare statement by the same client.
+/// Measures a commit of one entry, compared with a bare statement of the same client.
 #[test]
 #[ignore = "a measurement; run it alone, with --nocapture"]
 fn the_cost_of_a_commit() {

@@ -1,4 +1,5 @@
-//! The files of a store: which a path leads into, whatever the links; and who else can read them.
+//! The files of a store: finding the store that a path leads into, through links; and whether other users can read
+//! them.
 #![cfg(all(feature = "embedded", feature = "file", feature = "sqlite"))]
 
 use std::fs;
@@ -8,29 +9,29 @@ use espalier_drivers::{exposed, is_file_of, open, store_around};
 use espalier_keyspace::Batch;
 
 #[test]
-fn a_path_into_a_store_is_found_by_whatever_link() {
+fn a_path_into_a_store_is_found_through_links() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path().canonicalize().expect("a path");
     let path = |name: &str| dir.join(name);
     for scheme in ["embedded", "file", "sqlite"] {
-        let place = path(scheme);
-        let url = format!("{scheme}:{}", place.display());
+        let store = path(scheme);
+        let url = format!("{scheme}:{}", store.display());
         let driver = open(&url).expect("a store");
         let mut batch = Batch::new();
         batch.put("a", "1");
         driver.commit(batch).expect("a commit");
         assert_eq!(exposed(&url).expect("files"), [], "{scheme}");
         if scheme == "sqlite" {
-            assert_eq!(store_around(&place), Some(place.clone()));
-            assert_eq!(store_around(&path("sqlite-wal")), Some(place.clone()));
+            assert_eq!(store_around(&store), Some(store.clone()));
+            assert_eq!(store_around(&path("sqlite-wal")), Some(store.clone()));
             continue;
         }
         for inside in ["new", "a/b/new"] {
-            assert_eq!(store_around(&place.join(inside)), Some(place.clone()));
+            assert_eq!(store_around(&store.join(inside)), Some(store.clone()));
         }
-        symlink(&place, path(&format!("{scheme}-link"))).expect("a link");
+        symlink(&store, path(&format!("{scheme}-link"))).expect("a link");
         let by_link = path(&format!("{scheme}-link")).join("new");
-        assert_eq!(store_around(&by_link), Some(place));
+        assert_eq!(store_around(&by_link), Some(store));
     }
     for outside in ["new", "a/b/new", "sqlite-other", "embedded.json"] {
         assert_eq!(store_around(&path(outside)), None, "{outside}");

@@ -1,4 +1,4 @@
-//! The Redis driver when its server, its connections or its process are hurt.
+//! The Redis driver when its server, its connections or its process fail.
 #![cfg(feature = "redis")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn open(url: &str) -> Arc<dyn Driver> {
 }
 
 #[track_caller]
-fn refused(url: &str) -> Error {
+fn open_error(url: &str) -> Error {
     match espalier_drivers::open(url) {
         Ok(_) => panic!("{url} opens"),
         Err(error) => error,
@@ -32,7 +32,7 @@ fn refused(url: &str) -> Error {
 }
 
 #[test]
-fn a_killed_server_keeps_what_it_acknowledged() {
+fn a_killed_server_keeps_acknowledged_commits() {
     let Some(redis) = Redis::start(&DURABLE) else {
         return;
     };
@@ -47,7 +47,7 @@ fn a_killed_server_keeps_what_it_acknowledged() {
 }
 
 #[test]
-fn a_halted_server_is_waited_for() {
+fn commits_wait_for_a_paused_server() {
     let Some(redis) = Redis::start(&DURABLE) else {
         return;
     };
@@ -64,7 +64,7 @@ fn a_halted_server_is_waited_for() {
 }
 
 #[test]
-fn cut_connections_lose_nothing_and_repeat_nothing() {
+fn commits_are_applied_exactly_once_when_connections_are_cut() {
     let Some(redis) = Redis::shared() else { return };
     let proxy = Proxy::start(redis.port());
     let url = redis.url("durability=relaxed&timeout_ms=20000");
@@ -82,28 +82,28 @@ fn cut_connections_lose_nothing_and_repeat_nothing() {
             }
         });
     });
-    // There may be more than the log keeps.
+    // There may be more commits than the log keeps.
     watch.assert_told_or_gap(&*driver);
 }
 
 #[test]
-fn the_part_that_is_killed() {
+fn child_that_is_killed() {
     if let Some(url) = process::argument() {
         crash::part(open(&url));
     }
 }
 
 #[test]
-fn a_killed_process_leaves_whole_batches() {
+fn a_killed_process_leaves_complete_batches() {
     let Some(redis) = Redis::start(&DURABLE) else {
         return;
     };
     let url = redis.url("");
-    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+    crash::run("child_that_is_killed", &url, &|| open(&url));
 }
 
 #[test]
-fn a_snapshot_that_needs_too_much_is_too_old() {
+fn a_snapshot_that_needs_too_much_undo_data_is_too_old() {
     let Some(redis) = Redis::shared() else { return };
     let driver = open(&redis.url("durability=relaxed&undo_bytes=10000"));
     let put = |value: u8| {
@@ -123,9 +123,9 @@ fn a_snapshot_that_needs_too_much_is_too_old() {
     assert_eq!(value[0], 29);
 }
 
-/// What a commit of many changes saved stays packed until a snapshot needs it, and goes in the end either way.
+/// The undo data of a large commit stays packed until a snapshot needs it, and is deleted in the end either way.
 #[test]
-fn what_large_commits_saved_is_forgotten_whole() {
+fn undo_data_of_large_commits_is_deleted_completely() {
     let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
         return;
     };
@@ -135,10 +135,10 @@ fn what_large_commits_saved_is_forgotten_whole() {
         (0..300u32).for_each(|number| batch.put(number.to_be_bytes(), [round]));
         driver.commit(batch).expect("a commit");
     };
-    let count = |words: &str| -> u64 {
-        let (command, name) = words.split_once(' ').expect("two words");
-        let answer = redis.command(&format!("{command} {{test0}}:{name}"));
-        answer.trim_start_matches(':').parse().expect("a number")
+    let count = |text: &str| -> u64 {
+        let (command, name) = text.split_once(' ').expect("two words");
+        let response = redis.command(&format!("{command} {{test0}}:{name}"));
+        response.trim_start_matches(':').parse().expect("a number")
     };
     let round_of = |snapshot: &dyn Snapshot| {
         snapshot
@@ -163,9 +163,9 @@ fn what_large_commits_saved_is_forgotten_whole() {
 }
 
 #[test]
-fn a_server_that_is_not_durable_enough_is_refused() {
+fn a_server_that_is_not_durable_enough_is_rejected() {
     let Some(redis) = Redis::shared() else { return };
-    let error = refused(&redis.url("durability=durable"));
+    let error = open_error(&redis.url("durability=durable"));
     assert!(error.to_string().contains("durability=relaxed"), "{error}");
     let promise = |redis: &Redis| promise(&redis.url("durability=relaxed")).expect("an answer");
     let reason = "appendonly is no, appendfsync is everysec".to_owned();
@@ -175,31 +175,31 @@ fn a_server_that_is_not_durable_enough_is_refused() {
 }
 
 #[test]
-fn passwords_are_needed_and_tested() {
+fn passwords_are_required_and_checked() {
     let Some(redis) = Redis::start(&["--requirepass", "secret"]) else {
         return;
     };
     let url = redis.url("durability=relaxed&timeout_ms=3000");
-    let with = |who: &str| url.replace("://", &format!("://{who}@"));
+    let with = |user: &str| url.replace("://", &format!("://{user}@"));
     for wrong in [url.clone(), with(":wrong"), with("nobody:secret")] {
-        assert_eq!(refused(&wrong).kind(), ErrorKind::Denied, "{wrong}");
+        assert_eq!(open_error(&wrong).kind(), ErrorKind::Denied, "{wrong}");
     }
     assert_eq!(open(&with(":secret")).usage().expect("usage").keys, 0);
 }
 
 #[test]
-fn an_absent_server_is_named() {
+fn the_error_names_an_unreachable_server() {
     let port = espalier_testkit::servers::free_port();
-    let error = refused(&format!("redis://127.0.0.1:{port}/?timeout_ms=200"));
+    let error = open_error(&format!("redis://127.0.0.1:{port}/?timeout_ms=200"));
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    let words = "Connection refused (os error 111)";
-    let sentence = format!("cannot reach the Redis server 127.0.0.1:{port}: {words}");
-    assert_eq!(error.to_string(), sentence);
+    let cause = "Connection refused (os error 111)";
+    let message = format!("cannot reach the Redis server 127.0.0.1:{port}: {cause}");
+    assert_eq!(error.to_string(), message);
 }
 
-/// It was tried again until the time was over, and what the server said was not understood.
+/// The driver retried until the timeout, and then reported the server's response without advice.
 #[test]
-fn a_server_of_a_cluster_says_that_it_is_one() {
+fn a_server_of_a_cluster_is_reported_as_such() {
     let cluster = ["--cluster-enabled", "yes"];
     let (Some(one), Some(other)) = (Redis::start(&cluster), Redis::start(&cluster)) else {
         return;
@@ -223,8 +223,8 @@ fn a_server_of_a_cluster_says_that_it_is_one() {
     let moved = moved
         .into_iter()
         .find_map(Result::err)
-        .expect("one has not the keys");
-    let database = refused(&one.base().replace("/0", "/3?durability=relaxed"));
+        .expect("one does not have the keys");
+    let database = open_error(&one.base().replace("/0", "/3?durability=relaxed"));
     for error in [moved, database] {
         assert_eq!(error.kind(), ErrorKind::Engine, "{error}");
         assert!(error.to_string().contains("host:port,host:port"), "{error}");
@@ -237,14 +237,14 @@ fn a_server_of_a_cluster_says_that_it_is_one() {
     open(&one.cluster_url("durability=relaxed"));
 }
 
-/// The client of a Cluster went on for ten minutes, however little time there was.
+/// The client of a Cluster retried for ten minutes, independently of the timeout.
 #[test]
-fn a_cluster_that_is_down_is_given_up_in_time() {
+fn a_cluster_that_is_down_is_reported_in_time() {
     let Some(redis) = Redis::start(&["--cluster-enabled", "yes"]) else {
         return;
     };
     let start = Instant::now();
-    let error = refused(&redis.cluster_url("durability=relaxed&timeout_ms=1000"));
+    let error = open_error(&redis.cluster_url("durability=relaxed&timeout_ms=1000"));
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(
         start.elapsed() < Duration::from_secs(120),
@@ -254,7 +254,7 @@ fn a_cluster_that_is_down_is_given_up_in_time() {
 }
 
 #[test]
-fn a_full_memory_changes_nothing() {
+fn full_memory_changes_nothing() {
     let Some(redis) = Redis::start(&["--maxmemory", "8mb"]) else {
         return;
     };
@@ -273,25 +273,25 @@ fn a_full_memory_changes_nothing() {
     let keys = driver.usage().expect("usage").keys;
     assert_eq!(keys as i64, sum(&*driver) + 1);
     assert_eq!(driver.check().expect("a check"), []);
-    // Nothing is written to open it, and to read.
+    // Opening and reading do not write.
     redis.command("SCRIPT FLUSH");
     assert_eq!(sum(&*open(&url)), sum(&*driver));
 }
 
 #[test]
-fn a_server_that_throws_keys_away_is_refused() {
+fn a_server_that_evicts_keys_is_rejected() {
     let Some(redis) = Redis::start(&["--maxmemory", "80mb", "--maxmemory-policy", "allkeys-lru"])
     else {
         return;
     };
-    let error = refused(&redis.url("durability=relaxed"));
+    let error = open_error(&redis.url("durability=relaxed"));
     assert!(error.to_string().contains("maxmemory-policy"), "{error}");
     redis.command("CONFIG SET maxmemory-policy noeviction");
     open(&redis.url("durability=relaxed"));
 }
 
 #[test]
-fn what_is_left_of_a_key_space_is_no_empty_one() {
+fn an_incomplete_key_space_is_not_taken_for_an_empty_one() {
     let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
         return;
     };
@@ -302,7 +302,7 @@ fn what_is_left_of_a_key_space_is_no_empty_one() {
     let (_, prefix) = url.split_once("prefix=").expect("a prefix");
     let (prefix, _) = prefix.split_once('&').expect("options");
     redis.command(&format!("DEL {{{prefix}}}:meta"));
-    assert_eq!(refused(&url).kind(), ErrorKind::Corrupt);
+    assert_eq!(open_error(&url).kind(), ErrorKind::Corrupt);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_replica_is_read_only() {
 }
 
 #[test]
-fn a_deleted_key_space_is_noticed() {
+fn a_deleted_key_space_is_detected() {
     let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
         return;
     };
@@ -337,10 +337,10 @@ fn a_deleted_key_space_is_noticed() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
 }
 
-/// The log has no changes of a batch that is too large for it, and once counted such an entry as -0
-/// bytes when it was old enough to go, which Redis refuses: that commit was done and refused.
+/// The log has no changes of a batch that is too large for it. When such an entry was deleted, its size was subtracted
+/// as -0 bytes, which Redis rejects: that commit was applied and failed.
 #[test]
-fn a_batch_that_is_too_large_for_the_log_leaves_it_in_its_time() {
+fn a_batch_that_is_too_large_for_the_log_is_deleted_from_it() {
     let Some(redis) = Redis::shared() else { return };
     let driver = open(&redis.url("durability=relaxed"));
     let put = |key: &[u8], value: Vec<u8>| {
@@ -362,9 +362,9 @@ fn a_batch_that_is_too_large_for_the_log_leaves_it_in_its_time() {
     assert_eq!(held.as_deref(), Some(last.to_le_bytes().as_slice()));
 }
 
-/// A snapshot does not ask for what it was told beforehand that it will be asked for.
+/// A snapshot has its expected rows in memory.
 #[test]
-fn what_was_expected_needs_no_server() {
+fn expected_rows_are_read_without_the_server() {
     let Some(redis) = Redis::start(&[]) else {
         return;
     };
@@ -384,10 +384,10 @@ fn what_was_expected_needs_no_server() {
         let value = snapshot.get(key.as_bytes())?;
         Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
     };
-    let asked = |value: Result<Option<String>, Error>| value.expect("a value");
+    let value = |value: Result<Option<String>, Error>| value.expect("a value");
     redis.process().stop(Signal::Kill);
-    assert_eq!(asked(get("a")).as_deref(), Some("a"));
-    assert_eq!(asked(get("absent")), None);
+    assert_eq!(value(get("a")).as_deref(), Some("a"));
+    assert_eq!(value(get("absent")), None);
     let mut cursor = snapshot
         .scan(&KeyRange::prefix(b"b"), Direction::Forward)
         .expect("a scan");
@@ -396,19 +396,19 @@ fn what_was_expected_needs_no_server() {
         keys.push(key.to_vec());
     }
     assert_eq!(keys, [b"b1", b"b2"]);
-    let error = get("d").expect_err("nobody can tell");
+    let error = get("d").expect_err("the server is down");
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }
 
 /// Values of the first format have no stamps, the third has no runs.
 #[test]
-fn an_earlier_format_is_refused_and_left_alone() {
+fn an_earlier_format_is_rejected_and_left_unchanged() {
     let Some(redis) = Redis::shared() else { return };
     let url = format!("{}?durability=relaxed&prefix=earlier", redis.base());
     drop(open(&url));
     for format in [1, 3] {
         redis.command(&format!("HSET {{earlier}}:meta format {format}"));
-        let error = refused(&url);
+        let error = open_error(&url);
         assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
         let advice = "the program that wrote it";
         assert!(error.to_string().contains(advice), "{error}");
@@ -416,9 +416,9 @@ fn an_earlier_format_is_refused_and_left_alone() {
     }
 }
 
-/// Its log tells the runs of a commit as one list of lists.
+/// In the log of the previous format, the runs of a commit are one list of lists.
 #[test]
-fn the_format_before_is_taken_over() {
+fn the_previous_format_is_upgraded() {
     let Some(redis) = Redis::shared() else { return };
     let url = format!("{}?durability=relaxed&prefix=before", redis.base());
     let commit = |driver: &dyn Driver, key: &str, value: &str| {
@@ -429,20 +429,20 @@ fn the_format_before_is_taken_over() {
     commit(&*open(&url), "a", "1");
     redis.command("HSET {before}:meta format 4 version 2");
     let lists = r"\x92\xdd\x00\x00\x00\x02\xa1a\xa12\xdd\x00\x00\x00\x02\xa1b\xa13";
-    let told = lists.replace(r"\xdd", r"\xa9\xdd");
-    redis.command(&format!("XADD {{before}}:log 2-0 s 21 l \"{told}\""));
+    let logged = lists.replace(r"\xdd", r"\xa9\xdd");
+    redis.command(&format!("XADD {{before}}:log 2-0 s 21 l \"{logged}\""));
     let driver = open(&url);
     assert_eq!(redis.command("HGET {before}:meta format"), "$1");
     commit(&*driver, "c", "4");
     let mut watch = driver
         .watch(KeyRange::all(), Version(0))
         .expect("a watcher");
-    let mut told = Vec::new();
-    while told.len() < 3 {
+    let mut reported = Vec::new();
+    while reported.len() < 3 {
         let event = watch.next(Duration::from_secs(10)).expect("an answer");
         match event.expect("an event") {
-            WatchEvent::Commit { changes, .. } => told.push(changes),
-            WatchEvent::Gap { version } => panic!("{version:?} is not told"),
+            WatchEvent::Commit { changes, .. } => reported.push(changes),
+            WatchEvent::Gap { version } => panic!("{version:?} is not reported"),
         }
     }
     let put = |key: &str, value: &str| Change::Put {
@@ -454,29 +454,29 @@ fn the_format_before_is_taken_over() {
         vec![put("a", "2"), put("b", "3")],
         vec![put("c", "4")],
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
-fn a_later_format_is_refused_and_left_alone() {
+fn a_later_format_is_rejected_and_left_unchanged() {
     let Some(redis) = Redis::shared() else { return };
     let url = format!("{}?durability=relaxed&prefix=later", redis.base());
     drop(open(&url));
     redis.command("HSET {later}:meta format 9");
-    let error = refused(&url);
+    let error = open_error(&url);
     assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
     assert!(error.to_string().contains("format 9"), "{error}");
     assert_eq!(redis.command("HLEN {later}:values"), ":0");
 }
 
-/// A server that cannot append to its file takes no changes, and says so, until there is room.
+/// A server that cannot append to its file rejects changes until there is space.
 #[test]
 fn a_full_disk_changes_nothing() {
     mounted("size=6m", |dir| {
-        let place = dir.display().to_string();
+        let path = dir.display().to_string();
         let options = [
             "--dir",
-            &place,
+            &path,
             "--appendonly",
             "yes",
             "--auto-aof-rewrite-percentage",
@@ -486,7 +486,7 @@ fn a_full_disk_changes_nothing() {
             return;
         };
         let filler = dir.join("filler");
-        std::fs::write(&filler, vec![0; 3 << 20]).expect("there is room");
+        std::fs::write(&filler, vec![0; 3 << 20]).expect("there is space");
         let driver = open(&redis.url("durability=relaxed&timeout_ms=3000"));
         let put = |number: i64| {
             let mut batch = Batch::new();
@@ -501,7 +501,7 @@ fn a_full_disk_changes_nothing() {
         let (committed, usage) = (sum(&*driver), driver.usage().expect("usage"));
         assert_eq!(usage.keys as i64, committed + 1);
         assert_eq!(put(999).expect_err("it is full").kind(), ErrorKind::Full);
-        std::fs::remove_file(&filler).expect("there is room again");
+        std::fs::remove_file(&filler).expect("there is space again");
         let start = std::time::Instant::now();
         while put(committed).is_err() {
             assert!(start.elapsed() < Duration::from_secs(60), "it stays full");

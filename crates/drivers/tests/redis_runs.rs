@@ -1,5 +1,5 @@
-//! Runs of rows that are kept packed, at random: what is read is what a map of each version holds, however
-//! rows came to be in runs, and out of them.
+//! Runs (rows that are stored packed), with random operations: each snapshot matches a map of its version, however
+//! rows got into runs and out of them.
 #![cfg(feature = "redis")]
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// One of some thousand, of different lengths, with the bytes that mean something to the engine.
+    /// One of some thousand keys, of different lengths, with bytes that have a meaning in the engine's encoding.
     fn key(&mut self) -> Vec<u8> {
         let mut key = vec![
             b'a' + self.random.random_range(0..3),
@@ -68,7 +68,7 @@ impl Run<'_> {
         range
     }
 
-    /// Many puts that follow each other, in places that are free and in such that are not.
+    /// Many puts of neighbouring keys, some of which exist.
     fn load(&mut self) -> Batch {
         let mut batch = Batch::new();
         batch.read_in_order();
@@ -80,9 +80,9 @@ impl Run<'_> {
             }
         }
         if self.random.random_ratio(1, 3) {
-            let place = self.random.random_range(0..1000);
+            let list = self.random.random_range(0..1000);
             for number in 0..self.random.random_range(64..900) {
-                batch.put(format!("c{place:03}/{number:04}"), self.value());
+                batch.put(format!("c{list:03}/{number:04}"), self.value());
             }
         }
         batch
@@ -114,7 +114,7 @@ impl Run<'_> {
         batch
     }
 
-    /// Conditions on single keys, with what they hold, and once in a while with something else.
+    /// Adds conditions on single keys, most with the current value. Returns whether all are met.
     fn conditions(&mut self, batch: &mut Batch) -> bool {
         let mut is_met = true;
         for _ in 0..self.random.random_range(0..4) {
@@ -175,13 +175,13 @@ impl Run<'_> {
         for direction in [Direction::Forward, Direction::Backward] {
             let range = self.range();
             let found = scanned(&*snapshot, &range, direction);
-            assert_eq!(found, wanted(&state, &range, direction));
+            assert_eq!(found, expected_rows(&state, &range, direction));
         }
         self.held.push(snapshot);
         self.held.truncate(HELD);
     }
 
-    /// A snapshot that brings along what is expected to be read.
+    /// Reads expected rows from a snapshot that prefetches them.
     fn expect(&mut self) {
         let (key, range) = (self.key(), self.range());
         let snapshot = self.driver.snapshot_expecting(&|expected: &mut Expected| {
@@ -192,7 +192,10 @@ impl Run<'_> {
         let found = snapshot.get(&key).expect("a read");
         assert_eq!(found.as_deref(), self.newest.get(&key).map(Vec::as_slice));
         let found = scanned(&*snapshot, &range, Direction::Forward);
-        assert_eq!(found, wanted(&self.newest, &range, Direction::Forward));
+        assert_eq!(
+            found,
+            expected_rows(&self.newest, &range, Direction::Forward)
+        );
     }
 
     fn step(&mut self) {
@@ -237,7 +240,7 @@ fn scanned(snapshot: &dyn Snapshot, range: &KeyRange, direction: Direction) -> R
     rows
 }
 
-fn wanted(state: &Map, range: &KeyRange, direction: Direction) -> Rows {
+fn expected_rows(state: &Map, range: &KeyRange, direction: Direction) -> Rows {
     let rows = state.iter().filter(|(key, _)| range.contains(key));
     let mut rows: Rows = rows
         .map(|(key, value)| (key.clone(), value.clone()))
@@ -248,7 +251,7 @@ fn wanted(state: &Map, range: &KeyRange, direction: Direction) -> Rows {
     rows
 }
 
-/// What the log tells of all commits is what they did.
+/// Compares the changes of all commits in the log with the states.
 fn follow(driver: &dyn Driver, states: &BTreeMap<Version, Map>) {
     let mut watch = driver.watch(KeyRange::all(), Version(0)).expect("a watch");
     let last = *states.keys().last().expect("a version");

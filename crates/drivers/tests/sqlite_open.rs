@@ -1,9 +1,9 @@
-//! Opening files with the SQLite driver: what is there already, and who else is.
+//! Opening files with the SQLite driver: existing files, damage, and concurrent use.
 #![cfg(feature = "sqlite")]
 
 mod long_values;
-mod mounted;
 mod opening;
+mod read_only_mount;
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rusqlite::Connection;
 
-use crate::mounted::check_read_only;
 use crate::opening::{put, refusal};
+use crate::read_only_mount::check_read_only;
 
 fn url(file: &Path) -> String {
     format!("sqlite:{}", file.display())
@@ -32,13 +32,16 @@ fn filled(dir: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn missing_folders_are_made() {
+fn missing_folders_are_created() {
     let dir = tempfile::tempdir().expect("a directory");
     let deep = dir.path().join("a/b c/ü.db");
     put(&*open(&url(&deep)).expect("made"), "key");
     assert!(deep.is_file());
     let log = deep.with_file_name("ü.db-wal");
-    assert!(!log.exists(), "the log is emptied when the last one closes");
+    assert!(
+        !log.exists(),
+        "the log is removed when the last driver closes"
+    );
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn a_folder_in_place_of_the_file() {
 }
 
 #[test]
-fn an_empty_file_is_filled() {
+fn an_empty_file_is_initialized() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("empty");
     fs::write(&file, "").expect("a file");
@@ -63,7 +66,7 @@ fn an_empty_file_is_filled() {
 }
 
 #[test]
-fn names_that_mean_something_to_sqlite_are_names() {
+fn special_names_of_sqlite_are_file_names() {
     let dir = tempfile::tempdir().expect("a directory");
     for name in [":memory:", "file:x?mode=memory"] {
         let file = dir.path().join(name);
@@ -74,7 +77,7 @@ fn names_that_mean_something_to_sqlite_are_names() {
 }
 
 #[test]
-fn a_foreign_file_is_refused_and_left_alone() {
+fn a_foreign_file_is_rejected_and_left_unchanged() {
     let dir = tempfile::tempdir().expect("a directory");
     let text = dir.path().join("text");
     fs::write(&text, "not a database, ".repeat(1000)).expect("a file");
@@ -94,7 +97,7 @@ fn a_foreign_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn another_format_is_refused() {
+fn another_format_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = filled(dir.path());
     let later = Connection::open(&file).expect("the database");
@@ -112,7 +115,7 @@ fn another_format_is_refused() {
     assert_eq!(keys, 300, "nothing was changed");
 }
 
-/// Columns for people come and go, and the keys stay.
+/// Readable columns are added and removed, and the keys stay.
 #[test]
 fn a_file_becomes_readable_and_plain_again() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -151,9 +154,9 @@ fn missing_tables_are_damage() {
     assert_eq!(kind, ErrorKind::Corrupt, "{message}");
 }
 
-/// A page that was cut short may leave a row without its columns, or a table without its row.
+/// A truncated page may leave a row without its columns, or a table without its row.
 #[test]
-fn a_version_that_is_lost_is_damage() {
+fn a_missing_version_is_damage() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = filled(dir.path());
     for lost in [
@@ -169,18 +172,17 @@ fn a_version_that_is_lost_is_damage() {
     }
 }
 
-/// Damage at random places within the pages is an error or a finding, and looking for it kills
-/// nothing; the undamaged file is as before.
+/// Damage at random offsets of pages is an error or a finding, and a check does not crash or change the file.
 #[test]
 fn damaged_pages_are_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = filled(dir.path());
-    let whole = fs::read(&file).expect("the data");
+    let original = fs::read(&file).expect("the data");
     let mut found = 0;
     seed::run("damaged pages", |random| {
         for _ in 0..100 {
-            let mut damaged = whole.clone();
-            let page = random.random_range(0..whole.len() / 4096) * 4096;
+            let mut damaged = original.clone();
+            let page = random.random_range(0..original.len() / 4096) * 4096;
             match random.random_range(0..3) {
                 0 => damaged[page..page + 4096].fill(0),
                 1 => damaged[page..page + 16].fill(0xff),
@@ -189,17 +191,17 @@ fn damaged_pages_are_found() {
                 }),
             }
             fs::write(&file, &damaged).expect("written");
-            found += u32::from(is_damage_told(&file));
+            found += u32::from(is_damage_reported(&file));
         }
     });
-    assert!(found > 50, "only {found} of 100 damages were told");
-    fs::write(&file, &whole).expect("whole again");
+    assert!(found > 50, "only {found} of 100 damages were reported");
+    fs::write(&file, &original).expect("restored");
     let driver = open(&url(&file)).expect("opens");
     assert_eq!(driver.check().expect("a check"), []);
     assert_eq!(driver.usage().expect("usage").keys, 300);
 }
 
-fn is_damage_told(file: &Path) -> bool {
+fn is_damage_reported(file: &Path) -> bool {
     let driver = match open(&url(file)) {
         Ok(driver) => driver,
         Err(error) => {
@@ -221,9 +223,9 @@ fn is_damage_told(file: &Path) -> bool {
     !driver.check().expect("a check").is_empty()
 }
 
-/// Where the log is damaged it ends: the commits before are whole, and later ones work.
+/// A damaged log ends at the damage: the commits before it are complete, and later ones succeed.
 #[test]
-fn a_damaged_log_ends_there() {
+fn a_damaged_log_ends_at_the_damage() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("data.db");
     let driver = open(&url(&file)).expect("opens");
@@ -255,7 +257,7 @@ fn a_read_only_folder() {
 }
 
 #[test]
-fn too_many_snapshots_are_refused_until_some_are_dropped() {
+fn too_many_snapshots_are_rejected_until_some_are_dropped() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = open(&url(&dir.path().join("data.db"))).expect("opens");
     put(&*driver, "key");
@@ -270,12 +272,12 @@ fn too_many_snapshots_are_refused_until_some_are_dropped() {
     assert!(error.is_retryable());
     assert_eq!(held.len(), espalier_drivers::sqlite::SNAPSHOTS_MAX);
     held.truncate(held.len() - 1);
-    driver.snapshot().expect("there is room again");
-    put(&*driver, "writers need no room");
+    driver.snapshot().expect("there is space again");
+    put(&*driver, "writers need no slot");
 }
 
 #[test]
-fn opening_and_closing_at_once() {
+fn concurrent_opening_and_closing() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("data.db");
     std::thread::scope(|scope| {
@@ -294,8 +296,8 @@ fn opening_and_closing_at_once() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// Readers that follow one another without a gap do not make the log grow for ever. (Values differ, as
-/// SQLite does not write again what is the same.)
+/// Overlapping readers do not make the log grow without bound. (The values differ, as SQLite does not write unchanged
+/// pages.)
 #[test]
 fn the_log_stays_bounded_under_readers() {
     let dir = tempfile::tempdir().expect("a directory");

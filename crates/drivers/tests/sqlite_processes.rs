@@ -47,7 +47,7 @@ fn another_process_is_watched() {
     };
     assert!(version > start && driver.snapshot().expect("a snapshot").version() >= version);
     part.finish();
-    // What this process commits is told after the gap of the other's.
+    // A commit of this process is reported after the gap of the other one.
     let mut batch = Batch::new();
     batch.put("own", "value");
     let own = driver.commit(batch).expect("a commit");
@@ -55,7 +55,7 @@ fn another_process_is_watched() {
         match watch.next(Duration::from_secs(20)).expect("a watch") {
             Some(WatchEvent::Gap { version }) => assert!(version < own),
             Some(WatchEvent::Commit { version, .. }) => break assert_eq!(version, own),
-            None => panic!("the commit is not told"),
+            None => panic!("the commit is not reported"),
         }
     }
 }
@@ -78,7 +78,7 @@ fn part_filling() {
         assert!(committed < 1_000, "nothing was ever full");
     };
     assert_eq!(error.kind(), ErrorKind::Full, "{error}");
-    // The first fails at its commit, the second when more pages have changed than are kept.
+    // The first fails at its commit, the second when it has changed more pages than fit in memory.
     for values in [1_000u32, 4_000] {
         let written = driver.write(&[], &mut |writer| {
             (0..values).try_for_each(|number| writer.put(&number.to_be_bytes(), &[9; 50_000]))
@@ -90,7 +90,7 @@ fn part_filling() {
     say(&committed.to_string());
 }
 
-/// The state is that of the last commit that succeeded.
+/// Expects the state of the last commit that succeeded.
 fn check_filled(driver: &dyn Driver, committed: u32) {
     assert!(committed > 0);
     assert_eq!(driver.check().expect("a check"), []);
@@ -121,11 +121,11 @@ fn a_full_disk_changes_nothing() {
         check_filled(&*driver, committed);
         let mut batch = Batch::new();
         batch.put("key", vec![0; 1_000_000]);
-        driver.commit(batch).expect("there is room again");
+        driver.commit(batch).expect("there is space again");
     }
 }
 
-/// The same on a file system that is full.
+/// The same on a full file system.
 #[test]
 fn a_full_file_system_changes_nothing() {
     mounted("size=3m", |disk| {

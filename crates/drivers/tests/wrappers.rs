@@ -1,4 +1,4 @@
-//! Wrappers are drivers too: the suite on each, and what each adds.
+//! Drivers that wrap a driver: the conformance suite on each, and the behaviour that each adds.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn holds(driver: &dyn Driver, key: &str) -> bool {
 }
 
 #[test]
-fn a_read_only_driver_reads_only() {
+fn a_read_only_driver_rejects_writes() {
     let inner = memory();
     put(&*inner, "key").expect("a put");
     let driver = ReadOnly::new(Arc::clone(&inner));
@@ -97,7 +97,7 @@ fn fault(sites: &[Site], after: u64, lasting: Lasting) -> Fault {
 }
 
 #[test]
-fn a_fault_comes_when_planned_and_passes_or_stays() {
+fn a_fault_occurs_as_planned_once_or_for_ever() {
     let driver = Faulty::new(memory());
     for (lasting, expected) in [
         (Lasting::Once, [true, true, false, true, true]),
@@ -113,7 +113,7 @@ fn a_fault_comes_when_planned_and_passes_or_stays() {
 }
 
 #[test]
-fn a_fault_at_every_call_of_a_write_undoes_it() {
+fn a_fault_at_any_call_of_a_write_undoes_it() {
     let driver = Faulty::new(memory());
     for after in 0..6 {
         driver.arm(fault(&[Site::Write], after, Lasting::Once));
@@ -150,9 +150,9 @@ fn faults_of_reads() {
 }
 
 #[test]
-fn a_lost_answer_is_an_error_of_a_commit_that_happened() {
+fn a_lost_response_is_an_error_of_an_applied_commit() {
     let driver = Faulty::new(memory());
     driver.arm(fault(&[Site::AfterCommit], 0, Lasting::Once));
-    put(&driver, "key").expect_err("the answer is lost");
+    put(&driver, "key").expect_err("the response is lost");
     assert!(holds(&driver, "key"));
 }

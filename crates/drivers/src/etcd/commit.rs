@@ -1,20 +1,20 @@
-//! Transactions: compare and write.
+//! Commits: transactions that compare and write.
 
 use super::engine::{
-    Certainty, Compare, DeleteRangeRequest, Engine, PutRequest, RequestOp, TxnRequest, compare,
+    Compare, DeleteRangeRequest, Engine, PutRequest, RequestOp, TxnOutcome, TxnRequest, compare,
     compare_target, op, result,
 };
-use super::snapshot::{first, signed, unsigned};
+use super::snapshot::{range_start, signed, unsigned};
 use crate::staged::engine::{Failure, Guard, Write};
 
-/// Writes if all guards hold.
+/// Writes if all guards hold. Returns the new revision; `None` if a guard does not hold.
 pub(super) fn transact(
     engine: &Engine,
     guards: &[Guard],
     writes: &[Write],
 ) -> Result<Option<u64>, Failure> {
     let request = TxnRequest {
-        compare: guards.iter().map(test).collect(),
+        compare: guards.iter().map(comparison).collect(),
         success: writes.iter().map(operation).collect(),
     };
     match engine.txn_once(request) {
@@ -23,15 +23,15 @@ pub(super) fn transact(
             Ok(Some(unsigned(header.revision)))
         }
         Ok(_) => Ok(None),
-        Err((error, Certainty::Unknown)) => Err(Failure::OutcomeUnknown(error)),
-        Err((error, Certainty::NotDone)) => Err(Failure::NotApplied(error)),
+        Err((error, TxnOutcome::Unknown)) => Err(Failure::Lost(error)),
+        Err((error, TxnOutcome::NotApplied)) => Err(Failure::Refused(error)),
     }
 }
 
-fn test(guard: &Guard) -> Compare {
+fn comparison(guard: &Guard) -> Compare {
     let (result, target, key, union) = match guard {
-        Guard::Absent(key) => created(result::EQUAL, key),
-        Guard::Present(key) => created(result::GREATER, key),
+        Guard::Absent(key) => compare_created(result::EQUAL, key),
+        Guard::Present(key) => compare_created(result::GREATER, key),
         Guard::Modified(key, revision) => {
             let union = compare::Target::Modified(signed(*revision));
             (result::EQUAL, compare_target::MOD, key, union)
@@ -41,7 +41,7 @@ fn test(guard: &Guard) -> Compare {
             (result::EQUAL, compare_target::VALUE, key, union)
         }
         Guard::Empty(range) => {
-            let mut compare = test(&Guard::Absent(first(&range.start)));
+            let mut compare = comparison(&Guard::Absent(range_start(&range.start)));
             compare.range_end = range.end.clone().unwrap_or_else(|| vec![0]);
             return compare;
         }
@@ -55,7 +55,7 @@ fn test(guard: &Guard) -> Compare {
     }
 }
 
-fn created(result: i32, key: &Vec<u8>) -> (i32, i32, &Vec<u8>, compare::Target) {
+fn compare_created(result: i32, key: &Vec<u8>) -> (i32, i32, &Vec<u8>, compare::Target) {
     let union = compare::Target::Created(0);
     (result, compare_target::CREATE, key, union)
 }
@@ -71,7 +71,7 @@ fn operation(write: &Write) -> RequestOp {
             range_end: Vec::new(),
         }),
         Write::DeleteRange(range) => op::Request::DeleteRange(DeleteRangeRequest {
-            key: first(&range.start),
+            key: range_start(&range.start),
             range_end: range.end.clone().unwrap_or_else(|| vec![0]),
         }),
     };

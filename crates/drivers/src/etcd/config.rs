@@ -8,29 +8,29 @@ use crate::authority::Authority;
 use crate::credentials::{Tls, password};
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
-/// The longest that a call tries to reach the servers, when not given: ten seconds.
+/// Default of `timeout_ms`, the time for which a call tries to reach the servers: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Operations in one transaction, when not given: etcd's default for `--max-txn-ops`.
+/// Default of `operations`, the most operations in one transaction: etcd's default for `--max-txn-ops`.
 pub const OPERATIONS: usize = 128;
 
-/// The fewest that can be made use of.
+/// Lower bound of `operations`.
 const OPERATIONS_MIN: usize = 16;
 
-/// Bytes in one transaction: two thirds of etcd's default for `--max-request-bytes`. 1 MiB.
+/// Bytes in one transaction: 1 MiB, two thirds of etcd's default for `--max-request-bytes`.
 pub const REQUEST_BYTES: usize = 1 << 20;
 
-/// Where etcd listens when the URL does not say.
+/// Default port.
 const PORT: u16 = 2379;
 
-/// What all keys begin with when the URL does not say.
+/// Default prefix of all keys.
 const PREFIX: &str = "espalier";
 
 /// The options of the etcd driver.
 #[derive(Clone)]
 pub struct Config {
     pub(super) servers: Authority,
-    /// What all keys begin with.
+    /// Prefix of all keys.
     pub(super) prefix: String,
     pub(super) timeout: Duration,
     pub(super) operations: usize,
@@ -39,7 +39,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The options that a URL such as `etcd://host1,host2,host3/prefix` holds.
+    /// Parses the options of a URL such as `etcd://host1,host2,host3/prefix`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let servers = Authority::parse(url, PORT)?;
         let prefix = match servers.path.trim_end_matches('/') {

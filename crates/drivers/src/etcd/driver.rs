@@ -13,10 +13,8 @@ use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
 use crate::resolved_url::Site;
-use crate::staged::StagedDriver;
-use crate::staged::engine::{
-    Bounds, CellStore, Failure, Follow, Guard, Layout, Read, ReadResult, Write,
-};
+use crate::staged::Staged;
+use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Layout, Read, Write};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -24,27 +22,27 @@ pub const NAME: &str = "etcd";
 
 /// A key space in etcd.
 pub struct Etcd {
-    staged: StagedDriver<EtcdCells>,
+    staged: Staged<EtcdCells>,
 }
 
 impl Etcd {
-    /// Connects and makes the key space where there is none.
+    /// Connects, and creates the key space if it does not exist.
     pub fn open(config: Config) -> Result<Self> {
         let prefix = key_prefix(&config);
         let engine = Arc::new(Engine::open(&config)?);
         let cells = EtcdCells { engine };
-        refuse_overlap(&cells, &prefix)?;
-        let staged = StagedDriver::open(cells, prefix.as_bytes())?;
+        reject_overlap(&cells, &prefix)?;
+        let staged = Staged::open(cells, prefix.as_bytes())?;
         Ok(Self { staged })
     }
 }
 
-/// Refuses a new key space within another, or around one: each would take the keys of the other for
-/// its own.
-fn refuse_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
+/// Rejects a new key space whose prefix is within, or contains, the prefix of an existing one: each would
+/// treat the keys of the other as its own.
+fn reject_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
     let format = |prefix: &str| Layout::new(prefix.as_bytes()).format();
-    let around = prefix.match_indices('/').map(|(at, _)| &prefix[..=at]);
-    let mut reads: Vec<_> = around.map(|prefix| Read::One(format(prefix))).collect();
+    let parents = prefix.match_indices('/').map(|(at, _)| &prefix[..=at]);
+    let mut reads: Vec<_> = parents.map(|prefix| Read::One(format(prefix))).collect();
     reads.push(Read::Some {
         range: KeyRange::prefix(prefix.as_bytes()),
         direction: Direction::Forward,
@@ -56,28 +54,28 @@ fn refuse_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
     if own {
         return Ok(());
     }
-    let refused = |what: String| {
-        let message = format!("the prefix {prefix} cannot be a key space of its own: {what}");
+    let rejected = |reason: String| {
+        let message = format!("the prefix {prefix} cannot hold a key space: {reason}");
         Err(Error::new(ErrorKind::WrongVersion, message))
     };
     if found.iter().any(|cells| !cells.is_empty()) {
-        return refused("it is within another one; take a prefix beside that".to_owned());
+        return rejected("it is within another key space; use a prefix outside of it".to_owned());
     }
     match within {
-        Some(cell) => refused(format!(
-            "there are keys of something else below it, such as {}; take another prefix",
+        Some(cell) => rejected(format!(
+            "other keys already begin with it, such as {}; use another prefix",
             cell.key.escape_ascii()
         )),
         None => Ok(()),
     }
 }
 
-/// What etcd has for staged commits.
+/// The etcd operations that staged commits need.
 struct EtcdCells {
     engine: Arc<Engine>,
 }
 
-impl CellStore for EtcdCells {
+impl Cells for EtcdCells {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -89,12 +87,12 @@ impl CellStore for EtcdCells {
         }
     }
 
-    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<ReadResult> {
+    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found> {
         snapshot::read(&self.engine, reads, at)
     }
 
-    fn read_possibly_stale(&self, reads: &[Read]) -> Result<Option<ReadResult>> {
-        snapshot::read_possibly_stale(&self.engine, reads).map(Some)
+    fn read_lately(&self, reads: &[Read]) -> Result<Option<Found>> {
+        snapshot::read_lately(&self.engine, reads).map(Some)
     }
 
     fn transact(
@@ -110,7 +108,7 @@ impl CellStore for EtcdCells {
         Ok(Box::new(EtcdFollow::new(engine, cell, after)))
     }
 
-    fn retry_timeout(&self) -> Duration {
+    fn patience(&self) -> Duration {
         self.engine.timeout
     }
 }
@@ -130,7 +128,7 @@ pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     })
 }
 
-/// What all keys of a key space begin with.
+/// The prefix of all keys of a key space.
 fn key_prefix(config: &Config) -> String {
     format!("{}/", config.prefix)
 }

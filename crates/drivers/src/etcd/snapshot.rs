@@ -1,37 +1,37 @@
-//! Reads: one range request, or a transaction of several.
+//! Reads: one range request, or a transaction of several range requests.
 
 use espalier_keyspace::{Direction, Result};
 
 use super::engine::{Engine, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, op};
-use crate::staged::engine::{Cell, Read, ReadResult};
+use crate::staged::engine::{Cell, Found, Read};
 
 /// `RangeRequest.SortOrder.DESCEND`
 const DESCEND: i32 = 2;
 
-/// Answers questions at a revision, or at the newest one.
-pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<ReadResult> {
+/// Reads at a revision, or at the newest one.
+pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<Found> {
     let revision = at.map_or(0, signed);
     if let ([read], Some(at)) = (reads, at) {
         let response = engine.range(request(read, revision))?;
-        return Ok(ReadResult {
+        return Ok(Found {
             revision: at,
             cells: vec![cells(response.kvs)],
         });
     }
-    ask(engine, reads.iter().map(|read| request(read, revision)))
+    read_all(engine, reads.iter().map(|read| request(read, revision)))
 }
 
-/// Answers questions at the newest revision that the server knows which is asked: the one that applied
-/// what this process wrote last, as long as it answers.
-pub(super) fn read_possibly_stale(engine: &Engine, reads: &[Read]) -> Result<ReadResult> {
-    let of_server = |read| RangeRequest {
+/// Reads at the newest revision of the current server, which may lag behind the cluster. It is the server
+/// that applied this process's last write, as long as it responds.
+pub(super) fn read_lately(engine: &Engine, reads: &[Read]) -> Result<Found> {
+    let serializable = |read| RangeRequest {
         serializable: true,
         ..request(read, 0)
     };
-    ask(engine, reads.iter().map(of_server))
+    read_all(engine, reads.iter().map(serializable))
 }
 
-fn ask(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<ReadResult> {
+fn read_all(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<Found> {
     let operation = |request| RequestOp {
         request: Some(op::Request::Range(request)),
     };
@@ -40,9 +40,9 @@ fn ask(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<
         success: requests.map(operation).collect(),
     })?;
     let header = response.header.unwrap_or_default();
-    Ok(ReadResult {
+    Ok(Found {
         revision: unsigned(header.revision),
-        cells: response.responses.into_iter().map(answer).collect(),
+        cells: response.responses.into_iter().map(response_cells).collect(),
     })
 }
 
@@ -58,7 +58,7 @@ fn request(read: &Read, revision: i64) -> RangeRequest {
             direction,
             limit,
         } => {
-            request.key = first(&range.start);
+            request.key = range_start(&range.start);
             request.range_end = range.end.clone().unwrap_or_else(|| vec![0]);
             request.limit = i64::try_from(*limit).unwrap_or(i64::MAX);
             if *direction == Direction::Backward {
@@ -69,15 +69,15 @@ fn request(read: &Read, revision: i64) -> RangeRequest {
     request
 }
 
-/// The start of a range as etcd has it, whose keys are never empty.
-pub(super) fn first(start: &[u8]) -> Vec<u8> {
+/// The start of a range for etcd, whose keys are never empty.
+pub(super) fn range_start(start: &[u8]) -> Vec<u8> {
     if start.is_empty() {
         return vec![0];
     }
     start.to_vec()
 }
 
-fn answer(response: ResponseOp) -> Vec<Cell> {
+fn response_cells(response: ResponseOp) -> Vec<Cell> {
     match response.response {
         Some(op::Response::Range(response)) => cells(response.kvs),
         None => Vec::new(),
@@ -94,12 +94,12 @@ fn cells(kvs: Vec<KeyValue>) -> Vec<Cell> {
     kvs.into_iter().map(cell).collect()
 }
 
-/// A revision as etcd has it.
+/// A revision as etcd's integer type.
 pub(super) fn signed(revision: u64) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }
 
-/// A revision of etcd; it has none below zero.
+/// A revision from etcd, which has no negative ones.
 pub(super) fn unsigned(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Following a key: a stream of the server, begun again where it ended when it breaks.
+//! Following a key: a watch stream, which is resumed after its last event when it breaks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use espalier_keyspace::Result;
 use tokio::sync::Mutex;
 use tonic::Status;
 
-use super::engine::{Engine, WatchCreateRequest, Watching, is_compacted, is_passing};
+use super::engine::{Engine, WatchCreateRequest, WatchStream, is_compacted, is_transient};
 use super::snapshot::{signed, unsigned};
 use crate::staged::engine::{Follow, Followed};
 
-/// How long to wait before a broken stream is begun again.
-const AGAIN: Duration = Duration::from_millis(50);
+/// How long to wait before a broken stream is resumed.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// A followed key.
 pub(super) struct EtcdFollow {
     engine: Arc<Engine>,
     key: Vec<u8>,
     after: u64,
-    /// Shared with the work that waits for it.
-    stream: Option<Arc<Mutex<Watching>>>,
+    /// Shared with the task that waits for its next message.
+    stream: Option<Arc<Mutex<WatchStream>>>,
     ahead: VecDeque<Followed>,
 }
 
@@ -36,7 +36,7 @@ impl EtcdFollow {
         }
     }
 
-    /// Waits for the stream until the deadline.
+    /// Waits for the next message of the stream until the deadline.
     fn fetch(&mut self, deadline: Instant) -> std::result::Result<(), Status> {
         let stream = match self.stream.take() {
             Some(stream) => stream,
@@ -50,28 +50,28 @@ impl EtcdFollow {
         };
         let waiting = Arc::clone(&stream);
         let left = deadline.saturating_duration_since(Instant::now());
-        let told = self.engine.wait_for(async move {
+        let received = self.engine.wait_for(async move {
             let mut stream = waiting.lock().await;
             match tokio::time::timeout(left, stream.message()).await {
                 Ok(Ok(None)) => Err(Status::unavailable("the watch has ended")),
-                Ok(told) => told,
+                Ok(received) => received,
                 Err(_) => Ok(None),
             }
         })?;
-        let Some(told) = told else {
+        let Some(response) = received else {
             self.stream = Some(stream);
             return Ok(());
         };
-        for event in told.events {
+        for event in response.events {
             let Some(kv) = event.kv else { continue };
             let (value, revision) = (kv.value, unsigned(kv.mod_revision));
             self.after = self.after.max(revision);
             self.ahead.push_back(Followed::Written { value, revision });
         }
-        if told.compact_revision > 0 {
+        if response.compact_revision > 0 {
             self.ahead.push_back(Followed::Forgotten);
-        } else if told.canceled {
-            return Err(Status::unavailable(told.cancel_reason));
+        } else if response.canceled {
+            return Err(Status::unavailable(response.cancel_reason));
         } else {
             self.stream = Some(stream);
         }
@@ -89,12 +89,12 @@ impl Follow for EtcdFollow {
             match self.fetch(deadline) {
                 Ok(()) => {}
                 Err(status) if is_compacted(&status) => return Ok(Some(Followed::Forgotten)),
-                Err(status) if is_passing(&status) && Instant::now() + AGAIN < deadline => {
-                    self.engine.turn_away(&status);
-                    std::thread::sleep(AGAIN);
+                Err(status) if is_transient(&status) && Instant::now() + RETRY_DELAY < deadline => {
+                    self.engine.use_next_server(&status);
+                    std::thread::sleep(RETRY_DELAY);
                 }
                 Err(status) => {
-                    self.engine.turn_away(&status);
+                    self.engine.use_next_server(&status);
                     return Err(self.engine.error(status));
                 }
             }

@@ -1,4 +1,4 @@
-//! Commits: worked out on the newest state, put in their place in the chain.
+//! Commits: prepared on the newest state, then inserted into the chain under the next version.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,47 +9,47 @@ use espalier_keyspace::{Batch, Error, ErrorKind, OperationRef, Result, Version, 
 use mongodb::bson::doc;
 
 use super::engine::{
-    Commit, Edits, Engine, Inserted, Make, NewPages, Overlay, PagesOf, Sight, State, Sure,
-    TURN_MAX, Trouble, VERSION_MAX, version_text,
+    Commit, CommittedState, Edits, Engine, Inserted, Observation, Overlay, PageReader, PageSink,
+    PageWriter, RequestFailure, TURN_MAX, VERSION_MAX, WriteConcern, version_text,
 };
-use super::snapshot::View;
+use super::snapshot::StateView;
 use crate::recent_commits::{Changes, Effect, Recorder};
 
-/// How much longer a commit may try for each of its operations.
-const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
+/// How much longer a commit may take for each of its operations.
+const OPERATION_TIMEOUT: Duration = Duration::from_micros(200);
 
-/// Bytes of changes that a commit has in its own document at most; with more, it makes a new tree.
+/// Maximum bytes of changes in a commit's own document; a commit with more writes a new tree.
 const CHANGES_BYTES: usize = 256 << 10;
 
-/// What a change has beside its key and value: a tag and two lengths.
+/// Bytes of a change in addition to its key and value: a tag and two lengths.
 const CHANGE_BYTES: usize = 9;
 
-/// Commits after a tree at most: whoever opens the key space reads them.
+/// Maximum number of commits after a tree: a process that opens the key space reads all of them.
 const TAIL_COMMITS: u64 = 512;
 
-/// Changes after a tree at most.
+/// Maximum number of changes after a tree.
 const TAIL_CHANGES: usize = 16_384;
 
-/// Pages whose names a commit has in its own document at most.
+/// Maximum number of names of freed pages in a commit's own document.
 const FREED_MAX: usize = 10_000;
 
-/// How often the next turn is asked for before the commit is tried again without.
-const ASKS_MAX: usize = 1000;
+/// How often the next turn is requested before the commit is retried without it.
+const TURN_REQUESTS_MAX: usize = 1000;
 
-/// How often it is looked whether another process, whose turn it is, has committed.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often to read whether another commit has appeared.
+const POLL: Duration = Duration::from_millis(2);
 
-/// A tree is made of a state that was the newest so short a time ago.
-const JUST_NOW: Duration = Duration::from_millis(50);
+/// A tree is written without another read of the newest version if the state was the newest within this time.
+const RECENTLY: Duration = Duration::from_millis(50);
 
-/// How long others leave the next commit at least to whoever asked for that.
+/// Shortest time for which other processes leave the next commit to the one that requested the turn.
 const TURN_MIN: Duration = Duration::from_secs(1);
 
-/// How much longer others leave it than the attempt took that came too late.
+/// That time as a multiple of the duration of the attempt that lost.
 const TURN_FACTOR: u32 = 4;
 
-/// Applies a batch; where a version is given, only if it is still the newest. Returns the version it
-/// makes and, where it makes one, the one before it.
+/// Applies a batch; if a version is given, only if it is still the newest. Returns the resulting version and,
+/// if the batch had an effect, the version before it.
 pub(super) fn commit(
     engine: &Engine,
     batch: &Batch,
@@ -63,8 +63,8 @@ pub(super) fn commit(
     Ok(committed)
 }
 
-/// The same. `own_turn` is the version after which it is this process's turn, whatever that asks of
-/// others.
+/// Applies a batch. `own_turn` is the version after which it is this process's turn: a turn that this version
+/// reserves does not delay it.
 fn commit_in_turn(
     engine: &Engine,
     own_turn: &mut Option<u64>,
@@ -72,164 +72,168 @@ fn commit_in_turn(
     unchanged_since: Option<Version>,
 ) -> Result<(Version, Option<Version>)> {
     let count = u32::try_from(batch.operations().len()).unwrap_or(u32::MAX);
-    let mut deadline = Instant::now() + engine.server.timeout + OPERATION_PATIENCE * count;
-    // Where another process has committed since, that is found out in the place after it.
-    let (mut state, mut known_at) = engine.presumed()?;
-    let mut is_asked = false;
+    let mut deadline = Instant::now() + engine.server.timeout + OPERATION_TIMEOUT * count;
+    // If another process has committed since, the insert of the next version fails.
+    let (mut state, mut observed) = engine.cached_newest()?;
+    let mut is_reread = false;
     loop {
         let turn = state.turn.filter(|_| *own_turn != Some(state.version));
-        if let Some(patience) = turn {
+        if let Some(timeout) = turn {
             let begun = Instant::now();
-            wait_for_others(engine, state.version, patience)?;
+            wait_for_turn_holder(engine, state.version, timeout)?;
             *own_turn = Some(state.version);
             deadline += begun.elapsed();
         } else {
-            match work_out(engine, &state, batch, unchanged_since) {
+            match prepare(engine, &state, batch, unchanged_since) {
                 Err(error) if error.kind() == ErrorKind::SnapshotTooOld => {}
-                Ok(draft) if draft.has_effect() => {
-                    let makes_tree = draft.makes_tree(engine, &state);
-                    // A tree takes time, so it is not made of what is not the newest any more.
+                Ok(prepared) if prepared.has_effect() => {
+                    let needs_tree = prepared.needs_tree(engine, &state);
+                    // Writing a tree takes time, so it is not based on an outdated state.
                     let is_newest =
-                        is_asked || !makes_tree || known_at.at.elapsed() < JUST_NOW || {
-                            let (newest, asked) = engine.newest()?;
-                            known_at = asked;
+                        is_reread || !needs_tree || observed.at.elapsed() < RECENTLY || {
+                            let (newest, now) = engine.newest()?;
+                            observed = now;
                             newest.version == state.version
                         };
                     if is_newest {
                         let begun = Instant::now();
-                        if let Some(version) = attempt(engine, &state, known_at, draft, makes_tree)?
+                        if let Some(version) =
+                            attempt(engine, &state, observed, prepared, needs_tree)?
                         {
                             return Ok((version, Some(Version(state.version))));
                         }
-                        if makes_tree {
-                            *own_turn = ask_for_turn(engine, begun.elapsed())?;
+                        if needs_tree {
+                            *own_turn = request_turn(engine, begun.elapsed())?;
                         }
                     }
                 }
                 undecided => {
-                    if is_asked || engine.is_last(&state, known_at)? {
+                    if is_reread || engine.is_newest(&state, observed)? {
                         return undecided.map(|_| (Version(state.version), None));
                     }
                 }
             }
         }
         if Instant::now() >= deadline {
-            let message = "other processes keep committing first; try again";
+            let message = "other processes committed first on every attempt; try again";
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
-        (state, known_at) = engine.newest()?;
-        is_asked = true;
+        (state, observed) = engine.newest()?;
+        is_reread = true;
     }
 }
 
-/// What a batch makes of a state.
-struct Draft<'b> {
-    /// What is after the tree then; else that has what was after it and what is recorded.
+/// A batch applied to a state, not yet written.
+struct PreparedCommit<'b> {
+    /// The new overlay of the tree; `None` if it is the state's overlay plus the recorded changes.
     overlay: Option<Overlay>,
     recorder: Recorder,
-    /// Rows that are set after that, in order of their keys.
+    /// Rows that are set after the overlay, in key order.
     rows: Vec<(&'b [u8], &'b [u8])>,
 }
 
-impl Draft<'_> {
+impl PreparedCommit<'_> {
     fn has_effect(&self) -> bool {
         self.recorder.effect() == Effect::Changed
     }
 
-    /// Whether what is after the tree would be too much with it.
-    fn makes_tree(&self, engine: &Engine, state: &State) -> bool {
+    /// Whether the overlay would be too large with this commit, so that it has to write a new tree.
+    fn needs_tree(&self, engine: &Engine, state: &CommittedState) -> bool {
         let Some(changes) = self.recorder.changes() else {
             return true;
         };
         let own = changes.bytes().len();
-        let (bytes, said) = match &self.overlay {
-            Some(overlay) => (overlay.bytes(), overlay.said()),
+        let (bytes, count) = match &self.overlay {
+            Some(overlay) => (overlay.bytes(), overlay.change_count()),
             None => {
                 let before = &state.overlay;
-                (before.bytes() + own, before.said() + changes.iter().count())
+                (
+                    before.bytes() + own,
+                    before.change_count() + changes.iter().count(),
+                )
             }
         };
         own > CHANGES_BYTES.min(engine.tail_bytes)
             || bytes > engine.tail_bytes
-            || said > TAIL_CHANGES
-            || state.version - state.tree_of >= TAIL_COMMITS
+            || count > TAIL_CHANGES
+            || state.version - state.tree_version >= TAIL_COMMITS
     }
 }
 
-/// Works a batch out on a state.
-fn work_out<'b>(
+/// Applies a batch to a state, in memory.
+fn prepare<'b>(
     engine: &Engine,
-    state: &State,
+    state: &CommittedState,
     batch: &'b Batch,
     unchanged_since: Option<Version>,
-) -> Result<Draft<'b>> {
+) -> Result<PreparedCommit<'b>> {
     if state.version >= VERSION_MAX - 1 {
-        let message = "the key space has had as many commits as it can; copy it to a new one";
+        let message = "the key space has reached the largest version number; copy it to a new one";
         return Err(Error::new(ErrorKind::Full, message));
     }
-    if unchanged_since.is_some_and(|seen| seen.0 != state.version) {
-        let message = "others have committed since";
+    if unchanged_since.is_some_and(|expected| expected.0 != state.version) {
+        let message = "another process has committed since";
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let is_there = test(engine, state, batch)?;
+    let existence = check_preconditions(engine, state, batch)?;
     if batch.bytes() > CHANGES_BYTES
-        && let Some(rows) = rows_apart(batch)
+        && let Some(rows) = independent_rows(batch)
     {
-        let mut recorder = Recorder::overflowed();
-        let others = batch.operations().filter(|operation| !is_put(operation));
-        let overlay = apply(engine, state, others, &is_there, &mut recorder)?;
-        return Ok(Draft {
+        let mut recorder = Recorder::of_untold();
+        let rest = batch.operations().filter(|operation| !is_put(operation));
+        let overlay = apply(engine, state, rest, &existence, &mut recorder)?;
+        return Ok(PreparedCommit {
             overlay: Some(overlay),
             recorder,
             rows,
         });
     }
     let bytes = batch.bytes() + CHANGE_BYTES * batch.operations().len();
-    let mut recorder = Recorder::with_capacity(bytes);
-    let overlay = match bytes <= CHANGES_BYTES && set_rows(batch, &mut recorder) {
+    let mut recorder = Recorder::of_about(bytes);
+    let overlay = match bytes <= CHANGES_BYTES && record_puts(batch, &mut recorder) {
         true => None,
         false => {
             let all = batch.operations();
-            Some(apply(engine, state, all, &is_there, &mut recorder)?)
+            Some(apply(engine, state, all, &existence, &mut recorder)?)
         }
     };
     let rows = Vec::new();
-    Ok(Draft {
+    Ok(PreparedCommit {
         overlay,
         recorder,
         rows,
     })
 }
 
-/// Records a batch that does nothing but set rows: what was there does not matter to it. Says whether it is
-/// such a one.
-fn set_rows(batch: &Batch, recorder: &mut Recorder) -> bool {
-    let is_such = batch.operations().all(|operation| is_put(&operation));
-    if is_such {
+/// Records a batch that only sets rows, which does not depend on the state. Returns `false`, and records
+/// nothing, if the batch has other operations.
+fn record_puts(batch: &Batch, recorder: &mut Recorder) -> bool {
+    let has_only_puts = batch.operations().all(|operation| is_put(&operation));
+    if has_only_puts {
         for operation in batch.operations() {
             if let OperationRef::Put(key, value) = operation {
                 recorder.put(key, value);
             }
         }
     }
-    is_such
+    has_only_puts
 }
 
 fn is_put(operation: &OperationRef<'_>) -> bool {
     matches!(operation, OperationRef::Put(..))
 }
 
-/// Records what operations change. Returns what is after the tree then.
+/// Records the changes of operations. Returns the new overlay of the tree.
 fn apply<'b>(
     engine: &Engine,
-    state: &State,
+    state: &CommittedState,
     operations: impl Iterator<Item = OperationRef<'b>>,
-    is_there: &HashMap<&[u8], bool>,
+    existence: &HashMap<&[u8], bool>,
     recorder: &mut Recorder,
 ) -> Result<Overlay> {
     let mut overlay = state.overlay.clone();
     for operation in operations {
-        let view = View::of(engine, state, &overlay);
+        let view = StateView::of(engine, state, &overlay);
         match operation {
             OperationRef::Put(key, value) => {
                 overlay.put(key, value);
@@ -241,12 +245,12 @@ fn apply<'b>(
                 recorder.put(key, &sum);
             }
             OperationRef::Delete(key) => {
-                let is_there = match (overlay.get(key), is_there.get(key)) {
-                    (Some(said), _) => said.is_some(),
-                    (None, Some(is_there)) => *is_there,
+                let exists = match (overlay.get(key), existence.get(key)) {
+                    (Some(value), _) => value.is_some(),
+                    (None, Some(exists)) => *exists,
                     (None, None) => view.get(key)?.is_some(),
                 };
-                if is_there {
+                if exists {
                     overlay.delete(key);
                     recorder.delete(key);
                 }
@@ -262,9 +266,9 @@ fn apply<'b>(
     Ok(overlay)
 }
 
-/// The rows that a batch sets, in order of their keys, where what else it does has nothing to do with
-/// them, and they are many. Those that load much mostly have them in order, or nearly.
-fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
+/// The rows that a batch sets, in key order, if they are large in total and no other operation of the batch
+/// touches them. Bulk loads mostly have their rows in order already, or nearly.
+fn independent_rows(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
     let mut rows = Vec::<(&[u8], &[u8])>::new();
     for operation in batch.operations() {
         if let OperationRef::Put(key, value) = operation {
@@ -275,7 +279,7 @@ fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
     if bytes.sum::<usize>() <= CHANGES_BYTES {
         return None;
     }
-    // The later of two with one key is the one that stays.
+    // Of several rows with one key, the last one wins.
     rows.sort_by_key(|(key, _)| *key);
     rows.dedup_by(|later, earlier| {
         let is_same = later.0 == earlier.0;
@@ -284,7 +288,7 @@ fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
         }
         is_same
     });
-    let is_apart = |operation| match operation {
+    let is_independent = |operation| match operation {
         OperationRef::Put(..) => true,
         OperationRef::Add(key, _) | OperationRef::Delete(key) => {
             rows.binary_search_by_key(&key, |(key, _)| *key).is_err()
@@ -295,34 +299,37 @@ fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
             next.is_none_or(|(key, _)| !range.is_before_end(key))
         }
     };
-    batch.operations().all(is_apart).then_some(rows)
+    batch.operations().all(is_independent).then_some(rows)
 }
 
-/// Tests the preconditions. Returns which of their keys are there.
-fn test<'b>(engine: &Engine, state: &State, batch: &'b Batch) -> Result<HashMap<&'b [u8], bool>> {
+/// Checks the preconditions. Returns for each of their keys whether it exists.
+fn check_preconditions<'b>(
+    engine: &Engine,
+    state: &CommittedState,
+    batch: &'b Batch,
+) -> Result<HashMap<&'b [u8], bool>> {
     let conditions = batch.preconditions();
     let is_read = |operation: &OperationRef<'_>| {
         matches!(operation, OperationRef::Delete(_) | OperationRef::Add(..))
     };
-    let view = View::of(engine, state, &state.overlay);
+    let view = StateView::of(engine, state, &state.overlay);
     let is_met = batch.is_met_at(Version(state.version));
     let conditions_read = conditions.iter().filter(|_| !is_met);
     let mut keys: Vec<_> = conditions_read
         .map(|condition| condition.key.as_slice())
         .collect();
-    let known = conditions.iter().map(|condition| {
-        let is_there = condition.value.is_some();
-        (condition.key.as_slice(), is_there)
-    });
-    let known: HashMap<_, _> = known.collect();
+    let existence = conditions
+        .iter()
+        .map(|condition| (condition.key.as_slice(), condition.value.is_some()));
+    let existence: HashMap<_, _> = existence.collect();
     for operation in batch.operations().filter(is_read) {
         if let OperationRef::Delete(key) | OperationRef::Add(key, _) = operation
-            && !known.contains_key(key)
+            && !existence.contains_key(key)
         {
             keys.push(key);
         }
     }
-    view.expect(&keys)?;
+    view.prefetch(&keys)?;
     if !is_met {
         for condition in conditions {
             if view.get(&condition.key)?.as_deref() != condition.value.as_deref() {
@@ -330,24 +337,24 @@ fn test<'b>(engine: &Engine, state: &State, batch: &'b Batch) -> Result<HashMap<
             }
         }
     }
-    Ok(known)
+    Ok(existence)
 }
 
-/// Makes a commit of a draft, and puts it into the place after a state, of which it is known since a time
-/// that it is the newest. `None` where that is another one's place.
+/// Inserts a prepared commit as the version after `state`, which was the newest at `observed`. Returns `None`
+/// if another commit has that version.
 fn attempt(
     engine: &Engine,
-    state: &State,
-    known_at: Sight,
-    draft: Draft<'_>,
-    makes_tree: bool,
+    state: &CommittedState,
+    observed: Observation,
+    prepared: PreparedCommit<'_>,
+    needs_tree: bool,
 ) -> Result<Option<Version>> {
-    let changes = draft.recorder.into_changes();
-    if !makes_tree {
+    let changes = prepared.recorder.into_changes();
+    if !needs_tree {
         let commit = Commit::after(state, changes);
-        return take_place(engine, state, known_at, commit, draft.overlay);
+        return insert_commit(engine, state, observed, commit, prepared.overlay);
     }
-    let overlay = draft
+    let overlay = prepared
         .overlay
         .unwrap_or_else(|| state.overlay.with(changes.as_ref()));
     let changes = changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES);
@@ -355,13 +362,14 @@ fn attempt(
     let name = commit.transaction.clone();
     let edits = Edits {
         overlay: &overlay,
-        rows: &draft.rows,
+        rows: &prepared.rows,
     };
-    let taken = make_tree(engine, state, edits, commit)
-        .and_then(|commit| take_place(engine, state, known_at, commit, Some(Overlay::default())));
-    match &taken {
+    let inserted = write_tree(engine, state, edits, commit).and_then(|commit| {
+        insert_commit(engine, state, observed, commit, Some(Overlay::default()))
+    });
+    match &inserted {
         Ok(Some(_)) => {}
-        // Its draft leads to its pages.
+        // The commit may exist: if it does not, its pages are found later by its draft.
         Err(error)
             if matches!(
                 error.kind(),
@@ -369,79 +377,86 @@ fn attempt(
             ) => {}
         Ok(None) | Err(_) => engine.drop_pages(&name),
     }
-    match taken {
-        // It took longer to make than what it is made of is kept.
+    match inserted {
+        // Writing the tree took longer than old pages are kept.
         Err(error) if error.kind() == ErrorKind::SnapshotTooOld => Ok(None),
-        taken => taken,
+        inserted => inserted,
     }
 }
 
-/// Makes the tree of a commit: that of the state before, with changes.
-fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -> Result<Commit> {
+/// Writes the tree of a commit: the tree of the state, with changes.
+fn write_tree(
+    engine: &Engine,
+    state: &CommittedState,
+    edits: Edits<'_>,
+    commit: Commit,
+) -> Result<Commit> {
     let version = state.version;
-    let pages = PagesOf { engine, version };
+    let pages = PageReader { engine, version };
     let draft = engine.insert_draft(&commit);
-    let mut made = NewPages::of(engine, &commit.transaction, draft);
+    let mut writer = PageWriter::of(engine, &commit.transaction, draft);
     let edited = state
         .tree
-        .edit(&pages, edits, &mut made, engine.page_bytes)?;
-    let (mut freed, mut freed_in) = (edited.freed, Vec::new());
+        .edit(&pages, edits, &mut writer, engine.page_bytes)?;
+    let (mut freed, mut freed_lists) = (edited.freed, Vec::new());
     if freed.len() > FREED_MAX {
-        freed_in = made.free(&freed)?;
+        freed_lists = writer.write_freed(&freed)?;
         freed.clear();
     }
-    made.store()?;
-    drop(made);
+    writer.flush()?;
+    drop(writer);
     Ok(Commit {
         tree: edited.tree,
-        tree_of: commit.version,
+        tree_version: commit.version,
         freed,
-        freed_in,
+        freed_lists,
         ..commit
     })
 }
 
-/// Puts a commit into the chain; `None` where another one is in its place. `overlay` is what is after its
-/// tree, where that was worked out already.
-fn take_place(
+/// Inserts a commit into the chain; `None` if another commit has its version. `overlay` is the overlay of its
+/// tree, if it was computed already.
+fn insert_commit(
     engine: &Engine,
-    before: &State,
-    known_at: Sight,
+    before: &CommittedState,
+    observed: Observation,
     commit: Commit,
     overlay: Option<Overlay>,
 ) -> Result<Option<Version>> {
-    // Nothing has been sent yet, so it can still be found out what is the newest.
-    let known_at = match engine.is_fresh(known_at) {
-        true => known_at,
+    // Nothing has been sent yet, so the newest version can still be read.
+    let observed = match engine.is_fresh(observed) {
+        true => observed,
         false => {
-            let (newest, asked) = engine.newest()?;
+            let (newest, now) = engine.newest()?;
             if newest.transaction != before.transaction {
                 return Ok(None);
             }
-            asked
+            now
         }
     };
-    let begun = engine.sight();
+    let before_insert = engine.observation();
     let documents = vec![commit.document()];
-    let inserting = engine
+    let pending = engine
         .server
-        .begin_insert("commits", documents, Sure::AsAsked);
-    // While the server takes it.
+        .begin_insert("commits", documents, WriteConcern::Configured);
+    // Computed while the server processes the insert.
     let overlay = overlay.unwrap_or_else(|| before.overlay.with(commit.changes.as_ref()));
-    let state = Arc::new(State::made_by(&commit, overlay));
-    let inserted = inserting.done().map_err(lost)?;
-    if !has_place(engine, before, known_at, &commit, inserted)? {
+    let state = Arc::new(CommittedState::of_commit(&commit, overlay));
+    let inserted = pending.wait().map_err(insert_error)?;
+    if !is_in_chain(engine, before, observed, &commit, inserted)? {
         return Ok(None);
     }
-    engine.chain.learn_made(&state, commit.changes, begun);
+    engine
+        .chain
+        .record_own(&state, commit.changes, before_insert);
     Ok(Some(Version(state.version)))
 }
 
-/// Whether a commit that was inserted has its place.
-fn has_place(
+/// Whether a commit that was inserted is part of the chain.
+fn is_in_chain(
     engine: &Engine,
-    before: &State,
-    known_at: Sight,
+    before: &CommittedState,
+    observed: Observation,
     commit: &Commit,
     inserted: Inserted,
 ) -> Result<bool> {
@@ -450,50 +465,52 @@ fn has_place(
             "_id": version_text(commit.version),
             "transaction": &commit.transaction,
         };
-        let withdrawn = engine.server.delete("commits", vec![own], 1, Sure::AsAsked);
-        withdrawn.map_err(|trouble| unknown(trouble.error))
+        let withdrawn = engine
+            .server
+            .delete("commits", vec![own], 1, WriteConcern::Configured);
+        withdrawn.map_err(|failure| outcome_unknown(failure.error))
     };
-    let is_fresh = engine.is_fresh(known_at);
+    let is_fresh = engine.is_fresh(observed);
     // The floor is raised before anything is deleted.
-    let is_kept = |version: u64| Ok(engine.floor().map_err(unknown)? <= version);
-    // This process was halted for so long that commits were deleted that follow this one, or that it
-    // should have followed: nobody knows which.
-    let halted = || {
+    let is_readable = |version: u64| Ok(engine.floor().map_err(outcome_unknown)? <= version);
+    // This process was suspended for so long that commits were deleted: they may have followed this one, or the
+    // one before it. It is not possible to find out which.
+    let suspended = || {
         withdraw()?;
-        let message = "this process was halted for longer than commits are kept";
-        Err(unknown(Error::new(ErrorKind::Unavailable, message)))
+        let message = "this process was suspended for longer than commits are kept";
+        Err(outcome_unknown(Error::new(ErrorKind::Unavailable, message)))
     };
-    if !is_fresh && !is_kept(commit.version)? {
-        return halted();
+    if !is_fresh && !is_readable(commit.version)? {
+        return suspended();
     }
-    if inserted == Inserted::SomeWereThere && !is_there(engine, commit).map_err(unknown)? {
+    if inserted == Inserted::SomeExisted && !is_stored(engine, commit).map_err(outcome_unknown)? {
         return Ok(false);
     }
-    // A server that went down may have lost what this one follows.
-    if !is_fresh && !engine.has_still(before).map_err(unknown)? {
-        if is_kept(before.version)? {
+    // A server that crashed may have lost the commit before this one.
+    if !is_fresh && !engine.still_has(before).map_err(outcome_unknown)? {
+        if is_readable(before.version)? {
             withdraw()?;
-            return Err(engine.lost(before));
+            return Err(engine.lost_commits(before));
         }
-        if !is_kept(commit.version)? {
-            return halted();
+        if !is_readable(commit.version)? {
+            return suspended();
         }
     }
     Ok(true)
 }
 
-/// Whether the commit that was found in the place of another one is that.
-fn is_there(engine: &Engine, commit: &Commit) -> Result<bool> {
+/// Whether the stored commit of this version is this commit, and not one of another process.
+fn is_stored(engine: &Engine, commit: &Commit) -> Result<bool> {
     let deadline = Instant::now() + engine.server.timeout;
     loop {
-        // It may not be on a majority yet.
+        // It may not have reached a majority yet.
         match engine.commit_at(commit.version)? {
-            Some(there) => return Ok(there.transaction == commit.transaction),
-            None if Instant::now() < deadline => thread::sleep(LOOK),
+            Some(stored) => return Ok(stored.transaction == commit.transaction),
+            None if Instant::now() < deadline => thread::sleep(POLL),
             None => {
                 let message = format!(
                     "MongoDB at {} has no majority of members, or the key space was deleted",
-                    engine.server.place
+                    engine.server.address
                 );
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
@@ -501,39 +518,39 @@ fn is_there(engine: &Engine, commit: &Commit) -> Result<bool> {
     }
 }
 
-/// What becomes of a commit whose answer did not come.
-fn lost(trouble: Trouble) -> Error {
-    match trouble.may_be_done {
-        true => unknown(trouble.error),
-        false => trouble.error,
+/// The error of a commit that was not acknowledged.
+fn insert_error(failure: RequestFailure) -> Error {
+    match failure.may_be_applied {
+        true => outcome_unknown(failure.error),
+        false => failure.error,
     }
 }
 
-fn unknown(error: Error) -> Error {
+fn outcome_unknown(error: Error) -> Error {
     let message = format!(
-        "the connection broke while a commit was under way ({error}), and the engine cannot be \
-         asked whether it happened; read before trying again"
+        "the connection broke during a commit ({error}); it is unknown whether the commit was \
+         applied; read before trying again"
     );
     Error::new(ErrorKind::OutcomeUnknown, message)
 }
 
-/// Asks that the next commit be left to this process, which was overtaken after `took`. Returns the
-/// version that says so, where others were not always first.
-fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
-    let patience = (took * TURN_FACTOR).clamp(TURN_MIN, TURN_MAX);
-    for _ in 0..ASKS_MAX {
-        let (state, known_at) = engine.newest()?;
+/// Inserts a commit that reserves the next version for this process, which lost a race after `took`. Returns
+/// the version of that commit; `None` if another process has the turn, or commits were always first.
+fn request_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
+    let timeout = (took * TURN_FACTOR).clamp(TURN_MIN, TURN_MAX);
+    for _ in 0..TURN_REQUESTS_MAX {
+        let (state, observed) = engine.newest()?;
         if state.turn.is_some() {
             return Ok(None);
         }
-        let asking = Commit {
-            turn: Some(patience),
+        let request = Commit {
+            turn: Some(timeout),
             ..Commit::after(&state, Some(Changes::new()))
         };
-        match take_place(engine, &state, known_at, asking, None) {
+        match insert_commit(engine, &state, observed, request, None) {
             Ok(None) => {}
             Ok(Some(version)) => return Ok(Some(version.0)),
-            // It is not the commit itself, which goes on without.
+            // Only the request is uncertain: the commit goes on without a turn.
             Err(error) if error.kind() == ErrorKind::OutcomeUnknown => return Ok(None),
             Err(error) => return Err(error),
         }
@@ -541,11 +558,11 @@ fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Leaves the next commit to the process that asked for it.
-fn wait_for_others(engine: &Engine, version: u64, patience: Duration) -> Result<()> {
-    let deadline = Instant::now() + patience;
+/// Waits until the process that requested the turn has committed, or until the timeout.
+fn wait_for_turn_holder(engine: &Engine, version: u64, timeout: Duration) -> Result<()> {
+    let deadline = Instant::now() + timeout;
     while engine.newest()?.0.version == version && Instant::now() < deadline {
-        thread::sleep(LOOK);
+        thread::sleep(POLL);
     }
     Ok(())
 }

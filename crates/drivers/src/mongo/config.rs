@@ -11,31 +11,31 @@ use crate::durability::Durability;
 use crate::readable_columns;
 use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 
-/// The longest that a call tries to reach the server, when not given: ten seconds.
+/// Default of `timeout_ms`, the time for which a call tries to reach the server: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long what is replaced is kept for snapshots, when not given as the key space is made: five minutes.
+/// Default of `keep_ms`, how long replaced data is kept for snapshots, for a new key space: five minutes.
 pub const KEEP: Duration = Duration::from_secs(300);
 
-/// Bytes of a page, about, when not given: 16 KiB.
+/// Default of `page_bytes`, the approximate size of a page: 16 KiB.
 pub const PAGE_BYTES: usize = 16 << 10;
 
-/// The smallest pages that have room for some names of others, and the largest that are of use.
+/// The smallest pages that have room for several child names, and the largest useful ones.
 const PAGE_BYTES_MIN_MAX: (u64, u64) = (256, 1 << 20);
 
-/// Bytes of commits that are kept beside the tree, when not given: 1 MiB.
+/// Default of `tail_bytes`, the bytes of commits that are not in the tree yet: 1 MiB.
 pub const TAIL_BYTES: usize = 1 << 20;
 
-/// The fewest that are of use, and the most that whoever opens the key space should have to read.
+/// The lower bound, and the most that a process should have to read to open the key space.
 const TAIL_BYTES_MIN_MAX: (u64, u64) = (1 << 10, 16 << 20);
 
-/// The shortest that can be kept, a second, and the longest, a year.
+/// Bounds of `keep_ms`: a second and a year.
 const KEEP_MS_MIN_MAX: (u64, u64) = (1000, 365 * 24 * 60 * 60 * 1000);
 
-/// Where MongoDB listens when the URL does not say.
+/// Default port.
 const PORT: u16 = 27017;
 
-/// The database, when the URL does not say.
+/// Default database.
 const DATABASE: &str = "espalier";
 
 /// The options of the MongoDB driver.
@@ -43,17 +43,17 @@ const DATABASE: &str = "espalier";
 pub struct Config {
     pub(super) servers: Authority,
     pub(super) database: String,
-    /// What the names of all collections begin with.
+    /// Prefix of the names of all collections.
     pub(super) prefix: String,
     pub(super) durability: Durability,
-    /// Whether there are documents for people; as the database has it where not given.
+    /// Whether the key space has documents for human readers; `None` leaves it as it is.
     pub(super) readable: Option<bool>,
     pub(super) timeout: Duration,
-    /// As the key space has it where not given.
+    /// How long replaced data is kept; `None` uses the value of the key space.
     pub(super) keep: Option<Duration>,
     pub(super) page_bytes: usize,
     pub(super) tail_bytes: usize,
-    /// The database that knows the user.
+    /// The database that authenticates the user.
     pub(super) auth_source: Option<String>,
     pub(super) replica_set: Option<String>,
     /// Set for TLS.
@@ -61,7 +61,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The options that a URL such as `mongodb://host:27017/database?prefix=espalier` holds.
+    /// Parses the options of a URL such as `mongodb://host:27017/database?prefix=espalier`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let servers = Authority::parse(url, PORT)?;
         let database = match servers.path.as_str() {
@@ -88,8 +88,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The database and the prefix, as a URL names them.
-    pub(super) fn site(&self) -> String {
+    /// The URL of the database and the prefix, without other options.
+    pub(super) fn resolved_url(&self) -> String {
         let (servers, database) = (self.servers.shown(), &self.database);
         format!("{NAME}://{servers}/{database}?prefix={}", self.prefix)
     }
@@ -129,13 +129,13 @@ impl Config {
     }
 }
 
-/// A number of bytes, brought within what is of use.
+/// Parses a number of bytes, clamped to the bounds.
 fn bytes(option: &str, value: &str, (least, most): (u64, u64)) -> Result<usize> {
     let bytes: u64 = number(option, value)?;
     Ok(bytes.clamp(least, most) as usize)
 }
 
-/// A name of a database or of collections, as MongoDB allows them on every system.
+/// Checks the name of a database or the prefix of collections against what MongoDB accepts on every system.
 fn name(value: &str, what: &str) -> Result<String> {
     let is_allowed =
         |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';

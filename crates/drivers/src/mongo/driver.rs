@@ -25,7 +25,7 @@ pub struct Mongo {
 }
 
 impl Mongo {
-    /// Connects and makes the key space where there is none.
+    /// Connects, and creates the key space if it does not exist.
     pub fn open(config: Config) -> Result<Self> {
         let engine = Arc::new(Engine::open(&config)?);
         Ok(Self { engine })
@@ -39,7 +39,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
 pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     Ok(Site {
-        url: config.site(),
+        url: config.resolved_url(),
         exists: engine::exists(&config)?,
     })
 }
@@ -74,15 +74,15 @@ impl Driver for Mongo {
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
-        let _commit = self.engine.writing.read();
+        let _commit = self.engine.streamed_write.read();
         let (version, from) = commit::commit(&self.engine, &batch, None)?;
-        self.engine.show(version);
+        self.engine.show_commit(version);
         let step = from.map(|from| Step { from, batch });
         Ok(Committed { version, step })
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
-        let _write = self.engine.writing.write();
+        let _write = self.engine.streamed_write.write();
         let engine = buffered::Engine {
             snapshot: &|| self.snapshot(),
             commit: &|batch, unchanged_since| {
@@ -90,7 +90,7 @@ impl Driver for Mongo {
             },
         };
         let version = buffered::write(&engine, preconditions, fill)?;
-        self.engine.show(version);
+        self.engine.show_commit(version);
         Ok(version)
     }
 
@@ -110,17 +110,18 @@ impl Driver for Mongo {
         self.engine.server.flush()
     }
 
-    fn is_current(&self, seen: Version) -> Result<bool> {
-        // Others asked when they were taken.
-        Ok(!self.engine.chain.may_be_presumed(seen.0) || self.engine.newest()?.0.version <= seen.0)
+    fn is_current(&self, version: Version) -> Result<bool> {
+        // Only a presumed snapshot was taken without reading the newest version.
+        Ok(!self.engine.chain.may_be_presumed(version.0)
+            || self.engine.newest()?.0.version <= version.0)
     }
 
     fn catch_up(&self) -> Result<()> {
-        // Those snapshots ask.
+        // Every snapshot reads the newest version.
         Ok(())
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.show_through(lens)
+        self.engine.set_lens(lens)
     }
 }

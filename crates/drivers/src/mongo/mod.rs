@@ -1,49 +1,49 @@
-//! A key space in MongoDB, or in what speaks its protocol: a single server, a replica set, a sharded
+//! A key space in MongoDB or a server with its protocol: a single server, a replica set, a sharded
 //! cluster, FerretDB.
 //!
-//! Nothing is asked of the server but that inserting a second document with the same `_id` is
-//! refused, and that changing one document is atomic. Servers that have transactions and change
-//! streams are used in the same way: one way for all of them, which is one command for most commits.
+//! The driver needs two guarantees of the server: an insert with an existing `_id` is rejected, and a
+//! change of one document is atomic. It does not use transactions and change streams, so one protocol
+//! works on all servers, and most commits are one command.
 //!
-//! Where there are members, what is acknowledged is on a majority of them, and who reads asks a majority
-//! whether the primary is that still (`Query::may_be_late` has the exceptions).
+//! On a replica set, an acknowledged commit is on a majority of the members, and a read is linearizable:
+//! a majority confirms that the primary still is one (`Query::may_be_stale` has the exceptions).
 //!
-//! # What stands where
-//! The rows are in a B+ tree whose pages are documents that never change (`engine/tree`), under what the
-//! commits since it was made have changed, which every process has in memory: a state is both. So a small
-//! commit is one document, a large one some pages and a document, and who reads a state is not
-//! disturbed by later ones.
+//! # Layout
+//! The rows are in a B+ tree whose pages are immutable documents (`engine/tree`). Every process has an
+//! overlay in memory, with the changes of the commits since the tree was written. A state is a tree and
+//! an overlay. So a small commit is one document, a large one is some pages and a document, and readers
+//! of a state are isolated from later commits.
 //!
 //! Every collection's name begins with the prefix, `espalier.`.
 //!
 //! | collection | a document |
 //! |---|---|
-//! | `commits` | a commit, by version: `changes`, unless they are too many; the tree (`root`, `height`) and the version that it is `of`; the pages of the tree before that it `freed`; its `transaction`; when it was made (`at`) |
-//! | `pages` | a page, under the name of its transaction and a number |
-//! | `drafts` | a transaction that makes pages |
-//! | `state` | `format`; `floor`, the oldest version that can be read; `readable`, up to which version people see rows |
-//! | `data` | what people see of a row, with `readable=true` |
+//! | `commits` | a commit, by version: `changes`, unless they are too large; the tree (`root`, `height`) and its version (`of`); the pages of the previous tree that it `freed`; its `transaction`; the time of the commit (`at`) |
+//! | `pages` | a page; its `_id` is the transaction and a number |
+//! | `drafts` | a transaction that writes pages |
+//! | `state` | `format`; `floor`, the oldest version that can be read; `readable`, the version of the rows in `data` |
+//! | `data` | a row for human readers, with `readable=true` |
 //!
-//! MongoDB puts binary `_id`s in order of their length first, so all are text, numbers and keys in
-//! letters that stand in the order of their values (`engine/names.rs`).
+//! MongoDB compares binary `_id`s by length first, so all `_id`s are text: numbers and keys are encoded in
+//! letters whose order is that of their values (`engine/names.rs`).
 //!
 //! # How a commit happens
-//! 1. It is worked out on the newest state that this process knows. If there is a newer one, step 3
-//!    tells.
-//! 2. Where it changes much, or the commits since the tree was made have come to much (`tail_bytes`,
-//!    512 commits), a tree with all of that is made: its draft and its pages are inserted.
-//! 3. The commit is inserted, under the number that follows. Everybody sees it, and it is acknowledged.
-//!    Of two that follow the same version one is refused, and is worked out again.
+//! 1. The process applies the batch to the newest state in its memory. If another process has committed
+//!    since, step 3 fails.
+//! 2. If the commit is large, or the commits since the last tree are (`tail_bytes`, 512 commits), a new
+//!    tree is written: its draft and its pages are inserted.
+//! 3. The commit is inserted under the next version. It is visible from then on, and acknowledged. Of two
+//!    commits with the same version one is rejected, and is retried on the new state.
 //!
-//! Nothing has to be done after that, so there is nothing that a process that dies, or halts for
-//! whatever time, leaves half done. Who is refused with a tree asks, by a commit that changes nothing,
-//! that the next one be left to it.
+//! Nothing is left to do after that, so a process that crashes or is suspended leaves no commit half done.
+//! A process whose commit with a tree is rejected inserts an empty commit that reserves the next version
+//! for it (a turn).
 //!
 //! # What is deleted
-//! Commits and freed pages are kept for five minutes (`keep_ms`); then whoever commits raises the floor
-//! and deletes them. A snapshot whose pages are gone is refused as too old. A process that was halted for
-//! longer may insert a commit in a place whose commit was deleted: it looks at the floor, and takes its
-//! own away. Pages that no commit came to have are found by their drafts.
+//! Commits and freed pages are kept for five minutes (`keep_ms`); after that, a committing process raises
+//! the floor and deletes them. A read of a deleted page fails with `SnapshotTooOld`. A process that was
+//! suspended for longer may insert a commit under a version whose commit was deleted: it then reads the
+//! floor, and withdraws its commit. Pages without a commit are found by their drafts.
 
 mod commit;
 mod config;

@@ -1,4 +1,4 @@
-//! Snapshots: the rows of a tree, under what commits have changed since.
+//! Snapshots: the rows of a tree, under an overlay of the changes since.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,16 +9,16 @@ use espalier_keyspace::{
     is_key,
 };
 
-use super::engine::{Engine, Overlay, PagesOf, State, Tree};
+use super::engine::{CommittedState, Engine, Overlay, PageReader, Tree};
 use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source};
 
-/// Rows that a leaf has, about, where it is guessed how many leaves are going to be read.
+/// Approximate rows of a leaf, to estimate how many leaves a scan reads.
 const LEAF_ROWS: usize = 128;
 
-/// A committed state, held.
+/// A snapshot of a committed state.
 pub(super) struct MongoSnapshot {
     engine: Arc<Engine>,
-    state: Arc<State>,
+    state: Arc<CommittedState>,
 }
 
 impl MongoSnapshot {
@@ -30,7 +30,7 @@ impl MongoSnapshot {
         })
     }
 
-    /// The newest state, or one that is that probably.
+    /// The newest state, or one that this process presumes to be the newest.
     pub(super) fn presumed(engine: &Arc<Engine>) -> Result<Self> {
         Ok(Self {
             engine: Arc::clone(engine),
@@ -38,19 +38,19 @@ impl MongoSnapshot {
         })
     }
 
-    /// Has what is expected brought at once.
+    /// Prefetches the expected keys and the starts of the expected ranges.
     pub(super) fn expecting(self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
         let mut expected = Expected::new();
         expect(&mut expected);
         let keys = expected.keys().iter().map(Vec::as_slice);
         let ranges = expected.ranges().iter();
         let keys = keys.chain(ranges.map(|(range, _)| range.start.as_slice()));
-        self.view().expect(&keys.collect::<Vec<_>>())?;
+        self.view().prefetch(&keys.collect::<Vec<_>>())?;
         Ok(Box::new(self))
     }
 
-    fn view(&self) -> View<'_> {
-        View::of(&self.engine, &self.state, &self.state.overlay)
+    fn view(&self) -> StateView<'_> {
+        StateView::of(&self.engine, &self.state, &self.state.overlay)
     }
 
     pub(super) fn usage(&self) -> Result<Usage> {
@@ -63,7 +63,7 @@ impl MongoSnapshot {
         Ok(usage)
     }
 
-    /// Every page can be read, and is where it belongs.
+    /// Checks that every page can be read and is in its place in the tree.
     pub(super) fn check(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         let view = self.view();
@@ -83,7 +83,7 @@ impl Snapshot for MongoSnapshot {
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         let view = self.view();
-        view.expect(keys)?;
+        view.prefetch(keys)?;
         keys.iter().map(|key| view.get(key)).collect()
     }
 
@@ -92,20 +92,20 @@ impl Snapshot for MongoSnapshot {
     }
 }
 
-/// A tree under an overlay.
+/// The rows of a tree under an overlay.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pages: PagesOf<'a>,
+pub(super) struct StateView<'a> {
+    pages: PageReader<'a>,
     tree: &'a Tree,
     overlay: &'a Overlay,
 }
 
-impl<'a> View<'a> {
+impl<'a> StateView<'a> {
     /// The tree of a state, under its overlay or one that follows it.
-    pub(super) fn of(engine: &'a Engine, state: &'a State, overlay: &'a Overlay) -> Self {
+    pub(super) fn of(engine: &'a Engine, state: &'a CommittedState, overlay: &'a Overlay) -> Self {
         let version = state.version;
         Self {
-            pages: PagesOf { engine, version },
+            pages: PageReader { engine, version },
             tree: &state.tree,
             overlay,
         }
@@ -115,8 +115,8 @@ impl<'a> View<'a> {
         if !is_key(key) {
             return Ok(None);
         }
-        if let Some(said) = self.overlay.get(key) {
-            return Ok(said.map(Cow::Borrowed));
+        if let Some(value) = self.overlay.get(key) {
+            return Ok(value.map(Cow::Borrowed));
         }
         let range = KeyRange {
             start: key.to_vec(),
@@ -129,7 +129,7 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// Whether a range has a key.
+    /// Whether a range contains a key.
     pub(super) fn has_any(&self, range: &KeyRange) -> Result<bool> {
         if range.is_empty() {
             return Ok(false);
@@ -139,18 +139,17 @@ impl<'a> View<'a> {
         Ok(page.len() > 0)
     }
 
-    /// Has the pages that keys are in brought at once, as far as the tree is asked for them.
-    pub(super) fn expect(&self, keys: &[&[u8]]) -> Result<()> {
-        let is_asked = |key: &&&[u8]| is_key(key) && self.overlay.get(key).is_none();
-        let keys: Vec<_> = keys.iter().filter(is_asked).copied().collect();
+    /// Prefetches the leaves of the keys that the overlay does not decide.
+    pub(super) fn prefetch(&self, keys: &[&[u8]]) -> Result<()> {
+        let is_in_tree = |key: &&&[u8]| is_key(key) && self.overlay.get(key).is_none();
+        let keys: Vec<_> = keys.iter().filter(is_in_tree).copied().collect();
         match keys.len() {
             0 | 1 => Ok(()),
-            _ => self.tree.expect(&self.pages, &keys),
+            _ => self.tree.prefetch(&self.pages, &keys),
         }
     }
 
-    /// Appends the rows of a range that lies within a leaf, until there are enough. Says whether there
-    /// were.
+    /// Appends the rows of a range within one leaf, until the page is full. Returns whether it is full.
     fn merge(
         &self,
         rows: &mut dyn Iterator<Item = (&[u8], &[u8])>,
@@ -175,19 +174,19 @@ impl<'a> View<'a> {
                 },
             };
             let row = (order != Ordering::Less).then(|| rows.next()).flatten();
-            let row = row.filter(|(key, _)| !self.overlay.is_gone(key));
-            let shown = match order {
+            let row = row.filter(|(key, _)| !self.overlay.is_cleared(key));
+            let entry = match order {
                 Ordering::Greater => row,
                 _ => own.next().and_then(|(key, value)| Some((key, value?))),
             };
-            if let Some((key, value)) = shown {
+            if let Some((key, value)) = entry {
                 page.push(key, value);
             }
         }
     }
 }
 
-impl Source for View<'_> {
+impl Source for StateView<'_> {
     fn read(
         &self,
         range: &KeyRange,
@@ -197,7 +196,7 @@ impl Source for View<'_> {
     ) -> Result<More> {
         let mut rest = range.clone();
         loop {
-            let (part, is_full) = match self.overlay.gone_first(&rest, direction) {
+            let (part, is_full) = match self.overlay.leading_cleared(&rest, direction) {
                 Some(part) => {
                     let none = &mut std::iter::empty();
                     let is_full = self.merge(none, &part, direction, wanted, page);

@@ -1,4 +1,4 @@
-//! Watching: commits of this process wake a watcher, those of others are looked for.
+//! Watching: commits of this process wake a watcher, those of other processes are polled for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::recent_commits::{deadline, event_of};
 pub(super) struct MongoWatch {
     engine: Arc<Engine>,
     range: KeyRange,
-    /// The last version that was told or passed over.
+    /// The last version that was reported or skipped.
     after: Version,
     ahead: VecDeque<Commit>,
 }
@@ -40,21 +40,21 @@ impl Watch for MongoWatch {
                     return Ok(Some(event));
                 }
             }
-            // What this process has not seen, or not any more, the server may still have.
-            let known = recent.forgotten();
-            if self.after < known {
-                self.ahead = self.engine.commits_after(self.after.0, known.0)?.into();
+            // The server may still have commits that this process does not have in memory.
+            let forgotten = recent.forgotten();
+            if self.after < forgotten {
+                self.ahead = self.engine.commits_after(self.after.0, forgotten.0)?.into();
                 if self.ahead.is_empty() {
-                    self.after = known;
-                    return Ok(Some(WatchEvent::Gap { version: known }));
+                    self.after = forgotten;
+                    return Ok(Some(WatchEvent::Gap { version: forgotten }));
                 }
                 continue;
             }
-            // What is known is told first: the server is asked when there is nothing else to do.
+            // Commits in memory are reported first: the server is polled only if there are none.
             if let Some(event) = recent.event(&self.range, &mut self.after) {
                 return Ok(Some(event));
             }
-            self.engine.follow()?;
+            self.engine.poll()?;
             let now = Instant::now();
             if now >= deadline {
                 return Ok(recent.event(&self.range, &mut self.after));

@@ -1,11 +1,11 @@
-//! Certificates that tests make for their servers.
+//! Certificates for the servers of the tests.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     date_time_ymd,
 };
 
-/// Who signs certificates, by its name: its own as PEM, and itself.
+/// Creates a certificate authority with a name. Returns its certificate as PEM, and the issuer.
 pub fn authority(name: &str) -> (String, Issuer<'static, KeyPair>) {
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
@@ -16,8 +16,8 @@ pub fn authority(name: &str) -> (String, Issuer<'static, KeyPair>) {
     (pem, Issuer::new(params, key))
 }
 
-/// A certificate of `signer` for the loopback interface, valid from the beginning of one year to
-/// that of another, and its key, both PEM.
+/// A certificate for the loopback interface, signed by `signer`, valid from the start of one year to the start of
+/// another; and its key, both as PEM.
 pub fn certificate(signer: &Issuer<'_, KeyPair>, years: (i32, i32)) -> (String, String) {
     let key = KeyPair::generate().expect("a key");
     let names = vec!["127.0.0.1".to_owned()];
@@ -31,7 +31,7 @@ pub fn certificate(signer: &Issuer<'_, KeyPair>, years: (i32, i32)) -> (String, 
     (certificate.pem(), key.serialize_pem())
 }
 
-/// A certificate for a name that signs itself and may sign others, and its key, both PEM.
+/// A self-signed certificate for a name, which may sign others; and its key, both as PEM.
 #[allow(dead_code)]
 pub fn self_signed(name: &str) -> (String, String) {
     let key = KeyPair::generate().expect("a key");

@@ -6,9 +6,9 @@ use rusqlite::Connection;
 
 use crate::{filled, url};
 
-/// A search reads all of each row that it passes by, and long rows made every search slow.
+/// A search reads every row that it passes in full, so long rows made every search slow.
 #[test]
-fn long_values_lie_beside_the_entries() {
+fn long_values_are_stored_in_their_own_table() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("data.db");
     let driver = open(&url(&file)).expect("opens");
@@ -30,11 +30,15 @@ fn long_values_lie_beside_the_entries() {
     assert_eq!(put("key 10", long(1, 975)), 1);
     assert_eq!(put("key 11", long(2, 4 << 20)), 2);
     assert_eq!(put("key 12", long(3, 70_000)), 3);
-    assert_eq!(put("key 11", long(4, 5_000)), 3, "one in place of another");
+    assert_eq!(
+        put("key 11", long(4, 5_000)),
+        3,
+        "a long value replaces a long one"
+    );
     assert_eq!(
         put("key 10", long(5, 3)),
         2,
-        "a short one in place of a long one"
+        "a short value replaces a long one"
     );
     let filled = driver.write(&[], &mut |writer| {
         assert_eq!(writer.put_new(b"key 12", &long(6, 2_000))?, Existed::Yes);
@@ -75,19 +79,19 @@ fn a_long_value_that_is_missing_is_found() {
     let harm = "UPDATE long_values SET id = 77 WHERE id = 1";
     other.execute_batch(harm).expect("harm");
     let findings = driver.check().expect("a check");
-    let told: Vec<_> = findings
+    let places: Vec<_> = findings
         .iter()
         .map(|finding| finding.place.as_str())
         .collect();
-    assert_eq!(told, ["key key 10", "the file"]);
+    assert_eq!(places, ["key key 10", "the file"]);
     let snapshot = driver.snapshot().expect("a snapshot");
     let error = snapshot.get(b"key 10").expect_err("nothing to read");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }
 
-/// Formats 1 and 2 have their long values in the entries.
+/// Formats 1 and 2 have long values in the entries.
 #[test]
-fn a_file_of_an_earlier_format_is_taken_over() {
+fn a_file_of_an_earlier_format_is_upgraded() {
     for (options, version) in [("", 1), ("?readable=true", 2)] {
         let dir = tempfile::tempdir().expect("a directory");
         let file = filled(dir.path());

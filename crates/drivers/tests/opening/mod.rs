@@ -1,4 +1,4 @@
-//! What the tests of opening an engine share.
+//! Shared by the tests of opening an engine.
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, Result};
 
@@ -10,14 +10,14 @@ pub fn put(driver: &dyn Driver, key: &str) {
     driver.commit(batch).expect("a put");
 }
 
-/// The error of something that has to be refused, and what it says.
+/// The kind and the message of an expected error.
 #[track_caller]
 pub fn refusal<T>(refused: Result<T>) -> (ErrorKind, String) {
     let error = refused.err().expect("a refusal");
     (error.kind(), error.to_string())
 }
 
-/// Expects a kind of error that says this.
+/// Expects an error of a kind whose message contains `part`.
 #[allow(dead_code, reason = "each test binary uses what it needs of this")]
 #[track_caller]
 pub fn assert_refused<T>(refused: Result<T>, kind: ErrorKind, part: &str) {

@@ -1,4 +1,4 @@
-//! The messages of etcd's API that are used, numbered as its `rpc.proto` and `kv.proto` have them.
+//! The messages of etcd's API that this driver uses, with the tags of `rpc.proto` and `kv.proto`.
 
 use prost::{Message, Oneof};
 
@@ -33,10 +33,10 @@ pub(crate) struct RangeRequest {
     /// 0 for the newest.
     #[prost(int64, tag = "4")]
     pub(crate) revision: i64,
-    /// 0 for as it comes (ascending), 2 for descending; the target, tag 6, is the key by default.
+    /// 0 for none (ascending), 2 for descending; the target, tag 6, is the key by default.
     #[prost(int32, tag = "5")]
     pub(crate) sort_order: i32,
-    /// Whether the server that is asked answers from what it has, without asking the others.
+    /// Whether the server reads its local state, without consensus with the other members.
     #[prost(bool, tag = "7")]
     pub(crate) serializable: bool,
 }
@@ -75,7 +75,7 @@ pub(crate) struct ResponseOp {
     pub(crate) response: Option<op::Response>,
 }
 
-/// What an operation of a transaction is, and answers.
+/// The requests and responses of a transaction's operations.
 pub(crate) mod op {
     use super::{DeleteRangeRequest, Oneof, PutRequest, RangeRequest, RangeResponse};
 
@@ -112,7 +112,7 @@ pub(crate) struct Compare {
     pub(crate) range_end: Vec<u8>,
 }
 
-/// What a key is compared with.
+/// The values that a key is compared with.
 pub(crate) mod compare {
     use super::Oneof;
 

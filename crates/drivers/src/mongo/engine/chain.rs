@@ -1,4 +1,4 @@
-//! The chain of commits: each is one document, and the next one has the number after it.
+//! The chain of commits: each commit is one document, whose `_id` is its version.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -19,102 +19,104 @@ use super::open::Engine;
 use super::tree::{Overlay, Tree};
 use crate::recent_commits::{Changes, RecentCommits};
 
-/// Commits that are asked for one by one.
-const STEPS_MAX: u64 = 4;
+/// Maximum number of commits that are read one by one, by `_id`.
+const SINGLE_READS_MAX: u64 = 4;
 
-/// Commits that are read at once.
-const COMMITS_AT_ONCE: usize = 64;
+/// Maximum number of commits of one read.
+const COMMITS_PER_REQUEST: usize = 64;
 
-/// The longest that a commit can ask others to wait.
+/// The longest time for which a commit can make other processes wait.
 pub(in crate::mongo) const TURN_MAX: Duration = Duration::from_secs(60);
 
-/// No tree is as high: each page above others has two at least.
+/// No tree is higher: each inner page has at least two children.
 const HEIGHT_MAX: u64 = 64;
 
-/// How often it is looked again whether commits are lost that a new primary may only be late to show.
-const LATE_LOOK: Duration = Duration::from_millis(100);
+/// How often to read again whether commits are lost, which a new primary may only show late.
+const STALE_POLL: Duration = Duration::from_millis(100);
 
-/// How often the newest state is looked for again, where what it is made of is deleted meanwhile.
-const LOOKS_MAX: usize = 10;
+/// How often the newest state is read again if commits or pages of it are deleted during the read.
+const ATTEMPTS_MAX: usize = 10;
 
-/// A committed state: a tree, and what commits have changed since that was made.
+/// A committed state: a tree, and an overlay of the changes since it was written.
 #[derive(Clone)]
-pub(in crate::mongo) struct State {
+pub(in crate::mongo) struct CommittedState {
     pub(in crate::mongo) version: u64,
-    /// The one that made it: none did before the first commit.
+    /// The transaction of its commit; empty before the first commit.
     pub(in crate::mongo) transaction: Arc<str>,
     pub(in crate::mongo) tree: Tree,
-    /// The version that the tree is of.
-    pub(in crate::mongo) tree_of: u64,
+    /// The version of the tree.
+    pub(in crate::mongo) tree_version: u64,
     pub(in crate::mongo) overlay: Overlay,
-    /// Where the newest commit asks that the next one be left to who made it: how long others wait.
+    /// If the newest commit reserves the next version for its process: how long other processes wait.
     pub(in crate::mongo) turn: Option<Duration>,
 }
 
-impl State {
+impl CommittedState {
     /// The state before the first commit.
     fn first() -> Self {
         Self {
             version: 0,
             transaction: "".into(),
             tree: Tree::default(),
-            tree_of: 0,
+            tree_version: 0,
             overlay: Overlay::default(),
             turn: None,
         }
     }
 
-    /// The state that a commit makes of this one, which it follows.
+    /// The state after a commit that follows this state.
     fn after(&self, commit: &Commit) -> Result<Self> {
         let mut overlay = Overlay::default();
         if commit.follows != *self.transaction {
-            return Err(corrupt("a commit that follows another one than is there"));
+            return Err(corrupt("a commit that does not follow the one before it"));
         }
-        if commit.tree_of != commit.version {
-            if commit.tree_of != self.tree_of {
-                return Err(corrupt("a commit"));
+        if commit.tree_version != commit.version {
+            if commit.tree_version != self.tree_version {
+                return Err(corrupt("invalid commit"));
             }
-            let changes = commit.changes.as_ref().ok_or_else(|| corrupt("a commit"))?;
+            let changes = commit
+                .changes
+                .as_ref()
+                .ok_or_else(|| corrupt("invalid commit"))?;
             overlay = self.overlay.with(Some(changes));
         }
-        Ok(Self::made_by(commit, overlay))
+        Ok(Self::of_commit(commit, overlay))
     }
 
-    /// The state that a commit makes, with what is beside its tree.
-    pub(in crate::mongo) fn made_by(commit: &Commit, overlay: Overlay) -> Self {
+    /// The state of a commit, with the overlay of its tree.
+    pub(in crate::mongo) fn of_commit(commit: &Commit, overlay: Overlay) -> Self {
         Self {
             version: commit.version,
             transaction: commit.transaction.as_str().into(),
             tree: commit.tree.clone(),
-            tree_of: commit.tree_of,
+            tree_version: commit.tree_version,
             overlay,
             turn: commit.turn,
         }
     }
 }
 
-/// What makes a version.
+/// A commit: the document of a version.
 pub(in crate::mongo) struct Commit {
     pub(in crate::mongo) version: u64,
     pub(in crate::mongo) transaction: String,
-    /// That of the commit before.
+    /// The transaction of the previous commit.
     pub(in crate::mongo) follows: String,
-    /// What it changed, unless that is too much to be told. All of it, where the tree is of an older
-    /// version.
+    /// The changes; `None` if they are too large. Always set if the tree is of an older version.
     pub(in crate::mongo) changes: Option<Changes>,
     pub(in crate::mongo) tree: Tree,
-    pub(in crate::mongo) tree_of: u64,
-    /// Pages of the tree before that the new one does not have, unless they are many.
+    pub(in crate::mongo) tree_version: u64,
+    /// Pages of the previous tree that the new one does not contain, unless they are many.
     pub(in crate::mongo) freed: Vec<Arc<str>>,
-    /// Where they are many: documents among the pages that name them.
-    pub(in crate::mongo) freed_in: Vec<Arc<str>>,
-    /// Where it asks that the next one be left to who made it: how long others wait.
+    /// Documents in `pages` that list the freed pages, if they are many.
+    pub(in crate::mongo) freed_lists: Vec<Arc<str>>,
+    /// If it reserves the next version for its process: how long other processes wait.
     pub(in crate::mongo) turn: Option<Duration>,
 }
 
 impl Commit {
-    /// One that follows a state and keeps its tree.
-    pub(in crate::mongo) fn after(state: &State, changes: Option<Changes>) -> Self {
+    /// A commit that follows a state and keeps its tree.
+    pub(in crate::mongo) fn after(state: &CommittedState, changes: Option<Changes>) -> Self {
         let version = state.version + 1;
         Self {
             version,
@@ -122,9 +124,9 @@ impl Commit {
             follows: state.transaction.to_string(),
             changes,
             tree: state.tree.clone(),
-            tree_of: state.tree_of,
+            tree_version: state.tree_version,
             freed: Vec::new(),
-            freed_in: Vec::new(),
+            freed_lists: Vec::new(),
             turn: None,
         }
     }
@@ -137,15 +139,15 @@ impl Commit {
             "at": DateTime::from_system_time(SystemTime::now()),
             "root": self.tree.root.as_deref(),
             "height": self.tree.height as i64,
-            "of": signed(self.tree_of),
+            "of": signed(self.tree_version),
         };
         if let Some(changes) = &self.changes {
             document.insert("changes", changes_field(changes));
         }
-        if !self.freed_in.is_empty() {
-            document.insert("freed_in", self.freed_in.concat());
+        if !self.freed_lists.is_empty() {
+            document.insert("freed_in", self.freed_lists.concat());
         }
-        if !self.freed.is_empty() || !self.freed_in.is_empty() {
+        if !self.freed.is_empty() || !self.freed_lists.is_empty() {
             document.insert("freed", self.freed.concat());
         }
         if let Some(turn) = self.turn {
@@ -155,7 +157,7 @@ impl Commit {
     }
 
     pub(in crate::mongo) fn read(document: &Document) -> Result<Self> {
-        Self::fields(document).ok_or_else(|| corrupt("a commit"))
+        Self::fields(document).ok_or_else(|| corrupt("invalid commit"))
     }
 
     fn fields(document: &Document) -> Option<Self> {
@@ -172,7 +174,7 @@ impl Commit {
         let height = version_in(document, "height").filter(|height| *height <= most)?;
         let height = usize::try_from(height).ok()?;
         let version = version_of(document.get_str("_id").ok()?)?;
-        let tree_of = version_in(document, "of").filter(|of| *of <= version)?;
+        let tree_version = version_in(document, "of").filter(|of| *of <= version)?;
         let turn = version_in(document, "turn_ms").map(Duration::from_millis);
         Some(Self {
             version,
@@ -180,15 +182,15 @@ impl Commit {
             follows: document.get_str("follows").ok()?.to_owned(),
             changes,
             tree: Tree { root, height },
-            tree_of,
+            tree_version,
             freed: names_in(document, "freed")?,
-            freed_in: names_in(document, "freed_in")?,
+            freed_lists: names_in(document, "freed_in")?,
             turn: turn.map(|turn| turn.min(TURN_MAX)),
         })
     }
 }
 
-/// The names of pages in a field: one after the other.
+/// The names of pages in a field, which holds them without separators.
 pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>> {
     let Ok(names) = document.get_str(field) else {
         return Some(Vec::new());
@@ -198,41 +200,40 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
     names.collect()
 }
 
-/// How long after it was the newest, at most, a state is presumed to be that still: a second.
+/// How long a state is presumed to be the newest after it was observed to be: a second.
 const PRESUMED_FOR: Duration = Duration::from_secs(1);
 
-/// How many versions are remembered of the time that old ones are kept.
-const SEEN_PARTS: u32 = 16;
+/// How many observations of the newest version are remembered, within the time that old versions are kept.
+const KEEP_PARTS: u32 = 16;
 
-/// A moment at which the server was asked.
+/// The time of a read from the server.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mongo) struct Sight {
+pub(in crate::mongo) struct Observation {
     pub(in crate::mongo) at: Instant,
-    /// How often connections had been lost by then: afterwards it may not be the same server.
+    /// How often connections had been lost by then: if it changes, another server may have taken over.
     interruptions: u64,
 }
 
-/// What this process knows of the chain.
+/// The cached end of the chain.
 pub(in crate::mongo) struct Chain {
-    /// How long what is not of the newest state is kept.
+    /// How long data of old versions is kept.
     keep: Duration,
-    known: Mutex<Known>,
-    /// The commits that this process has made or seen last.
+    newest: Mutex<CachedNewest>,
+    /// The commits that this process has made or read last.
     pub(in crate::mongo) recent: RecentCommits,
 }
 
-struct Known {
-    /// The newest that it has seen.
-    state: Arc<State>,
-    /// When that was the newest of all.
-    confirmed: Option<Sight>,
-    /// Some versions that were the newest, each with a time by which it was: no snapshot of an older one
-    /// was taken after that, or but a moment after.
-    seen: BTreeMap<u64, Instant>,
-    /// The versions that this process made last, one after the other; 0, which nobody made, where it has
-    /// made none.
+/// The newest state that this process has made or read.
+struct CachedNewest {
+    state: Arc<CommittedState>,
+    /// When it was the newest of all.
+    confirmed: Option<Observation>,
+    /// Some versions, each with a time by which it was the newest: snapshots of older versions were taken
+    /// before that, or at most a moment after.
+    newest_at: BTreeMap<u64, Instant>,
+    /// The last consecutive versions that this process committed; 0, which has no commit, if none.
     own: RangeInclusive<u64>,
-    /// The newest version that was shown without asking whether there is a newer one.
+    /// The newest version that was returned without reading whether there is a newer one.
     presumed: u64,
 }
 
@@ -240,10 +241,10 @@ impl Chain {
     pub(in crate::mongo) fn new(keep: Duration) -> Self {
         Self {
             keep,
-            known: Mutex::new(Known {
-                state: Arc::new(State::first()),
+            newest: Mutex::new(CachedNewest {
+                state: Arc::new(CommittedState::first()),
                 confirmed: None,
-                seen: BTreeMap::new(),
+                newest_at: BTreeMap::new(),
                 own: 0..=0,
                 presumed: 0,
             }),
@@ -251,15 +252,15 @@ impl Chain {
         }
     }
 
-    /// Learns of a state that this process made, in the place after what was the newest `from` then on.
-    pub(in crate::mongo) fn learn_made(
+    /// Records a state that this process committed, at a time between `from` and now.
+    pub(in crate::mongo) fn record_own(
         &self,
-        state: &Arc<State>,
+        state: &Arc<CommittedState>,
         changes: Option<Changes>,
-        from: Sight,
+        from: Observation,
     ) {
-        self.learn_newest(state, changes, from);
-        let own = &mut self.known.lock().own;
+        self.record_newest(state, changes, from);
+        let own = &mut self.newest.lock().own;
         let first = match *own.end() + 1 == state.version {
             true => *own.start(),
             false => state.version,
@@ -267,138 +268,145 @@ impl Chain {
         *own = first..=state.version;
     }
 
-    /// The newest state that this process knows, where it is probably still the newest of all: this process
-    /// made it, and the one before, a moment ago.
-    fn presume(&self) -> Option<Arc<State>> {
-        let mut known = self.known.lock();
-        let (version, own) = (known.state.version, &known.own);
+    /// The cached newest state, if it is probably still the newest of all: this process committed it and the one
+    /// before a moment ago.
+    fn presume(&self) -> Option<Arc<CommittedState>> {
+        let mut newest = self.newest.lock();
+        let (version, own) = (newest.state.version, &newest.own);
         let is_own = version == *own.end() && version > *own.start();
-        let moment = PRESUMED_FOR.min(self.keep / SEEN_PARTS);
-        let is_new = known.confirmed?.at.elapsed() < moment;
+        let moment = PRESUMED_FOR.min(self.keep / KEEP_PARTS);
+        let is_new = newest.confirmed?.at.elapsed() < moment;
         if !is_own || !is_new {
             return None;
         }
-        known.presumed = known.presumed.max(version);
-        Some(Arc::clone(&known.state))
+        newest.presumed = newest.presumed.max(version);
+        Some(Arc::clone(&newest.state))
     }
 
-    /// Whether a snapshot of this version may be of a state that was presumed to be the newest.
+    /// Whether a snapshot of this version may have been presumed to be the newest.
     pub(in crate::mongo) fn may_be_presumed(&self, version: u64) -> bool {
-        version <= self.known.lock().presumed
+        version <= self.newest.lock().presumed
     }
 
-    /// The newest state that this process knows, and when it was the newest.
-    fn known(&self) -> (Arc<State>, Option<Sight>) {
-        let known = self.known.lock();
-        (Arc::clone(&known.state), known.confirmed)
+    /// The cached newest state, and when it was the newest.
+    fn cached(&self) -> (Arc<CommittedState>, Option<Observation>) {
+        let newest = self.newest.lock();
+        (Arc::clone(&newest.state), newest.confirmed)
     }
 
-    /// Learns of a state, and what the commit changed that made it, where that can be told. `confirmed` is
-    /// a time since when nothing after it was deleted.
-    fn learn(&self, state: &Arc<State>, changes: Option<Changes>, confirmed: Sight) {
-        let mut known = self.known.lock();
-        if state.version > known.state.version {
-            self.recent.push_or_reset(Version(state.version), changes);
-            known.state = Arc::clone(state);
-            known.confirmed = Some(confirmed);
-        } else if state.version == known.state.version
-            && known.confirmed.is_none_or(|known| known.at < confirmed.at)
+    /// Records a state, and the changes of its commit if they are available. No commit after it was deleted since
+    /// `confirmed`.
+    fn record(
+        &self,
+        state: &Arc<CommittedState>,
+        changes: Option<Changes>,
+        confirmed: Observation,
+    ) {
+        let mut newest = self.newest.lock();
+        if state.version > newest.state.version {
+            self.recent.push_or_begin(Version(state.version), changes);
+            newest.state = Arc::clone(state);
+            newest.confirmed = Some(confirmed);
+        } else if state.version == newest.state.version
+            && newest
+                .confirmed
+                .is_none_or(|earlier| earlier.at < confirmed.at)
         {
-            known.confirmed = Some(confirmed);
+            newest.confirmed = Some(confirmed);
         }
     }
 
-    /// Learns of a state that was the newest at a time between then and now.
-    pub(in crate::mongo) fn learn_newest(
+    /// Records a state that was the newest at a time between `from` and now.
+    pub(in crate::mongo) fn record_newest(
         &self,
-        state: &Arc<State>,
+        state: &Arc<CommittedState>,
         changes: Option<Changes>,
-        from: Sight,
+        from: Observation,
     ) {
         let to = Instant::now();
-        self.learn(state, changes, from);
-        let mut known = self.known.lock();
-        let last = known.seen.last_key_value();
-        if last.is_none_or(|(_, at)| *at + self.keep / SEEN_PARTS <= to) {
-            known.seen.insert(state.version, to);
+        self.record(state, changes, from);
+        let mut newest = self.newest.lock();
+        let last = newest.newest_at.last_key_value();
+        if last.is_none_or(|(_, at)| *at + self.keep / KEEP_PARTS <= to) {
+            newest.newest_at.insert(state.version, to);
         }
-        while known.seen.len() > 1 {
-            let second = known.seen.values().nth(1);
+        while newest.newest_at.len() > 1 {
+            let second = newest.newest_at.values().nth(1);
             if second.is_none_or(|at| at.elapsed() < self.keep) {
                 break;
             }
-            known.seen.pop_first();
+            newest.newest_at.pop_first();
         }
     }
 
-    /// The newest version of those that were seen longer ago than what was replaced is kept. What
-    /// makes up the newest state is not before it.
+    /// The oldest version that must still be readable: the newest one that was observed longer ago than old data
+    /// is kept, but no version after the tree of the newest state. `None` if all versions must be.
     pub(in crate::mongo) fn oldest_kept(&self) -> Option<u64> {
-        let known = self.known.lock();
-        let mut seen = known.seen.iter().rev();
-        let (version, _) = seen.find(|(_, at)| at.elapsed() >= self.keep)?;
-        Some((*version).min(known.state.tree_of))
+        let newest = self.newest.lock();
+        let mut observations = newest.newest_at.iter().rev();
+        let (version, _) = observations.find(|(_, at)| at.elapsed() >= self.keep)?;
+        Some((*version).min(newest.state.tree_version))
     }
 }
 
 impl Engine {
     /// The newest state, and a time at which it was the newest.
     ///
-    /// A commit is deleted only when the one after it is older than [`Self::keep`]. So when a
-    /// process knew half that time ago that there was none after it, then the absence of the next
-    /// one says that there still is none; after a longer time it has to look for the newest.
-    pub(in crate::mongo) fn newest(&self) -> Result<(Arc<State>, Sight)> {
-        let (mut state, confirmed) = self.chain.known();
-        let Some(known_at) = confirmed.filter(|known_at| self.is_fresh(*known_at)) else {
-            return self.look_for_newest();
+    /// A commit is deleted only after the commit that follows it is older than [`Self::keep`]. So if the
+    /// cached state was the newest within half that time, and the next version does not exist, it still is
+    /// the newest. After a longer time, the newest commit has to be searched for.
+    pub(in crate::mongo) fn newest(&self) -> Result<(Arc<CommittedState>, Observation)> {
+        let (mut state, confirmed) = self.chain.cached();
+        let Some(observed) = confirmed.filter(|observed| self.is_fresh(*observed)) else {
+            return self.find_newest();
         };
-        let asked = self.sight();
+        let now = self.observation();
         let mut commits = Vec::from_iter(self.commit_at(state.version + 1)?);
-        if commits.is_empty() && self.is_fresh(known_at) {
-            self.chain.learn_newest(&state, None, asked);
-            return Ok((state, asked));
+        if commits.is_empty() && self.is_fresh(observed) {
+            self.chain.record_newest(&state, None, now);
+            return Ok((state, now));
         }
-        // Where there is one, there may be more.
+        // After one commit there may be more.
         loop {
-            let asked = self.sight();
+            let now = self.observation();
             let last = commits
                 .last()
                 .map_or(state.version, |commit| commit.version);
             let more = self.commits(between(last, VERSION_MAX))?;
-            let is_all = more.len() < COMMITS_AT_ONCE;
+            let is_all = more.len() < COMMITS_PER_REQUEST;
             commits.extend(more);
             for commit in commits.drain(..) {
-                if commit.version != state.version + 1 || !self.is_fresh(known_at) {
-                    return self.look_for_newest();
+                if commit.version != state.version + 1 || !self.is_fresh(observed) {
+                    return self.find_newest();
                 }
-                // It follows what was the newest at that time.
+                // It follows the state that was the newest at that time.
                 state = Arc::new(state.after(&commit)?);
-                self.chain.learn(&state, commit.changes, known_at);
+                self.chain.record(&state, commit.changes, observed);
             }
-            if !self.is_fresh(known_at) {
-                return self.look_for_newest();
+            if !self.is_fresh(observed) {
+                return self.find_newest();
             }
             if is_all {
-                self.chain.learn_newest(&state, None, asked);
-                return Ok((state, asked));
+                self.chain.record_newest(&state, None, now);
+                return Ok((state, now));
             }
         }
     }
 
-    /// The newest state, or one that is that probably: a change is worked out on it.
-    pub(in crate::mongo) fn presumed_newest(&self) -> Result<Arc<State>> {
+    /// The newest state, or one that is presumed to be: for a change, whose commit verifies it.
+    pub(in crate::mongo) fn presumed_newest(&self) -> Result<Arc<CommittedState>> {
         match self.chain.presume() {
             Some(state) => Ok(state),
             None => Ok(self.newest()?.0),
         }
     }
 
-    /// Looks for commits of others, to tell of them: one may be found a moment after it was acknowledged.
-    pub(in crate::mongo) fn follow(&self) -> Result<()> {
-        let (state, confirmed) = self.chain.known();
-        let next = Query::of_id(&version_text(state.version + 1)).perhaps_late();
+    /// Polls for commits of other processes, for watchers: a commit may be found with a short delay.
+    pub(in crate::mongo) fn poll(&self) -> Result<()> {
+        let (state, confirmed) = self.chain.cached();
+        let next = Query::of_id(&version_text(state.version + 1)).allow_stale();
         if self.server.has_majority()
-            && confirmed.is_some_and(|known_at| self.is_fresh(known_at))
+            && confirmed.is_some_and(|observed| self.is_fresh(observed))
             && self.commits(next)?.is_empty()
         {
             return Ok(());
@@ -406,93 +414,97 @@ impl Engine {
         self.newest().map(drop)
     }
 
-    /// The newest state that this process knows, without asking where none after it can have been
-    /// deleted yet: whoever then inserts the commit after it is refused where there is one.
-    pub(in crate::mongo) fn presumed(&self) -> Result<(Arc<State>, Sight)> {
-        let (state, confirmed) = self.chain.known();
-        match confirmed.filter(|known_at| self.is_fresh(*known_at)) {
-            Some(known_at) => Ok((state, known_at)),
+    /// The cached newest state, if no commit after it can have been deleted yet: then an insert of the next
+    /// version fails if another process has committed it. Otherwise reads the newest state.
+    pub(in crate::mongo) fn cached_newest(&self) -> Result<(Arc<CommittedState>, Observation)> {
+        let (state, confirmed) = self.chain.cached();
+        match confirmed.filter(|observed| self.is_fresh(*observed)) {
+            Some(observed) => Ok((state, observed)),
             None => self.newest(),
         }
     }
 
-    /// Whether a state is still the newest, of which that is known since a time.
-    pub(in crate::mongo) fn is_last(&self, state: &Arc<State>, known_at: Sight) -> Result<bool> {
-        let asked = self.sight();
+    /// Whether a state, which was the newest at `observed`, still is.
+    pub(in crate::mongo) fn is_newest(
+        &self,
+        state: &Arc<CommittedState>,
+        observed: Observation,
+    ) -> Result<bool> {
+        let now = self.observation();
         let mut query = Query::of_id(&version_text(state.version + 1));
         query.fields = doc! { "_id": 1 };
         let next = self.server.find("commits", query)?;
-        let is_last = next.is_empty() && self.is_fresh(known_at);
-        if is_last {
-            self.chain.learn_newest(state, None, asked);
+        let is_newest = next.is_empty() && self.is_fresh(observed);
+        if is_newest {
+            self.chain.record_newest(state, None, now);
         }
-        Ok(is_last)
+        Ok(is_newest)
     }
 
-    /// Whether what was the newest then cannot have been deleted, and has not been lost.
-    pub(in crate::mongo) fn is_fresh(&self, known_at: Sight) -> bool {
-        known_at.at.elapsed() < self.keep / 2
-            && known_at.interruptions == self.server.interruptions()
+    /// Whether commits after that time cannot have been deleted yet, and none can have been lost.
+    pub(in crate::mongo) fn is_fresh(&self, observed: Observation) -> bool {
+        observed.at.elapsed() < self.keep / 2
+            && observed.interruptions == self.server.interruptions()
     }
 
-    /// This moment.
-    pub(in crate::mongo) fn sight(&self) -> Sight {
+    /// An observation of now.
+    pub(in crate::mongo) fn observation(&self) -> Observation {
         let interruptions = self.server.interruptions();
         let at = Instant::now();
-        Sight { at, interruptions }
+        Observation { at, interruptions }
     }
 
-    /// The newest state, whatever this process knows.
-    pub(in crate::mongo) fn look_for_newest(&self) -> Result<(Arc<State>, Sight)> {
+    /// Reads the newest state, independently of the cached one.
+    pub(in crate::mongo) fn find_newest(&self) -> Result<(Arc<CommittedState>, Observation)> {
         let deadline = Instant::now() + self.server.timeout;
-        let mut looks = 0;
-        while looks < LOOKS_MAX {
-            let (known, _) = self.chain.known();
-            let asked = self.sight();
+        let mut attempts = 0;
+        while attempts < ATTEMPTS_MAX {
+            let (cached, _) = self.chain.cached();
+            let now = self.observation();
             let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
             let newest = self.commits(query)?.pop();
-            if !self.has(&known, newest.as_ref())? {
-                if self.server.is_replicated && asked.at < deadline {
-                    thread::sleep(LATE_LOOK);
+            if !self.has(&cached, newest.as_ref())? {
+                if self.server.is_replicated && now.at < deadline {
+                    thread::sleep(STALE_POLL);
                     continue;
                 }
-                return Err(self.lost(&known));
+                return Err(self.lost_commits(&cached));
             }
             let state = match newest {
-                None => Some(State::first()),
+                None => Some(CommittedState::first()),
                 Some(newest) => self.state_of(&newest)?,
             };
             if let Some(state) = state {
                 let state = Arc::new(state);
-                self.chain.learn_newest(&state, None, asked);
-                return Ok((state, asked));
+                self.chain.record_newest(&state, None, now);
+                return Ok((state, now));
             }
-            looks += 1;
+            attempts += 1;
         }
-        // Nobody deletes what a newest state is made of, unless there is a newer one.
+        // The commits and pages of the newest state are never deleted.
         Err(corrupt("commits are missing"))
     }
 
-    /// Whether the server has a state that this process knows, by what is the newest there.
-    fn has(&self, known: &State, newest: Option<&Commit>) -> Result<bool> {
+    /// Whether the server still has the cached state, given its newest commit.
+    fn has(&self, cached: &CommittedState, newest: Option<&Commit>) -> Result<bool> {
         Ok(match newest {
-            None => known.version == 0,
-            Some(newest) if newest.version < known.version => false,
-            Some(newest) if newest.version == known.version => {
-                newest.transaction == *known.transaction
+            None => cached.version == 0,
+            Some(newest) if newest.version < cached.version => false,
+            Some(newest) if newest.version == cached.version => {
+                newest.transaction == *cached.transaction
             }
             // Its commit may have been deleted since.
-            Some(_) => match self.commit_at(known.version)? {
+            Some(_) => match self.commit_at(cached.version)? {
                 Some(commit) => {
-                    commit.transaction == *known.transaction || self.floor()? > known.version
+                    commit.transaction == *cached.transaction || self.floor()? > cached.version
                 }
                 None => true,
             },
         })
     }
 
-    /// Whether the commit that made a state, which was the newest a moment ago, is still there.
-    pub(in crate::mongo) fn has_still(&self, state: &State) -> Result<bool> {
+    /// Whether the commit of a state, which was the newest a moment ago, still exists.
+    pub(in crate::mongo) fn still_has(&self, state: &CommittedState) -> Result<bool> {
         if state.version == 0 {
             return Ok(true);
         }
@@ -500,25 +512,25 @@ impl Engine {
         Ok(commit.is_some_and(|commit| commit.transaction == *state.transaction))
     }
 
-    /// The server is not what it was.
-    pub(in crate::mongo) fn lost(&self, known: &State) -> Error {
+    /// The error of a server that has lost the commit of a cached state.
+    pub(in crate::mongo) fn lost_commits(&self, cached: &CommittedState) -> Error {
         let message = format!(
-            "MongoDB at {} has lost commits that were acknowledged: this process has seen version \
-             {}, and it is not there any more; open it again",
-            self.server.place, known.version
+            "MongoDB at {} has lost acknowledged commits: version {} no longer exists; reopen the \
+             key space",
+            self.server.address, cached.version
         );
         Error::new(ErrorKind::Corrupt, message)
     }
 
-    /// The state that a commit made; `None` where one that it follows is not there any more.
-    fn state_of(&self, newest: &Commit) -> Result<Option<State>> {
-        let mut state = State {
+    /// The state of a commit; `None` if an earlier commit that it needs no longer exists.
+    fn state_of(&self, newest: &Commit) -> Result<Option<CommittedState>> {
+        let mut state = CommittedState {
             tree: newest.tree.clone(),
-            version: newest.tree_of,
-            tree_of: newest.tree_of,
-            ..State::first()
+            version: newest.tree_version,
+            tree_version: newest.tree_version,
+            ..CommittedState::first()
         };
-        if newest.version == newest.tree_of {
+        if newest.version == newest.tree_version {
             state.transaction = newest.transaction.as_str().into();
         }
         let mut is_first = true;
@@ -528,7 +540,8 @@ impl Engine {
                 return Ok(None);
             }
             for commit in commits {
-                if commit.version != state.version + 1 || commit.tree_of != state.tree_of {
+                if commit.version != state.version + 1 || commit.tree_version != state.tree_version
+                {
                     return Ok(None);
                 }
                 if std::mem::take(&mut is_first) {
@@ -545,10 +558,9 @@ impl Engine {
         found.iter().map(Commit::read).collect()
     }
 
-    /// The commits that follow a version, the first of them at least, up to a newest one; none where
-    /// they are not kept.
+    /// The first commits after a version, at least one, up to `newest`; empty if they have been deleted.
     pub(in crate::mongo) fn commits_after(&self, after: u64, newest: u64) -> Result<Vec<Commit>> {
-        let mut commits = match newest - after <= STEPS_MAX {
+        let mut commits = match newest - after <= SINGLE_READS_MAX {
             true => {
                 let commits = (after + 1..=newest).map(|at| self.commit_at(at));
                 let commits = commits.filter_map(Result::transpose);
@@ -559,23 +571,23 @@ impl Engine {
         let follows = (after + 1..).zip(&commits);
         let follow = follows.take_while(|(version, commit)| commit.version == *version);
         commits.truncate(follow.count());
-        // Where some were deleted, a process that was halted since before may have put one of its own
-        // into the place, for the moment until it sees that.
+        // If some were deleted, a process that was suspended may have inserted its commit under one of these
+        // versions, and not withdrawn it yet.
         if after + 1 < self.floor()? {
             commits.clear();
         }
         Ok(commits)
     }
 
-    /// The commit of a version, where there is one.
+    /// The commit of a version, if it exists.
     pub(in crate::mongo) fn commit_at(&self, version: u64) -> Result<Option<Commit>> {
         Ok(self.commits(Query::of_id(&version_text(version)))?.pop())
     }
 }
 
-/// The first commits after a version, up to another.
+/// A query of the first commits after a version, up to another one.
 fn between(after: u64, last: u64) -> Query {
     let (from, to) = (version_text(after), version_text(last));
     let filter = doc! { "_id": { "$gt": from, "$lte": to } };
-    Query::new(filter, 1, COMMITS_AT_ONCE)
+    Query::new(filter, 1, COMMITS_PER_REQUEST)
 }

@@ -1,4 +1,4 @@
-//! The client of the `mongodb` crate: what it is told of the servers, and what it tells of them.
+//! The client of the `mongodb` crate: its options, and its events about connections.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,32 +12,33 @@ use mongodb::event::EventHandler;
 use mongodb::event::cmap::CmapEvent;
 use mongodb::options::{ClientOptions, Credential, ServerAddress, TlsOptions};
 
-use super::distrust::Distrust;
-use super::error::Trouble;
+use super::error::RequestFailure;
+use super::tls_failures::TlsFailures;
 use crate::credentials::{Identity, read};
 use crate::mongo::NAME;
 use crate::mongo::config::Config;
 
-/// Connections of one process at most.
+/// Maximum number of connections of one process.
 const CONNECTIONS_MAX: u32 = 32;
 
-/// The longest that one attempt looks for a server; then it is told why there is none.
+/// How long one attempt looks for a server before it fails with the reason.
 const SELECTION: Duration = Duration::from_secs(1);
 
-/// What the client tells of its connections.
+/// The state of the connections, from the client's events.
 #[derive(Default)]
-pub(super) struct Watched {
-    /// How often connections were lost: the server may have been restarted, or another one be asked.
+pub(super) struct ConnectionHealth {
+    /// How often connections were lost. After each loss, the server may have restarted, or another one may be
+    /// the primary.
     pub(super) interruptions: AtomicU64,
-    pub(super) distrust: Distrust,
+    pub(super) tls_failures: TlsFailures,
 }
 
-/// Makes a client, which connects by itself.
-pub(super) fn client(config: &Config, watched: &Arc<Watched>) -> Result<Client> {
+/// Creates a client, which connects in the background.
+pub(super) fn client(config: &Config, health: &Arc<ConnectionHealth>) -> Result<Client> {
     let mut options = options(config);
-    let joined = match &config.tls {
+    let identity_file = match &config.tls {
         Some(tls) => {
-            let identity = tls.identity(NAME)?.map(OneFile::of).transpose()?;
+            let identity = tls.identity(NAME)?.map(IdentityFile::of).transpose()?;
             let path = identity.as_ref().map(|identity| identity.path.clone());
             let tls = TlsOptions::builder()
                 .ca_file_path(tls.ca.clone())
@@ -48,20 +49,20 @@ pub(super) fn client(config: &Config, watched: &Arc<Watched>) -> Result<Client> 
         }
         None => None,
     };
-    let of_pool = Arc::clone(watched);
+    let of_pool = Arc::clone(health);
     options.cmap_event_handler = Some(EventHandler::callback(move |event| {
         if matches!(event, CmapEvent::PoolCleared(_)) {
             of_pool.interruptions.fetch_add(1, Ordering::AcqRel);
         }
     }));
-    let of_servers = Arc::clone(watched);
+    let of_servers = Arc::clone(health);
     options.sdam_event_handler = Some(EventHandler::callback(move |event| {
-        of_servers.distrust.learn(&event);
+        of_servers.tls_failures.record(&event);
     }));
     let client = Client::with_options(options);
-    // The files were read.
-    drop(joined);
-    client.map_err(|error| Trouble::of(&config.servers.shown(), &error).error)
+    // The client has read the file.
+    drop(identity_file);
+    client.map_err(|error| RequestFailure::of(&config.servers.shown(), &error).error)
 }
 
 fn options(config: &Config) -> ClientOptions {
@@ -95,14 +96,14 @@ fn options(config: &Config) -> ClientOptions {
     options
 }
 
-/// Our certificate and its key in one file, as the crate reads them.
-struct OneFile {
+/// The client certificate and its key in one file, as the `mongodb` crate requires.
+struct IdentityFile {
     path: PathBuf,
-    /// The file, where it is one that only this process has.
+    /// Keeps an in-memory file open.
     _file: Option<File>,
 }
 
-impl OneFile {
+impl IdentityFile {
     fn of(Identity { certificate, key }: Identity) -> Result<Self> {
         if certificate == key {
             return Ok(Self {
@@ -113,7 +114,7 @@ impl OneFile {
         Self::in_memory(&[read(&certificate)?, b"\n".to_vec(), read(&key)?].concat())
     }
 
-    /// No key is written to a disk for this.
+    /// Joins both in an anonymous file in memory, so that no key is written to a disk.
     #[cfg(target_os = "linux")]
     fn in_memory(bytes: &[u8]) -> Result<Self> {
         use std::io::Write;
@@ -121,14 +122,14 @@ impl OneFile {
 
         use rustix::fs::{MemfdFlags, memfd_create};
 
-        let made = memfd_create(c"espalier-identity", MemfdFlags::CLOEXEC);
-        let written = made.map_err(std::io::Error::from).and_then(|made| {
-            let mut file = File::from(made);
+        let memory = memfd_create(c"espalier-identity", MemfdFlags::CLOEXEC);
+        let written = memory.map_err(std::io::Error::from).and_then(|memory| {
+            let mut file = File::from(memory);
             file.write_all(bytes)?;
             Ok(file)
         });
         let file = written.map_err(|error| {
-            Error::new(ErrorKind::Engine, "cannot hold a file in memory").with_source(error)
+            Error::new(ErrorKind::Engine, "cannot create a file in memory").with_source(error)
         })?;
         Ok(Self {
             path: format!("/proc/self/fd/{}", file.as_raw_fd()).into(),
@@ -138,7 +139,7 @@ impl OneFile {
 
     #[cfg(not(target_os = "linux"))]
     fn in_memory(_bytes: &[u8]) -> Result<Self> {
-        let message = "mongodb: put certificate and key into one file, and name it as cert and key";
+        let message = "mongodb: put the certificate and the key into one file, and use it as both cert and key";
         Err(Error::new(ErrorKind::Engine, message))
     }
 }

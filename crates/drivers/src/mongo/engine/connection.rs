@@ -1,4 +1,4 @@
-//! The server, and the few commands that it is sent.
+//! The server, and the commands that the driver sends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,17 +11,17 @@ use mongodb::{Collection, Database};
 use tokio::runtime::Runtime;
 use tokio::spawn;
 
-use super::asking::{Answer, Asking, Inserting};
-use super::client::{Watched, client};
-use super::error::Trouble;
+use super::client::{ConnectionHealth, client};
+use super::error::RequestFailure;
+use super::request::{PendingInsert, PendingRequest, Reply};
 use crate::durability::Durability;
 use crate::mongo::config::Config;
 use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
-/// The oldest wire protocol that is spoken: that of MongoDB 5.0.
+/// The oldest supported wire protocol: that of MongoDB 5.0.
 const WIRE_VERSION_MIN: i32 = 13;
 
-/// How a server is asked whether it speaks TLS: `{hello: 1, $db: "admin"}` as an `OP_MSG`.
+/// How to detect whether a server uses TLS: a plain one responds to `{hello: 1, $db: "admin"}` as an `OP_MSG`.
 const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
     plain_request: b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
                 \x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0",
@@ -29,40 +29,40 @@ const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
     advice_with_tls: "add tls&ca=FILE to the URL",
 };
 
-/// How sure a write has to be before it is acknowledged.
+/// How safe a write has to be before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mongo) enum Sure {
-    /// It does no harm where it is lost.
-    Soon,
-    /// As the URL asks for.
-    AsAsked,
-    /// A later write, which may survive a server that this one does not, counts on it.
-    Always,
+pub(in crate::mongo) enum WriteConcern {
+    /// On one server: a loss does no harm.
+    One,
+    /// As the option `durability` requires.
+    Configured,
+    /// Journaled on a majority: a later write that depends on this one may survive a failover.
+    Majority,
 }
 
-/// What became of documents that were to be inserted.
+/// The result of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mongo) enum Inserted {
     All,
-    /// Perhaps by an earlier attempt of the same request.
-    SomeWereThere,
+    /// Some `_id`s existed already, perhaps from an earlier attempt of the same request.
+    SomeExisted,
 }
 
-/// What is read.
+/// A query of a collection.
 pub(in crate::mongo) struct Query {
     pub(in crate::mongo) filter: Document,
     /// By `_id`: 1 or -1, or 0 for any order.
     pub(in crate::mongo) order: i32,
-    /// 0: all.
+    /// 0 for no limit.
     pub(in crate::mongo) limit: usize,
-    /// The fields; all where it is empty.
+    /// The projection; all fields if empty.
     pub(in crate::mongo) fields: Document,
-    /// The index that is to be used.
+    /// The index to use (a hint).
     pub(in crate::mongo) index: Option<&'static str>,
-    /// What was acknowledged a moment ago need not be found. Otherwise, a primary asks a majority whether
-    /// it is that still, which takes as long as a commit: one that has just become primary does not know at
-    /// once that a majority has what it has, and one that is not it any more may not know that.
-    pub(in crate::mongo) may_be_late: bool,
+    /// Whether the result may lack recently acknowledged writes. Otherwise the read is linearizable, which
+    /// takes as long as a commit: the primary confirms with a majority that it still is one. A new primary
+    /// does not know at once which of its data is on a majority, and an old one may not know yet that it was replaced.
+    pub(in crate::mongo) may_be_stale: bool,
 }
 
 impl Query {
@@ -74,7 +74,7 @@ impl Query {
             limit: 1,
             fields: Document::new(),
             index: None,
-            may_be_late: false,
+            may_be_stale: false,
         }
     }
 
@@ -86,14 +86,14 @@ impl Query {
             limit,
             fields: Document::new(),
             index: None,
-            may_be_late: false,
+            may_be_stale: false,
         }
     }
 
-    /// The same, where what was acknowledged a moment ago need not be found.
-    pub(in crate::mongo) fn perhaps_late(self) -> Self {
+    /// The same, but the result may lack recently acknowledged writes.
+    pub(in crate::mongo) fn allow_stale(self) -> Self {
         Self {
-            may_be_late: true,
+            may_be_stale: true,
             ..self
         }
     }
@@ -112,15 +112,15 @@ impl Query {
     }
 }
 
-/// A question that is ready to be sent.
+/// A `find` command.
 #[derive(Clone)]
-struct Find {
+struct FindRequest {
     collection: Collection<Document>,
     filter: Document,
     options: FindOptions,
 }
 
-impl Find {
+impl FindRequest {
     async fn run(self) -> mongodb::error::Result<Vec<Document>> {
         let find = self.collection.find(self.filter);
         let mut cursor = find.with_options(self.options).await?;
@@ -132,27 +132,27 @@ impl Find {
     }
 }
 
-async fn find_at_once(finds: Vec<Find>) -> mongodb::error::Result<Vec<Vec<Document>>> {
-    let asked: Vec<_> = finds.into_iter().map(|find| spawn(find.run())).collect();
-    let mut found = Vec::with_capacity(asked.len());
-    for answer in asked {
-        found.push(answer.await.map_err(mongodb::error::Error::custom)??);
+async fn find_concurrently(finds: Vec<FindRequest>) -> mongodb::error::Result<Vec<Vec<Document>>> {
+    let tasks: Vec<_> = finds.into_iter().map(|find| spawn(find.run())).collect();
+    let mut found = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        found.push(task.await.map_err(mongodb::error::Error::custom)??);
     }
     Ok(found)
 }
 
-/// A database, and the runtime that speaks with its server.
+/// A database, and the runtime of the connections to its server.
 pub(in crate::mongo) struct Server {
     runtime: Option<Runtime>,
     database: Database,
     prefix: String,
-    pub(in crate::mongo) place: String,
+    pub(in crate::mongo) address: String,
     pub(in crate::mongo) timeout: Duration,
     durability: Durability,
-    /// There are several members, any of which may be the next primary.
+    /// Whether it is a replica set or a sharded cluster, so that the primary may change.
     pub(in crate::mongo) is_replicated: bool,
-    /// What the client tells of its connections.
-    pub(super) watched: Arc<Watched>,
+    /// The state of the connections, from the client's events.
+    pub(super) health: Arc<ConnectionHealth>,
     pub(super) tls_probe: TlsProbe,
 }
 
@@ -167,38 +167,35 @@ impl Server {
             .map_err(|error| {
                 Error::new(ErrorKind::Engine, "cannot start a thread").with_source(error)
             })?;
-        let place = config.servers.shown();
-        let watched = Arc::default();
+        let address = config.servers.shown();
+        let health = Arc::default();
         let client = {
             let _runtime = runtime.enter();
-            client(config, &watched)?
+            client(config, &health)?
         };
         let mut server = Self {
             runtime: Some(runtime),
             database: client.database(&config.database),
             prefix: config.prefix.clone(),
-            place,
+            address,
             timeout: config.timeout,
             durability: config.durability,
             is_replicated: false,
-            watched,
-            tls_probe: TlsProbe::new(
-                &config.servers,
-                Protocol::of_options(config.tls.as_ref()),
-                PROBE_OPTIONS,
-            ),
+            health,
+            tls_probe: TlsProbe::new(&config.servers, Protocol::of_options(config.tls.as_ref()), PROBE_OPTIONS),
         };
-        server.greet()?;
+        server.check_version()?;
         Ok(server)
     }
 
-    /// Asks the server what it is.
-    fn greet(&mut self) -> Result<()> {
+    /// Checks the version of the server, and finds out whether it is replicated.
+    fn check_version(&mut self) -> Result<()> {
         let hello = self.command(doc! { "hello": 1 }, 0)?;
         if hello.get_i32("maxWireVersion").unwrap_or_default() < WIRE_VERSION_MIN {
-            let place = &self.place;
-            let message =
-                format!("the server at {place} is too old; it has to be MongoDB 5.0 or later");
+            let address = &self.address;
+            let message = format!(
+                "the server at {address} is too old; the oldest supported version is MongoDB 5.0"
+            );
             return Err(Error::new(ErrorKind::WrongVersion, message));
         }
         let is_sharded = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
@@ -206,13 +203,13 @@ impl Server {
         Ok(())
     }
 
-    /// Whether commits wait for a majority of members.
+    /// Whether commits wait for a majority of the members.
     pub(in crate::mongo) fn has_majority(&self) -> bool {
         self.is_replicated && self.durability == Durability::Durable
     }
 
-    fn collection(&self, name: &str, may_be_late: bool) -> Collection<Document> {
-        let concern = match may_be_late {
+    fn collection(&self, name: &str, may_be_stale: bool) -> Collection<Document> {
+        let concern = match may_be_stale {
             true => ReadConcern::majority(),
             false => ReadConcern::linearizable(),
         };
@@ -226,28 +223,28 @@ impl Server {
         format!("{}.{name}", self.prefix)
     }
 
-    /// Reads.
+    /// The documents that a query finds.
     pub(in crate::mongo) fn find(&self, name: &str, query: Query) -> Result<Vec<Document>> {
         let found = self.find_all(vec![(name, query)])?;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The same for several questions, which are sent at once.
+    /// The same for several queries, which are sent concurrently.
     pub(in crate::mongo) fn find_all(
         &self,
         queries: Vec<(&str, Query)>,
     ) -> Result<Vec<Vec<Document>>> {
         let count = queries.iter().map(|(_, query)| query.limit).sum();
-        let finds = queries.into_iter().map(|(name, query)| Find {
-            collection: self.collection(name, query.may_be_late),
+        let finds = queries.into_iter().map(|(name, query)| FindRequest {
+            collection: self.collection(name, query.may_be_stale),
             options: query.options(),
             filter: query.filter,
         });
         let finds: Vec<_> = finds.collect();
-        Asking::begin(self, count, || Box::pin(find_at_once(finds.clone())))
-            .answer()
-            .map(|answer| answer.said)
-            .map_err(|trouble| trouble.error)
+        PendingRequest::send(self, count, || Box::pin(find_concurrently(finds.clone())))
+            .wait()
+            .map(|reply| reply.value)
+            .map_err(|failure| failure.error)
     }
 
     /// The document with an `_id`.
@@ -255,98 +252,106 @@ impl Server {
         Ok(self.find(name, Query::of_id(id))?.pop())
     }
 
-    /// Inserts documents, those whose `_id`s are not there yet.
+    /// Inserts the documents whose `_id`s do not exist yet.
     pub(in crate::mongo) fn insert(
         &self,
         name: &str,
         documents: Vec<Document>,
-        sure: Sure,
-    ) -> std::result::Result<Inserted, Trouble> {
-        self.begin_insert(name, documents, sure).done()
+        concern: WriteConcern,
+    ) -> std::result::Result<Inserted, RequestFailure> {
+        self.begin_insert(name, documents, concern).wait()
     }
 
-    /// The same, without waiting for it.
+    /// Starts an insert, without waiting for the response.
     pub(in crate::mongo) fn begin_insert(
         &self,
         name: &str,
         documents: Vec<Document>,
-        sure: Sure,
-    ) -> Inserting<'_> {
+        concern: WriteConcern,
+    ) -> PendingInsert<'_> {
         let count = documents.len();
         let documents: Vec<_> = documents.into_iter().map(Bson::Document).collect();
         let command = doc! { "insert": self.full_name(name), "documents": documents };
-        Inserting(self.begin_write(command, count, sure))
+        PendingInsert(self.begin_write(command, count, concern))
     }
 
-    /// Changes documents: each update is `q`, `u` and perhaps `multi`. `count` is about how many
-    /// documents they are about.
+    /// Updates documents: each update is `q`, `u` and optionally `multi`. `count` is about how many documents
+    /// they change.
     pub(in crate::mongo) fn update(
         &self,
         name: &str,
         updates: Vec<Document>,
         count: usize,
-        sure: Sure,
-    ) -> std::result::Result<(), Trouble> {
+        concern: WriteConcern,
+    ) -> std::result::Result<(), RequestFailure> {
         if updates.is_empty() {
             return Ok(());
         }
         let updates: Vec<_> = updates.into_iter().map(Bson::Document).collect();
         let command = doc! { "update": self.full_name(name), "updates": updates };
-        self.write(command, count, sure).map(drop)
+        self.write(command, count, concern).map(drop)
     }
 
-    /// Deletes what filters find.
+    /// Deletes the documents that match any of the filters, about `count`.
     pub(in crate::mongo) fn delete(
         &self,
         name: &str,
         filters: Vec<Document>,
         count: usize,
-        sure: Sure,
-    ) -> std::result::Result<(), Trouble> {
+        concern: WriteConcern,
+    ) -> std::result::Result<(), RequestFailure> {
         if filters.is_empty() {
             return Ok(());
         }
         let delete = |filter| Bson::Document(doc! { "q": filter, "limit": 0 });
         let deletes: Vec<_> = filters.into_iter().map(delete).collect();
         let command = doc! { "delete": self.full_name(name), "deletes": deletes };
-        self.write(command, count, sure).map(drop)
+        self.write(command, count, concern).map(drop)
     }
 
-    /// Has a command write `count` documents or so.
+    /// Runs a command that writes about `count` documents.
     fn write(
         &self,
         command: Document,
         count: usize,
-        sure: Sure,
-    ) -> std::result::Result<Document, Trouble> {
-        self.written(self.begin_write(command, count, sure).answer()?)
+        concern: WriteConcern,
+    ) -> std::result::Result<Document, RequestFailure> {
+        self.check_write(self.begin_write(command, count, concern).wait()?)
     }
 
-    fn begin_write(&self, mut command: Document, count: usize, sure: Sure) -> Asking<'_, Document> {
+    fn begin_write(
+        &self,
+        mut command: Document,
+        count: usize,
+        concern: WriteConcern,
+    ) -> PendingRequest<'_, Document> {
         command.insert("ordered", false);
-        command.insert("writeConcern", self.concern(sure));
+        command.insert("writeConcern", self.write_concern(concern));
         self.begin(command, count)
     }
 
-    /// What a command that writes has done.
-    pub(super) fn written(
+    /// The reply to a write, unless it reports errors.
+    pub(super) fn check_write(
         &self,
-        Answer { said, is_repeated }: Answer<Document>,
-    ) -> std::result::Result<Document, Trouble> {
-        match Trouble::of_answer(&self.place, &said) {
-            Some(mut trouble) => {
-                trouble.may_be_done |= is_repeated;
-                Err(trouble)
+        Reply {
+            value,
+            has_earlier_attempt,
+        }: Reply<Document>,
+    ) -> std::result::Result<Document, RequestFailure> {
+        match RequestFailure::of_reply(&self.address, &value) {
+            Some(mut failure) => {
+                failure.may_be_applied |= has_earlier_attempt;
+                Err(failure)
             }
-            None => Ok(said),
+            None => Ok(value),
         }
     }
 
-    fn concern(&self, sure: Sure) -> Document {
-        let is_durable = match sure {
-            Sure::Soon => false,
-            Sure::AsAsked => self.durability == Durability::Durable,
-            Sure::Always => true,
+    fn write_concern(&self, concern: WriteConcern) -> Document {
+        let is_durable = match concern {
+            WriteConcern::One => false,
+            WriteConcern::Configured => self.durability == Durability::Durable,
+            WriteConcern::Majority => true,
         };
         match is_durable {
             true => doc! { "w": "majority", "j": true },
@@ -354,7 +359,7 @@ impl Server {
         }
     }
 
-    /// Has the server make everything durable that was written.
+    /// Makes all earlier writes durable: waits for a journaled write on a majority.
     pub(in crate::mongo) fn flush(&self) -> Result<()> {
         let name = self.full_name("state");
         let update = doc! { "q": { "_id": "flush" }, "u": { "$inc": { "n": 1 } }, "upsert": true };
@@ -363,15 +368,15 @@ impl Server {
             "updates": [update],
             "writeConcern": { "w": "majority", "j": true },
         };
-        let answer = self.command(command, 1)?;
-        match Trouble::of_answer(&self.place, &answer) {
-            Some(trouble) => Err(trouble.error),
+        let reply = self.command(command, 1)?;
+        match RequestFailure::of_reply(&self.address, &reply) {
+            Some(failure) => Err(failure.error),
             None => Ok(()),
         }
     }
 
-    /// Makes an index where there is none.
-    pub(in crate::mongo) fn make_index(
+    /// Creates an index if it does not exist.
+    pub(in crate::mongo) fn create_index(
         &self,
         name: &str,
         index: &str,
@@ -383,15 +388,15 @@ impl Server {
     }
 
     fn command(&self, command: Document, count: usize) -> Result<Document> {
-        let answer = self.begin(command, count).answer();
-        answer
-            .map(|answer| answer.said)
-            .map_err(|trouble| trouble.error)
+        let reply = self.begin(command, count).wait();
+        reply
+            .map(|reply| reply.value)
+            .map_err(|failure| failure.error)
     }
 
-    /// Sends a command that may be carried out several times.
-    fn begin(&self, command: Document, count: usize) -> Asking<'_, Document> {
-        Asking::begin(self, count, move || {
+    /// Sends a command that may be applied more than once.
+    fn begin(&self, command: Document, count: usize) -> PendingRequest<'_, Document> {
+        PendingRequest::send(self, count, move || {
             let (database, command) = (self.database.clone(), command.clone());
             Box::pin(async move { database.run_command(command).await })
         })
@@ -401,14 +406,14 @@ impl Server {
         self.runtime.as_ref()
     }
 
-    /// A request failed: perhaps it is not the same server any more.
-    pub(super) fn interrupted(&self) {
-        self.watched.interruptions.fetch_add(1, Ordering::AcqRel);
+    /// Records that a request failed: the next response may come from another server.
+    pub(super) fn record_interruption(&self) {
+        self.health.interruptions.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How often connections were lost so far.
+    /// How often connections were lost.
     pub(super) fn interruptions(&self) -> u64 {
-        self.watched.interruptions.load(Ordering::Acquire)
+        self.health.interruptions.load(Ordering::Acquire)
     }
 }
 

@@ -1,224 +1,229 @@
-//! From MongoDB's errors to the key space's, with what to do.
+//! Maps MongoDB's errors to the key space's, with advice for the user.
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
-use super::distrust;
+use super::tls_failures::tls_failure;
 use crate::error_chain::ErrorChain;
 
 /// A second document with the same `_id`.
 pub(super) const DUPLICATE: i32 = 11000;
 
-/// Codes of a server that is no longer, or not yet, the one to ask: `NotWritablePrimary`,
+/// Codes of a server that is not the primary, or not yet: `NotWritablePrimary`,
 /// `NotPrimaryNoSecondaryOk`, `NotPrimaryOrSecondary`.
 const NOT_PRIMARY: &[i32] = &[10107, 13435, 13436];
 
-/// Codes of a server that goes down or changes its part: `HostUnreachable`, `HostNotFound`,
+/// Codes of a server that shuts down or changes its role: `HostUnreachable`, `HostNotFound`,
 /// `NetworkTimeout`, `ShutdownInProgress`, `LinearizableReadConcernError`, `PrimarySteppedDown`,
 /// `ExceededTimeLimit`, `SocketException`, `InterruptedAtShutdown`, `InterruptedDueToReplStateChange`.
-const PASSING: &[i32] = &[6, 7, 89, 91, 187, 189, 262, 9001, 11600, 11602];
+const TRANSIENT: &[i32] = &[6, 7, 89, 91, 187, 189, 262, 9001, 11600, 11602];
 
 const UNAUTHORIZED: i32 = 13;
 const AUTHENTICATION_FAILED: i32 = 18;
 const OUT_OF_DISK_SPACE: i32 = 14031;
 const INTERRUPTED_QUOTA: &[i32] = &[8000, 12501];
 
-/// Why a request was not carried out, or may not have been.
-pub(in crate::mongo) struct Trouble {
+/// Why a request failed.
+pub(in crate::mongo) struct RequestFailure {
     pub(in crate::mongo) error: Error,
     /// Whether the same request may succeed later.
-    pub(in crate::mongo) is_passing: bool,
-    /// Whether it may have been carried out all the same, or will be.
-    pub(in crate::mongo) may_be_done: bool,
+    pub(in crate::mongo) is_transient: bool,
+    /// Whether it may have been applied, or may be later, despite the failure.
+    pub(in crate::mongo) may_be_applied: bool,
 }
 
-impl Trouble {
-    /// The server did not answer in time.
-    pub(super) fn no_answer(place: &str) -> Self {
+impl RequestFailure {
+    /// The server did not respond in time.
+    pub(super) fn timeout(address: &str) -> Self {
         Self {
-            error: unreachable(place, "it does not answer in time"),
-            is_passing: true,
-            may_be_done: true,
+            error: unreachable(address, "it does not respond in time"),
+            is_transient: true,
+            may_be_applied: true,
         }
     }
 
-    /// No server is trusted, or none trusts us.
-    pub(super) fn for_distrust(self, place: &str, problem: &str) -> Self {
+    /// The same failure, with the error of a TLS failure on all servers.
+    pub(super) fn as_tls_failure(self, address: &str, reason: &str) -> Self {
         Self {
-            error: untrusted(place, problem),
-            is_passing: false,
+            error: tls_error(address, reason),
+            is_transient: false,
             ..self
         }
     }
 
-    pub(super) fn of(place: &str, error: &mongodb::error::Error) -> Self {
+    pub(super) fn of(address: &str, error: &mongodb::error::Error) -> Self {
         let words = error.kind.to_string();
-        if let Some(problem) = distrust::of(error) {
-            return Self::refusal(untrusted(place, &problem));
+        if let Some(reason) = tls_failure(error) {
+            return Self::permanent(tls_error(address, &reason));
         }
         match &*error.kind {
-            Mongo::Command(command) => Self::of_code(place, command.code, &words),
-            Mongo::Authentication { .. } => Self::of_code(place, AUTHENTICATION_FAILED, &words),
-            // What went wrong on the way to a server is told in the words of the selection.
-            Mongo::ServerSelection { .. } if is_about_user(&words) => {
-                Self::of_code(place, AUTHENTICATION_FAILED, &words)
+            Mongo::Command(command) => Self::of_code(address, command.code, &words),
+            Mongo::Authentication { .. } => Self::of_code(address, AUTHENTICATION_FAILED, &words),
+            // The text of a server selection error names what failed on the way to the server.
+            Mongo::ServerSelection { .. } if is_authentication_error(&words) => {
+                Self::of_code(address, AUTHENTICATION_FAILED, &words)
             }
-            Mongo::ServerSelection { .. } if words.contains("wire version") => Self::refusal(
+            Mongo::ServerSelection { .. } if words.contains("wire version") => Self::permanent(
                 Error::new(
                     ErrorKind::WrongVersion,
-                    format!("the server at {place} is too old; it has to be MongoDB 5.0 or later"),
+                    format!("the server at {address} is too old; the oldest supported version is MongoDB 5.0"),
                 )
                 .with_source(ErrorChain(words)),
             ),
             Mongo::Io(_) | Mongo::ConnectionPoolCleared { .. } => Self {
-                error: unreachable(place, &words),
-                is_passing: true,
-                may_be_done: true,
+                error: unreachable(address, &words),
+                is_transient: true,
+                may_be_applied: true,
             },
             Mongo::ServerSelection { .. } | Mongo::DnsResolve { .. } => Self {
-                error: unreachable(place, &words),
-                is_passing: true,
-                may_be_done: false,
+                error: unreachable(address, &words),
+                is_transient: true,
+                may_be_applied: false,
             },
-            Mongo::InvalidTlsConfig { .. } => Self::refusal(
-                Error::new(ErrorKind::Engine, "the files for TLS cannot be used")
+            Mongo::InvalidTlsConfig { .. } => Self::permanent(
+                Error::new(ErrorKind::Engine, "the TLS files cannot be used")
                     .with_source(ErrorChain(words)),
             ),
             Mongo::InvalidResponse { .. } => Self {
-                may_be_done: true,
-                ..Self::refusal(refused(place, &words))
+                may_be_applied: true,
+                ..Self::permanent(rejected(address, &words))
             },
-            _ => Self::refusal(refused(place, &words)),
+            _ => Self::permanent(rejected(address, &words)),
         }
     }
 
-    /// Nothing was done, and will not be however often it is asked for.
-    pub(super) fn refusal(error: Error) -> Self {
+    /// The request was not applied, and a retry fails too.
+    pub(super) fn permanent(error: Error) -> Self {
         Self {
             error,
-            is_passing: false,
-            may_be_done: false,
+            is_transient: false,
+            may_be_applied: false,
         }
     }
 
-    /// The errors of an answer: of one of its writes, or of waiting until they are safe.
-    pub(super) fn of_answer(place: &str, answer: &Document) -> Option<Self> {
-        let told = |error: &Document| {
+    /// The first error in a reply: of one of its writes, or of the write concern.
+    pub(super) fn of_reply(address: &str, reply: &Document) -> Option<Self> {
+        let code_and_text = |error: &Document| {
             let code = error.get_i32("code").unwrap_or_default();
-            let words = error.get_str("errmsg").unwrap_or("no reason is given");
+            let words = error
+                .get_str("errmsg")
+                .unwrap_or("the server gave no reason");
             (code, words.to_owned())
         };
-        let errors = answer.get_array("writeErrors").ok();
+        let errors = reply.get_array("writeErrors").ok();
         let errors = errors
             .into_iter()
             .flatten()
             .filter_map(|error| error.as_document());
-        let mut errors = errors.map(told).filter(|(code, _)| *code != DUPLICATE);
+        let mut errors = errors
+            .map(code_and_text)
+            .filter(|(code, _)| *code != DUPLICATE);
         if let Some((code, words)) = errors.next() {
-            return Some(Self::of_code(place, code, &words));
+            return Some(Self::of_code(address, code, &words));
         }
-        let (_, words) = told(answer.get_document("writeConcernError").ok()?);
+        let (_, words) = code_and_text(reply.get_document("writeConcernError").ok()?);
         Some(Self {
-            error: unreachable(place, &words),
-            is_passing: true,
-            may_be_done: true,
+            error: unreachable(address, &words),
+            is_transient: true,
+            may_be_applied: true,
         })
     }
 
-    fn of_code(place: &str, code: i32, words: &str) -> Self {
+    fn of_code(address: &str, code: i32, words: &str) -> Self {
         let (kind, message) = match code {
-            code if code == AUTHENTICATION_FAILED || is_without_user(code, words) => (
+            code if code == AUTHENTICATION_FAILED || is_missing_user(code, words) => (
                 ErrorKind::Denied,
                 format!(
-                    "MongoDB at {place} does not accept user and password; write \
+                    "MongoDB at {address} rejects the user and password; use \
                      mongodb://user:password@…/database?authSource=admin"
                 ),
             ),
             UNAUTHORIZED => (
                 ErrorKind::Denied,
-                format!("the user may not do this on MongoDB at {place}; grant readWrite"),
+                format!("the user lacks permission on MongoDB at {address}; grant readWrite"),
             ),
             code if NOT_PRIMARY.contains(&code) => (
                 ErrorKind::ReadOnly,
                 format!(
-                    "MongoDB at {place} is read-only: it is not the primary; name all members of \
+                    "MongoDB at {address} is read-only: it is not the primary; name all members of \
                      the replica set, or wait until one is elected"
                 ),
             ),
-            code if PASSING.contains(&code) => {
+            code if TRANSIENT.contains(&code) => {
                 return Self {
-                    error: unreachable(place, words),
-                    is_passing: true,
-                    may_be_done: true,
+                    error: unreachable(address, words),
+                    is_transient: true,
+                    may_be_applied: true,
                 };
             }
-            code if is_about_space(code, words) => (
+            code if is_out_of_space(code, words) => (
                 ErrorKind::Full,
-                format!("the disk or the quota of MongoDB at {place} is full; make room there"),
+                format!("the disk or the quota of MongoDB at {address} is full; free some space"),
             ),
             _ => (
                 ErrorKind::Engine,
-                format!("MongoDB at {place} refuses a request"),
+                format!("MongoDB at {address} rejects a request"),
             ),
         };
         Self {
-            is_passing: kind == ErrorKind::ReadOnly,
-            ..Self::refusal(Error::new(kind, message).with_source(ErrorChain(words.to_owned())))
+            is_transient: kind == ErrorKind::ReadOnly,
+            ..Self::permanent(Error::new(kind, message).with_source(ErrorChain(words.to_owned())))
         }
     }
 }
 
-/// Whether a server that knows users was asked without one.
-fn is_without_user(code: i32, words: &str) -> bool {
+/// Whether the server requires a user, and the URL has none.
+fn is_missing_user(code: i32, words: &str) -> bool {
     code == UNAUTHORIZED && words.contains("requires authentication")
 }
 
-/// Whether there is no room for a write. What WiredTiger meets has no code of its own: only its text
+/// Whether a write failed for lack of space. An error of WiredTiger has no code of its own: only its text
 /// names the cause.
-fn is_about_space(code: i32, words: &str) -> bool {
+fn is_out_of_space(code: i32, words: &str) -> bool {
     let texts = ["No space left on device", "Disk quota exceeded"];
     code == OUT_OF_DISK_SPACE
         || INTERRUPTED_QUOTA.contains(&code)
         || texts.iter().any(|text| words.contains(text))
 }
 
-fn is_about_user(words: &str) -> bool {
+fn is_authentication_error(words: &str) -> bool {
     words.contains("Authentication") || words.contains("authentication")
 }
 
-fn unreachable(place: &str, words: &str) -> Error {
-    let message = format!("cannot reach MongoDB at {place}; is it running, and is the URL right?");
+fn unreachable(address: &str, words: &str) -> Error {
+    let message =
+        format!("cannot reach MongoDB at {address}; is it running, and is the URL right?");
     Error::new(ErrorKind::Unavailable, message).with_source(ErrorChain(words.to_owned()))
 }
 
-fn refused(place: &str, words: &str) -> Error {
-    let message = format!("MongoDB at {place} refuses a request");
+fn rejected(address: &str, words: &str) -> Error {
+    let message = format!("MongoDB at {address} rejects a request");
     Error::new(ErrorKind::Engine, message).with_source(ErrorChain(words.to_owned()))
 }
 
-fn untrusted(place: &str, problem: &str) -> Error {
-    let message = format!("the connection to MongoDB at {place} cannot be secured: {problem}");
+fn tls_error(address: &str, reason: &str) -> Error {
+    let message = format!("the connection to MongoDB at {address} cannot be secured: {reason}");
     Error::new(ErrorKind::Denied, message)
 }
 
-/// The error of a write that may as well be made again: what became of it does not matter.
-pub(super) fn done(done: std::result::Result<(), Trouble>) -> Result<()> {
-    done.map_err(|trouble| trouble.error)
+/// The result of an idempotent write, for which it does not matter whether it may have been applied.
+pub(super) fn idempotent(written: std::result::Result<(), RequestFailure>) -> Result<()> {
+    written.map_err(|failure| failure.error)
 }
 
-/// A document that this program did not write.
-pub(in crate::mongo) fn corrupt(what: &str) -> Error {
-    let message = format!("a document in MongoDB is not what this program writes: {what}");
+/// The error of a document that is missing or that this program did not write.
+pub(in crate::mongo) fn corrupt(problem: &str) -> Error {
+    let message = format!("the data in MongoDB is corrupt: {problem}");
     Error::new(ErrorKind::Corrupt, message)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ErrorKind, Trouble};
+    use super::{ErrorKind, RequestFailure};
 
     #[test]
-    fn a_full_disk_is_told_from_other_refusals() {
+    fn a_full_disk_is_distinct_from_other_errors() {
         let of_storage_engine = "WiredTigerIdIndex::_insert: index: _id_; uri: table:index-13: 28: \
                                  No space left on device";
         let kinds = [
@@ -228,9 +233,9 @@ mod tests {
             (8, "another problem", ErrorKind::Engine),
         ];
         for (code, words, kind) in kinds {
-            let trouble = Trouble::of_code("host", code, words);
-            assert_eq!(trouble.error.kind(), kind, "{code} {words}");
-            assert!(!trouble.may_be_done && !trouble.is_passing);
+            let failure = RequestFailure::of_code("host", code, words);
+            assert_eq!(failure.error.kind(), kind, "{code} {words}");
+            assert!(!failure.may_be_applied && !failure.is_transient);
         }
     }
 }

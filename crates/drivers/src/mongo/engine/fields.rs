@@ -1,4 +1,4 @@
-//! What stands in fields of documents.
+//! Fields of documents: versions, compressed bytes, and changes.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,22 +11,22 @@ use zstd::zstd_safe::{compress_bound, get_frame_content_size};
 
 use crate::recent_commits::{ChangeRef, Changes};
 
-/// Bytes as they are follow.
+/// Tag of uncompressed bytes.
 const PLAIN: u8 = 0;
 
-/// The bytes, compressed, follow: a frame of Zstandard (RFC 8878) with its size and a checksum.
+/// Tag of compressed bytes: a frame of Zstandard (RFC 8878) with content size and checksum.
 const COMPRESSED: u8 = 1;
 
-/// How hard it is tried: more takes longer, and makes little difference.
+/// Compression level: higher ones take longer, and save little.
 const LEVEL: i32 = 1;
 
-/// Fewer bytes are left as they are.
+/// Fewer bytes are not compressed.
 const COMPRESSED_MIN: usize = 256;
 
-/// Bytes of one field at most, before they are compressed: 16 MiB, as a document of MongoDB has.
+/// Maximum uncompressed bytes of one field: 16 MiB, the limit of a MongoDB document.
 const BYTES_MAX: usize = 16 << 20;
 
-/// A version as MongoDB has numbers; it has none as large as would not fit.
+/// A version as MongoDB's integer type; all versions fit.
 pub(super) fn signed(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }
@@ -48,7 +48,7 @@ fn compressor() -> io::Result<Compressor<'static>> {
     Ok(compressor)
 }
 
-/// A field of bytes, which are mostly text or alike: compressed where that makes them fewer.
+/// A field of bytes, compressed if that saves space.
 pub(super) fn bytes_field(bytes: &[u8]) -> Bson {
     let subtype = BinarySubtype::Generic;
     let bytes = compressed(bytes).unwrap_or_else(|| [&[PLAIN], bytes].concat());
@@ -69,7 +69,7 @@ fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
     (out.len() <= bytes.len()).then_some(out)
 }
 
-/// The bytes of such a field; `None` where it is none.
+/// The bytes of such a field; `None` if it is not valid.
 pub(super) fn bytes_in(document: &Document, field: &str) -> Option<Vec<u8>> {
     let (kind, bytes) = document.get_binary_generic(field).ok()?.split_first()?;
     match *kind {
@@ -91,8 +91,8 @@ const DELETE: u8 = 2;
 const DELETE_RANGE: u8 = 3;
 const DELETE_REST: u8 = 4;
 
-/// Changes as a field. Each key stands as how much of it is as in the one before, and the rest: keys
-/// that are changed together are mostly alike.
+/// Changes as a field. Each key is stored as the length of the prefix that it shares with the key before, and
+/// the rest: keys of one commit are mostly similar.
 pub(super) fn changes_field(changes: &Changes) -> Bson {
     let mut packed = Vec::with_capacity(changes.bytes().len());
     let mut before: &[u8] = &[];
@@ -118,7 +118,7 @@ pub(super) fn changes_field(changes: &Changes) -> Bson {
     bytes_field(&packed)
 }
 
-/// The changes in such a field; `None` where it is none.
+/// The changes in such a field; `None` if it is not valid.
 pub(super) fn changes_in(document: &Document, field: &str) -> Option<Changes> {
     let packed = bytes_in(document, field)?;
     let mut rest = packed.as_slice();
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_come_back() {
+    fn bytes_round_trip() {
         for bytes in [vec![], vec![1], vec![7; 255], vec![7; 100_000]] {
             let document = doc! { "b": bytes_field(&bytes) };
             assert_eq!(bytes_in(&document, "b"), Some(bytes));
@@ -160,28 +160,29 @@ mod tests {
             panic!("no bytes");
         };
         assert!(field.bytes.len() < 1000);
-        let shown = |field: &Binary| bytes_in(&doc! { "b": field.clone() }, "b");
+        let decoded = |field: &Binary| bytes_in(&doc! { "b": field.clone() }, "b");
         for at in 1..field.bytes.len() {
             let mut other = field.clone();
             other.bytes[at] ^= 1;
-            assert_eq!(shown(&other), None, "byte {at}");
+            assert_eq!(decoded(&other), None, "byte {at}");
         }
         let too_many = zstd::bulk::compress(&vec![7; BYTES_MAX + 1], LEVEL).expect("compressed");
         let too_many = [&[COMPRESSED], too_many.as_slice()].concat();
         let mut other = field.clone();
         other.bytes = too_many;
-        assert_eq!(shown(&other), None);
+        assert_eq!(decoded(&other), None);
         for length in [20, 1] {
             field.bytes.truncate(length);
-            assert_eq!(shown(&field), None);
+            assert_eq!(decoded(&field), None);
         }
         field.bytes[0] = 9;
-        assert_eq!(shown(&field), None);
+        assert_eq!(decoded(&field), None);
         field.bytes.clear();
-        assert_eq!(shown(&field), None);
+        assert_eq!(decoded(&field), None);
     }
+
     #[test]
-    fn changes_come_back() {
+    fn changes_round_trip() {
         let mut changes = Changes::new();
         changes.put(b"list/1", b"value");
         changes.put(b"list/17", b"");

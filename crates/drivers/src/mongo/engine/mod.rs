@@ -1,10 +1,8 @@
-//! Connections, names, the chain of commits and the tree: all that only this driver needs.
+//! Connections, document names, the chain of commits, the tree of pages, and pruning.
 
-mod asking;
 mod chain;
 mod client;
 mod connection;
-mod distrust;
 mod error;
 mod fields;
 mod names;
@@ -12,14 +10,16 @@ mod open;
 mod pages;
 mod prune;
 mod readable;
+mod request;
+mod tls_failures;
 mod tree;
 
-pub(in crate::mongo) use chain::{Commit, Sight, State, TURN_MAX};
-pub(in crate::mongo) use connection::{Inserted, Sure};
-pub(in crate::mongo) use error::Trouble;
+pub(in crate::mongo) use chain::{Commit, CommittedState, Observation, TURN_MAX};
+pub(in crate::mongo) use connection::{Inserted, WriteConcern};
+pub(in crate::mongo) use error::RequestFailure;
 pub use names::VERSION_MAX;
 pub(in crate::mongo) use names::version_text;
 pub(in crate::mongo) use open::{Engine, exists};
 pub use pages::CACHE_BYTES;
-pub(in crate::mongo) use pages::{NewPages, PagesOf};
-pub(in crate::mongo) use tree::{Edits, Make, Overlay, Tree};
+pub(in crate::mongo) use pages::{PageReader, PageWriter};
+pub(in crate::mongo) use tree::{Edits, Overlay, PageSink, Tree};

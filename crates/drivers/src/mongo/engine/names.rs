@@ -1,9 +1,9 @@
-//! Names of documents: text, in the order of what it stands for.
+//! The `_id`s of documents: versions, transactions, pages and keys as text of the same order.
 //!
-//! MongoDB compares binary values by their length first, so a key cannot be an `_id` as it is. It
-//! is written in letters of six bits each, which stand in the order of their values: a third more
-//! than the key (hexadecimal: twice as much), and in its order, as the bits that a key leaves of
-//! its last letter are zero.
+//! MongoDB compares binary values by length first, so a key cannot be used as an `_id` directly. It is
+//! encoded in letters of six bits each, in the order of their values. The text is a third longer than
+//! the key (hexadecimal: twice as long), and has the key's order, as the unused bits of the last letter
+//! are zero.
 
 use espalier_keyspace::{Error, ErrorKind, KeyRange, Result};
 
@@ -13,25 +13,25 @@ const LETTERS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklm
 /// Letters of a version.
 const VERSION_LETTERS: u32 = 8;
 
-/// Letters of chance in the name of a transaction.
-const CHANCE_LETTERS: u32 = 6;
+/// Random letters in the name of a transaction.
+const RANDOM_LETTERS: u32 = 6;
 
 /// Letters of a page's number within its transaction: 16 million.
 const PAGE_LETTERS: u32 = 4;
 
 /// Letters of a page's name.
 pub(super) const PAGE_NAME_BYTES: usize =
-    (VERSION_LETTERS + CHANCE_LETTERS + PAGE_LETTERS) as usize;
+    (VERSION_LETTERS + RANDOM_LETTERS + PAGE_LETTERS) as usize;
 
 /// The last version that a key space can have: there are 2^48.
 pub const VERSION_MAX: u64 = (1 << (6 * VERSION_LETTERS)) - 1;
 
-/// A version as text of constant length. Those over [`VERSION_MAX`] are refused before.
+/// A version as text of constant length. Commits over [`VERSION_MAX`] are rejected earlier.
 pub(in crate::mongo) fn version_text(version: u64) -> String {
     letters(version, VERSION_LETTERS)
 }
 
-/// The version that a text begins with.
+/// The version at the start of a text.
 pub(in crate::mongo) fn version_of(text: &str) -> Option<u64> {
     let letters = text.get(..VERSION_LETTERS as usize)?;
     letters.bytes().try_fold(0, |version, letter| {
@@ -40,12 +40,12 @@ pub(in crate::mongo) fn version_of(text: &str) -> Option<u64> {
     })
 }
 
-/// The name of a transaction that wants to be a version.
-pub(in crate::mongo) fn transaction_name(version: u64, chance: u64) -> String {
-    version_text(version) + &letters(chance, CHANCE_LETTERS)
+/// The name of a transaction that is to commit a version.
+pub(in crate::mongo) fn transaction_name(version: u64, random: u64) -> String {
+    version_text(version) + &letters(random, RANDOM_LETTERS)
 }
 
-/// Names for the pages of a transaction: they begin with its own.
+/// Names for the pages of a transaction, which begin with the transaction's name.
 pub(in crate::mongo) struct PageNames<'a> {
     transaction: &'a str,
     next: u64,
@@ -59,13 +59,13 @@ impl<'a> PageNames<'a> {
 }
 
 impl PageNames<'_> {
-    /// The next one.
+    /// The next name.
     ///
     /// # Errors
-    /// [`ErrorKind::BatchTooLarge`] where there is none.
+    /// [`ErrorKind::BatchTooLarge`] if all names are used.
     pub(in crate::mongo) fn next(&mut self) -> Result<String> {
         if self.next >> (6 * PAGE_LETTERS) > 0 {
-            let message = "a commit of more than 16 million pages is too large; divide it";
+            let message = "a commit of more than 16 million pages is too large; split it";
             return Err(Error::new(ErrorKind::BatchTooLarge, message));
         }
         let name = self.transaction.to_owned() + &letters(self.next, PAGE_LETTERS);
@@ -74,7 +74,7 @@ impl PageNames<'_> {
     }
 }
 
-/// The `_id`s of the pages of a transaction: from the first to before the second.
+/// The range of `_id`s of a transaction's pages: an inclusive start and an exclusive end.
 pub(super) fn page_names_of(transaction: &str) -> (String, String) {
     // A letter after all others.
     (transaction.to_owned(), format!("{transaction}~"))
@@ -87,7 +87,7 @@ fn letters(value: u64, count: u32) -> String {
         .collect()
 }
 
-/// The `_id` of the document that shows people the row of a key.
+/// The `_id` of the document of a row for human readers.
 pub(super) fn row_name(key: &[u8]) -> String {
     let mut text = String::with_capacity(key.len().div_ceil(3) * 4);
     for part in key.chunks(3) {
@@ -101,7 +101,7 @@ pub(super) fn row_name(key: &[u8]) -> String {
     text
 }
 
-/// The `_id`s of the rows of a range: the first, and the first after them where there is an end.
+/// The `_id`s of the rows of a range: an inclusive start and, if the range has an end, an exclusive end.
 pub(super) fn row_names(range: &KeyRange) -> (String, Option<String>) {
     (row_name(&range.start), range.end.as_deref().map(row_name))
 }
@@ -114,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_stand_in_their_order() {
+    fn letters_are_in_order() {
         assert!(LETTERS.is_sorted_by(|one, two| one < two));
         assert!(*LETTERS.last().expect("letters") < b'~');
     }
 
     #[test]
-    fn names_of_rows_stand_in_the_order_of_keys() {
+    fn row_names_are_in_key_order() {
         seed::run("order of names", |random| {
             let mut key = || {
                 let bytes = [0, 1, 0x40, 0xff, random.random()];
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_come_back() {
+    fn versions_round_trip() {
         for version in [0, 1, 63, 64, 1 << 30, VERSION_MAX] {
             let text = version_text(version);
             assert_eq!(version_of(&text), Some(version));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_named_after_their_transaction() {
+    fn page_names_begin_with_their_transaction() {
         let transaction = transaction_name(5, 77);
         let mut names = PageNames::of(&transaction);
         let (from, to) = page_names_of(&transaction);

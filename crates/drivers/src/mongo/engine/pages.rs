@@ -1,4 +1,4 @@
-//! The pages of trees: where they are stored, and those that are kept in memory.
+//! The pages of trees: reading them with a cache, and writing new ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,71 +8,72 @@ use mongodb::bson::{Document, doc};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::asking::Inserting;
-use super::connection::{Query, Sure};
+use super::connection::{Query, WriteConcern};
 use super::error::corrupt;
 use super::fields::{bytes_field, bytes_in, version_in};
 use super::names::PageNames;
 use super::open::Engine;
-use super::tree::{Make, Page, Pages};
+use super::request::PendingInsert;
+use super::tree::{Page, PageSink, PageSource};
 
-/// Bytes of pages that are kept in memory: 32 MiB.
+/// Bytes of pages in the cache: 32 MiB.
 pub const CACHE_BYTES: usize = 32 << 20;
 
-/// Bytes of pages that the first request of a commit writes, about, before they are compressed: 128 KiB.
-/// While the server takes them, the next are put together, twice as much each time.
-const FIRST_BYTES: usize = 128 << 10;
+/// Approximate bytes, before compression, of the pages in the first request of a commit: 128 KiB. While the
+/// server processes a request, the next one is prepared, with twice as many bytes each time.
+const FIRST_REQUEST_BYTES: usize = 128 << 10;
 
-/// Bytes of pages that one request writes at most, about: 1 MiB. A document of MongoDB has up to 16 MiB, a
-/// message up to 48.
+/// Approximate maximum bytes of pages in one request: 1 MiB. MongoDB limits a document to 16 MiB and a message
+/// to 48 MB.
 const REQUEST_BYTES: usize = 1 << 20;
 
-/// Documents that one request writes.
-const DOCUMENTS_AT_ONCE: usize = 1000;
+/// Maximum number of documents that one request writes.
+const DOCUMENTS_PER_REQUEST: usize = 1000;
 
-/// Requests that are under way at most.
-const REQUESTS_AT_ONCE: usize = 2;
+/// Maximum number of pending requests.
+const CONCURRENT_REQUESTS_MAX: usize = 2;
 
-/// Names of pages in one document: 4.5 MB.
-const NAMES_AT_ONCE: usize = 250_000;
+/// Maximum number of names of freed pages in one document: 4.5 MB.
+const NAMES_PER_DOCUMENT: usize = 250_000;
 
-/// Pages that one request asks for.
-const PAGES_AT_ONCE: usize = 64;
+/// Maximum number of pages that one request reads.
+const PAGES_PER_REQUEST: usize = 64;
 
-/// What a page takes in memory beside its bytes, about.
+/// Approximate memory of a cached page in addition to its bytes.
 const PAGE_OVERHEAD: usize = 100;
 
-/// The pages that were read or made last.
-pub(super) type Kept = Cache<Arc<str>, Arc<Page>, Bytes>;
+/// A cache of the pages that were read or written last, by name.
+pub(super) type PageCache = Cache<Arc<str>, Arc<Page>, PageWeight>;
 
+/// Weighs a cached page by its memory.
 #[derive(Clone)]
-pub(super) struct Bytes;
+pub(super) struct PageWeight;
 
-impl Weighter<Arc<str>, Arc<Page>> for Bytes {
+impl Weighter<Arc<str>, Arc<Page>> for PageWeight {
     fn weight(&self, _name: &Arc<str>, page: &Arc<Page>) -> u64 {
         (page.size() + PAGE_OVERHEAD) as u64
     }
 }
 
-/// No pages yet.
-pub(super) fn kept(page_bytes: usize) -> Kept {
-    Cache::with_weighter(CACHE_BYTES / page_bytes, CACHE_BYTES as u64, Bytes)
+/// An empty cache.
+pub(super) fn page_cache(page_bytes: usize) -> PageCache {
+    Cache::with_weighter(CACHE_BYTES / page_bytes, CACHE_BYTES as u64, PageWeight)
 }
 
-/// The pages as the state of a version has them.
+/// Reads pages for the state of a version, through the cache.
 #[derive(Clone, Copy)]
-pub(in crate::mongo) struct PagesOf<'a> {
+pub(in crate::mongo) struct PageReader<'a> {
     pub(in crate::mongo) engine: &'a Engine,
     pub(in crate::mongo) version: u64,
 }
 
-impl PagesOf<'_> {
-    /// What is not in memory, from the server.
+impl PageReader<'_> {
+    /// Reads pages that are not cached from the server.
     fn fetch(&self, names: &[&str]) -> Result<Vec<Arc<Page>>> {
         let server = &self.engine.server;
         let queries = names
             .iter()
-            .map(|name| ("pages", Query::of_id(name).perhaps_late()));
+            .map(|name| ("pages", Query::of_id(name).allow_stale()));
         let mut found = server.find_all(queries.collect())?;
         if server.has_majority() {
             for (found, name) in found.iter_mut().zip(names) {
@@ -82,30 +83,31 @@ impl PagesOf<'_> {
             }
         }
         let pages = found.into_iter().zip(names).map(|(found, name)| {
-            let document = found.first().ok_or_else(|| self.missing(name))?;
+            let document = found.first().ok_or_else(|| self.missing_page(name))?;
             let page = bytes_in(document, "b").and_then(|bytes| Page::decode(&bytes));
-            let page = Arc::new(page.ok_or_else(|| corrupt(&format!("page {name}")))?);
-            self.engine.kept.insert((*name).into(), Arc::clone(&page));
+            let page = Arc::new(page.ok_or_else(|| corrupt(&format!("invalid page {name}")))?);
+            self.engine
+                .page_cache
+                .insert((*name).into(), Arc::clone(&page));
             Ok(page)
         });
         pages.collect()
     }
 
-    /// Why a page is not there.
-    fn missing(&self, name: &str) -> Error {
-        let place = &self.engine.server.place;
+    /// The error of a page that does not exist.
+    fn missing_page(&self, name: &str) -> Error {
+        let address = &self.engine.server.address;
         match self.engine.floor() {
             Err(error) => error,
             Ok(floor) if self.version < floor => {
                 let message = format!(
-                    "MongoDB at {place} does not keep what this snapshot shows any more; take a \
-                     new one"
+                    "MongoDB at {address} no longer has the data of this snapshot; take a new one"
                 );
                 Error::new(ErrorKind::SnapshotTooOld, message)
             }
             Ok(_) => {
                 let message = format!(
-                    "page {name} is missing in MongoDB at {place}; restore the key space from a \
+                    "page {name} is missing in MongoDB at {address}; restore the key space from a \
                      backup"
                 );
                 Error::new(ErrorKind::Corrupt, message)
@@ -114,35 +116,35 @@ impl PagesOf<'_> {
     }
 }
 
-impl Pages for PagesOf<'_> {
+impl PageSource for PageReader<'_> {
     fn pages(&self, names: &[&str]) -> Result<Vec<Arc<Page>>> {
         let mut pages: Vec<_> = names
             .iter()
-            .map(|name| self.engine.kept.get(*name))
+            .map(|name| self.engine.page_cache.get(*name))
             .collect();
         let missing: Vec<_> = (0..pages.len()).filter(|at| pages[*at].is_none()).collect();
-        for part in missing.chunks(PAGES_AT_ONCE) {
-            let wanted: Vec<_> = part.iter().map(|at| names[*at]).collect();
-            for (at, page) in part.iter().zip(self.fetch(&wanted)?) {
+        for part in missing.chunks(PAGES_PER_REQUEST) {
+            let missing_names: Vec<_> = part.iter().map(|at| names[*at]).collect();
+            for (at, page) in part.iter().zip(self.fetch(&missing_names)?) {
                 pages[*at] = Some(page);
             }
         }
         Ok(pages.into_iter().flatten().collect())
     }
 
-    fn expect(&self, names: &[&str]) -> Result<()> {
+    fn prefetch(&self, names: &[&str]) -> Result<()> {
         let engine = self.engine;
-        let room = CACHE_BYTES / 2 / engine.page_bytes;
-        let is_missing = |name: &&&str| engine.kept.get(**name).is_none();
+        let count_max = CACHE_BYTES / 2 / engine.page_bytes;
+        let is_missing = |name: &&&str| engine.page_cache.get(**name).is_none();
         let missing: Vec<_> = names
             .iter()
             .filter(is_missing)
             .copied()
-            .take(room)
+            .take(count_max)
             .collect();
-        // One is as well brought when it is read.
+        // A single page is not worth a prefetch.
         if missing.len() > 1 {
-            for part in missing.chunks(PAGES_AT_ONCE) {
+            for part in missing.chunks(PAGES_PER_REQUEST) {
                 self.fetch(part)?;
             }
         }
@@ -150,79 +152,80 @@ impl Pages for PagesOf<'_> {
     }
 }
 
-/// New pages on their way to the server.
-pub(in crate::mongo) struct NewPages<'a> {
+/// Writes the pages of a transaction, several in one request.
+pub(in crate::mongo) struct PageWriter<'a> {
     engine: &'a Engine,
     names: PageNames<'a>,
     documents: Vec<Document>,
     bytes: usize,
-    /// Bytes that the next request writes, about.
-    wanted: usize,
-    /// The draft, until it is there; then pages.
-    sent: VecDeque<Inserting<'a>>,
-    is_draft_there: bool,
+    /// Approximate bytes of the next request.
+    request_bytes: usize,
+    /// The pending insert of the draft, and then those of pages.
+    pending: VecDeque<PendingInsert<'a>>,
+    is_draft_stored: bool,
 }
 
-impl<'a> NewPages<'a> {
-    /// The first of a transaction, whose draft was sent.
+impl<'a> PageWriter<'a> {
+    /// A writer for a transaction whose draft has been sent.
     pub(in crate::mongo) fn of(
         engine: &'a Engine,
         transaction: &'a str,
-        draft: Inserting<'a>,
+        draft: PendingInsert<'a>,
     ) -> Self {
         Self {
             engine,
             names: PageNames::of(transaction),
             documents: Vec::new(),
             bytes: 0,
-            wanted: FIRST_BYTES,
-            sent: VecDeque::from([draft]),
-            is_draft_there: false,
+            request_bytes: FIRST_REQUEST_BYTES,
+            pending: VecDeque::from([draft]),
+            is_draft_stored: false,
         }
     }
 
     fn push(&mut self, document: Document, bytes: usize) -> Result<()> {
         self.documents.push(document);
         self.bytes += bytes;
-        if self.bytes < self.wanted && self.documents.len() < DOCUMENTS_AT_ONCE {
+        if self.bytes < self.request_bytes && self.documents.len() < DOCUMENTS_PER_REQUEST {
             return Ok(());
         }
-        self.wanted = (self.wanted * 2).min(REQUEST_BYTES);
+        self.request_bytes = (self.request_bytes * 2).min(REQUEST_BYTES);
         self.send()
     }
 
-    /// Sends what is put together.
+    /// Sends the collected documents.
     fn send(&mut self) -> Result<()> {
-        // Nobody would find pages without the draft.
-        let most = match self.is_draft_there {
-            true => REQUESTS_AT_ONCE - 1,
+        // Pages without a commit are only found by the draft, so it has to be stored before them.
+        let most = match self.is_draft_stored {
+            true => CONCURRENT_REQUESTS_MAX - 1,
             false => 0,
         };
-        self.wait_for_all_but(most)?;
-        self.is_draft_there = true;
+        self.wait_until_pending(most)?;
+        self.is_draft_stored = true;
         self.bytes = 0;
         let documents = std::mem::take(&mut self.documents);
         if !documents.is_empty() {
             let server = &self.engine.server;
-            let sent = server.begin_insert("pages", documents, Sure::Always);
-            self.sent.push_back(sent);
+            let insert = server.begin_insert("pages", documents, WriteConcern::Majority);
+            self.pending.push_back(insert);
         }
         Ok(())
     }
 
-    fn wait_for_all_but(&mut self, most: usize) -> Result<()> {
-        while self.sent.len() > most
-            && let Some(sent) = self.sent.pop_front()
+    /// Waits until at most so many inserts are pending.
+    fn wait_until_pending(&mut self, most: usize) -> Result<()> {
+        while self.pending.len() > most
+            && let Some(insert) = self.pending.pop_front()
         {
-            sent.done().map_err(|trouble| trouble.error)?;
+            insert.wait().map_err(|failure| failure.error)?;
         }
         Ok(())
     }
 
-    /// Names pages that are not needed any more, in documents of their own. Returns the names of these.
-    pub(in crate::mongo) fn free(&mut self, freed: &[Arc<str>]) -> Result<Vec<Arc<str>>> {
+    /// Writes the names of freed pages to documents of their own. Returns the names of these.
+    pub(in crate::mongo) fn write_freed(&mut self, freed: &[Arc<str>]) -> Result<Vec<Arc<str>>> {
         let mut lists = Vec::new();
-        for part in freed.chunks(NAMES_AT_ONCE) {
+        for part in freed.chunks(NAMES_PER_DOCUMENT) {
             let (name, names) = (self.names.next()?, part.concat());
             let bytes = names.len();
             self.push(doc! { "_id": &name, "names": names }, bytes)?;
@@ -232,20 +235,20 @@ impl<'a> NewPages<'a> {
     }
 }
 
-impl Make for NewPages<'_> {
-    fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
+impl PageSink for PageWriter<'_> {
+    fn add(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
         let name = self.names.next()?;
         let encoded = page.encode();
         let document = doc! { "_id": &name, "b": bytes_field(&encoded) };
         self.push(document, encoded.len())?;
         let name: Arc<str> = name.into();
-        self.engine.kept.insert(Arc::clone(&name), page);
+        self.engine.page_cache.insert(Arc::clone(&name), page);
         Ok(name)
     }
 
-    fn store(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.send()?;
-        self.wait_for_all_but(0)
+        self.wait_until_pending(0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Deleting what nobody can read any more.
+//! Deleting commits and pages that no process can read any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,41 +7,40 @@ use std::time::{Duration, Instant, SystemTime};
 use espalier_keyspace::Result;
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::asking::Inserting;
-use super::chain::{Commit, State, names_in};
-use super::connection::{Query, Sure};
-use super::error::{corrupt, done};
+use super::chain::{Commit, CommittedState, names_in};
+use super::connection::{Query, WriteConcern};
+use super::error::{corrupt, idempotent};
 use super::fields::signed;
 use super::names::{VERSION_MAX, page_names_of, version_of, version_text};
 use super::open::Engine;
-use super::pages::PagesOf;
+use super::pages::PageReader;
+use super::request::PendingInsert;
 
-/// The shortest time between two rounds of deleting in one process.
-const PAUSE: Duration = Duration::from_secs(30);
+/// The shortest time between two rounds of pruning in one process.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What a process left behind that did not live to delete it is deleted by one that opens the key space
-/// after this time: a day.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The age at which commits that no committing process has pruned are pruned by a process that opens the key
+/// space: a day.
+const LEFTOVER_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Documents that one round is allowed the time for.
-const GARBAGE: usize = 10_000;
+/// Estimated documents of one deletion, which its timeout depends on.
+const DELETED_ESTIMATE: usize = 10_000;
 
-/// Documents that are read or named at once.
-const AT_ONCE: usize = 500;
+/// Maximum number of documents of one request.
+const DOCUMENTS_PER_REQUEST: usize = 500;
 
-/// Commits that are read at once.
-const COMMITS_AT_ONCE: usize = 64;
+/// Maximum number of commits of one read.
+const COMMITS_PER_REQUEST: usize = 64;
 
-/// How often whoever opens the key space looks further for commits that are old.
-const LOOKS_MAX: usize = 200;
+/// Maximum number of reads in the search for old commits when a process opens the key space.
+const READS_MAX: usize = 200;
 
 impl Engine {
-    /// Deletes what has been replaced for longer than it is kept. Called after commits; that it
-    /// fails is no reason for them to.
+    /// Deletes data that was replaced longer ago than it is kept. Called after commits; a failure is only logged.
     pub(in crate::mongo) fn prune(&self) {
         {
-            let mut pruned = self.pruned.lock();
-            if pruned.elapsed() < PAUSE.min(self.keep) {
+            let mut pruned = self.pruned_at.lock();
+            if pruned.elapsed() < PRUNE_INTERVAL.min(self.keep) {
                 return;
             }
             *pruned = Instant::now();
@@ -50,24 +49,24 @@ impl Engine {
             return;
         };
         if let Err(error) = self.prune_before(floor) {
-            tracing::warn!(%error, "old versions are not deleted");
+            tracing::warn!(%error, "cannot delete old versions");
         }
     }
 
-    /// Deletes what processes that did not live long left behind more than a day ago. That it fails is no
-    /// reason not to open the key space.
-    pub(super) fn prune_leftovers(&self, newest: &State) {
-        if let Err(error) = self.prune_older_than(STALE, newest) {
-            tracing::warn!(%error, "what other processes left behind is not deleted");
+    /// Deletes data that was replaced more than a day ago, which short-lived processes leave. Called when the key
+    /// space is opened; a failure is only logged.
+    pub(super) fn prune_leftovers(&self, newest: &CommittedState) {
+        if let Err(error) = self.prune_older_than(LEFTOVER_AGE, newest) {
+            tracing::warn!(%error, "cannot delete old versions that other processes left");
         }
     }
 
-    fn prune_older_than(&self, age: Duration, newest: &State) -> Result<()> {
+    fn prune_older_than(&self, age: Duration, newest: &CommittedState) -> Result<()> {
         let long_ago = DateTime::from_system_time(SystemTime::now() - age);
         let mut floor = None;
         let mut from = String::new();
-        for _ in 0..LOOKS_MAX {
-            let mut query = Query::new(doc! { "_id": { "$gt": &from } }, 1, AT_ONCE);
+        for _ in 0..READS_MAX {
+            let mut query = Query::new(doc! { "_id": { "$gt": &from } }, 1, DOCUMENTS_PER_REQUEST);
             query.fields = doc! { "at": 1 };
             let found = self.server.find("commits", query)?;
             let is_old =
@@ -78,31 +77,34 @@ impl Engine {
             };
             floor = version_of(id);
             id.clone_into(&mut from);
-            if found.len() < AT_ONCE {
+            if found.len() < DOCUMENTS_PER_REQUEST {
                 break;
             }
         }
-        // The newest state is never deleted, nor what it is made of.
+        // The commits and pages of the newest state are never deleted.
         match floor {
-            Some(floor) => self.prune_before(floor.min(newest.tree_of)),
+            Some(floor) => self.prune_before(floor.min(newest.tree_version)),
             None => Ok(()),
         }
     }
 
-    /// Makes `floor` the oldest version that can be read.
+    /// Raises the oldest version that can be read to `floor`, and deletes the data before it.
     fn prune_before(&self, floor: u64) -> Result<()> {
         let first = version_text(floor);
         let update = doc! {
             "q": { "_id": "floor" },
             "u": { "$max": { "version": signed(floor) } },
         };
-        done(self.server.update("state", vec![update], 1, Sure::AsAsked))?;
+        idempotent(
+            self.server
+                .update("state", vec![update], 1, WriteConcern::Configured),
+        )?;
         self.delete_freed(&first)?;
         self.sweep_drafts(&first)?;
         let older = doc! { "_id": { "$lt": first } };
-        done(
+        idempotent(
             self.server
-                .delete("commits", vec![older], GARBAGE, Sure::Soon),
+                .delete("commits", vec![older], DELETED_ESTIMATE, WriteConcern::One),
         )
     }
 
@@ -110,16 +112,17 @@ impl Engine {
     fn delete_freed(&self, first: &str) -> Result<()> {
         self.each_freeing(first, |commits| {
             let versions = commits.iter().map(|commit| commit.version);
-            let known = self.transactions(&versions.collect::<Vec<_>>())?;
+            let transactions = self.transactions(&versions.collect::<Vec<_>>())?;
             for commit in commits {
-                // In a place whose commit was deleted, a process that was halted may have put its own.
-                if known.get(&commit.version) == Some(&commit.transaction) {
-                    for list in &commit.freed_in {
+                // A process that was suspended may have inserted its commit under a version whose commit was
+                // deleted.
+                if transactions.get(&commit.version) == Some(&commit.transaction) {
+                    for list in &commit.freed_lists {
                         let list = self.server.get("pages", list)?;
                         self.delete_pages(&names(list.as_ref(), "names")?)?;
                     }
                     self.delete_pages(&commit.freed)?;
-                    self.delete_pages(&commit.freed_in)?;
+                    self.delete_pages(&commit.freed_lists)?;
                 }
             }
             Ok(())
@@ -130,31 +133,34 @@ impl Engine {
     fn each_freeing(
         &self,
         first: &str,
-        mut act: impl FnMut(&[Freeing]) -> Result<()>,
+        mut visit: impl FnMut(&[FreeingCommit]) -> Result<()>,
     ) -> Result<()> {
         let mut from = String::new();
         loop {
             let ids = doc! { "$gt": &from, "$lt": first };
             let filter = doc! { "_id": ids, "freed": { "$exists": true } };
-            let mut query = Query::new(filter, 1, COMMITS_AT_ONCE);
+            let mut query = Query::new(filter, 1, COMMITS_PER_REQUEST);
             query.fields = doc! { "transaction": 1, "freed": 1, "freed_in": 1 };
             let found = self.server.find("commits", query)?;
             let commits = found
                 .iter()
-                .map(Freeing::read)
+                .map(FreeingCommit::read)
                 .collect::<Result<Vec<_>>>()?;
-            act(&commits)?;
+            visit(&commits)?;
             match commits.last() {
-                Some(last) if commits.len() == COMMITS_AT_ONCE => from = version_text(last.version),
+                Some(last) if commits.len() == COMMITS_PER_REQUEST => {
+                    from = version_text(last.version)
+                }
                 _ => return Ok(()),
             }
         }
     }
 
-    /// The transactions that made versions, where it is sure: those that the commits after them follow.
+    /// The transactions that committed the given versions, as far as they are certain: the ones that the next
+    /// commits follow.
     fn transactions(&self, versions: &[u64]) -> Result<BTreeMap<u64, String>> {
-        let mut known = BTreeMap::new();
-        for part in versions.chunks(COMMITS_AT_ONCE) {
+        let mut transactions = BTreeMap::new();
+        for part in versions.chunks(COMMITS_PER_REQUEST) {
             let queries = part.iter().map(|version| {
                 let mut query = Query::of_id(&version_text(version + 1));
                 query.fields = doc! { "follows": 1 };
@@ -163,98 +169,98 @@ impl Engine {
             let found = self.server.find_all(queries.collect())?;
             for (version, found) in part.iter().zip(found) {
                 let follows = found.first().and_then(|next| next.get_str("follows").ok());
-                known.extend(follows.map(|follows| (*version, follows.to_owned())));
+                transactions.extend(follows.map(|follows| (*version, follows.to_owned())));
             }
         }
-        Ok(known)
+        Ok(transactions)
     }
 
     fn delete_pages(&self, names: &[Arc<str>]) -> Result<()> {
-        for part in names.chunks(AT_ONCE) {
+        for part in names.chunks(DOCUMENTS_PER_REQUEST) {
             let names: Vec<_> = part.iter().map(|name| &**name).collect();
             let filter = doc! { "_id": { "$in": names } };
-            done(
+            idempotent(
                 self.server
-                    .delete("pages", vec![filter], part.len(), Sure::Soon),
+                    .delete("pages", vec![filter], part.len(), WriteConcern::One),
             )?;
         }
         Ok(())
     }
 
-    /// Deletes the pages of a transaction that did not become a commit. That it fails is no reason for
-    /// anything else to: they are found by its draft.
+    /// Deletes the pages of a transaction that was not committed. A failure is only logged: the pages are found
+    /// later by the draft.
     pub(in crate::mongo) fn drop_pages(&self, transaction: &str) {
         if let Err(error) = self.delete_pages_of(transaction) {
-            tracing::warn!(%error, "pages that nobody needs are not deleted yet");
+            tracing::warn!(%error, "cannot delete the pages of a failed commit yet");
         }
     }
 
     fn delete_pages_of(&self, transaction: &str) -> Result<()> {
         let (from, to) = page_names_of(transaction);
         let filter = doc! { "_id": { "$gte": from, "$lt": to } };
-        done(
+        idempotent(
             self.server
-                .delete("pages", vec![filter], GARBAGE, Sure::Soon),
+                .delete("pages", vec![filter], DELETED_ESTIMATE, WriteConcern::One),
         )
     }
 
-    /// Finds out what became of transactions before a version that made pages, and deletes those of them
-    /// that are not in the tree.
+    /// Deletes the drafts before a version, and the pages of those transactions that were not committed.
     fn sweep_drafts(&self, first: &str) -> Result<()> {
         let mut from = String::new();
         loop {
             let older = doc! { "_id": { "$gt": &from, "$lt": first } };
-            let drafts = self.server.find("drafts", Query::new(older, 1, AT_ONCE))?;
+            let drafts = self
+                .server
+                .find("drafts", Query::new(older, 1, DOCUMENTS_PER_REQUEST))?;
             let ids = drafts.iter().filter_map(|draft| draft.get_str("_id").ok());
             let ids: Vec<_> = ids.collect();
             let Some(last) = ids.last() else {
                 return Ok(());
             };
             (*last).clone_into(&mut from);
-            let place = |id: &&str| version_of(id).ok_or_else(|| corrupt("a draft"));
-            let places = ids.iter().map(place).collect::<Result<Vec<_>>>()?;
-            let known = self.transactions(&places)?;
-            let mut unknown = Vec::new();
-            for (transaction, version) in ids.iter().zip(&places) {
-                match known.get(version) {
-                    Some(made) if made == transaction => {}
+            let version = |id: &&str| version_of(id).ok_or_else(|| corrupt("invalid draft"));
+            let versions = ids.iter().map(version).collect::<Result<Vec<_>>>()?;
+            let transactions = self.transactions(&versions)?;
+            let mut uncertain = Vec::new();
+            for (transaction, version) in ids.iter().zip(&versions) {
+                match transactions.get(version) {
+                    Some(committed) if committed == transaction => {}
                     Some(_) => self.delete_pages_of(transaction)?,
-                    // Its process was halted, or nobody was there to do this.
-                    None => unknown.push(*transaction),
+                    // The process was suspended, or no process has pruned for long.
+                    None => uncertain.push(*transaction),
                 }
             }
-            if !unknown.is_empty() {
-                self.delete_lost_pages(&unknown)?;
+            if !uncertain.is_empty() {
+                self.delete_unreferenced_pages(&uncertain)?;
             }
             let filter = doc! { "_id": { "$in": ids.clone() } };
-            done(
+            idempotent(
                 self.server
-                    .delete("drafts", vec![filter], ids.len(), Sure::Soon),
+                    .delete("drafts", vec![filter], ids.len(), WriteConcern::One),
             )?;
-            if ids.len() < AT_ONCE {
+            if ids.len() < DOCUMENTS_PER_REQUEST {
                 return Ok(());
             }
         }
     }
 
-    /// Deletes those pages of transactions that neither the tree has, nor what commits freed that can still
-    /// be read.
-    fn delete_lost_pages(&self, transactions: &[&str]) -> Result<()> {
-        let mut kept = BTreeSet::new();
-        // What is freed after the tree was read was in it.
+    /// Deletes those pages of transactions that are neither in the newest tree nor in a list of freed pages.
+    fn delete_unreferenced_pages(&self, transactions: &[&str]) -> Result<()> {
+        let mut referenced = BTreeSet::new();
+        // Pages that are freed after this read are in this tree.
         let (state, _) = self.newest()?;
-        let pages = PagesOf {
+        let pages = PageReader {
             engine: self,
             version: state.version,
         };
-        kept.extend(state.tree.names(&pages)?);
+        referenced.extend(state.tree.names(&pages)?);
         self.each_freeing(&version_text(VERSION_MAX), |commits| {
             for commit in commits {
-                for list in &commit.freed_in {
+                for list in &commit.freed_lists {
                     let list = self.server.get("pages", list)?;
-                    kept.extend(names(list.as_ref(), "names")?);
+                    referenced.extend(names(list.as_ref(), "names")?);
                 }
-                kept.extend(commit.freed.iter().chain(&commit.freed_in).cloned());
+                referenced.extend(commit.freed.iter().chain(&commit.freed_lists).cloned());
             }
             Ok(())
         })?;
@@ -262,17 +268,17 @@ impl Engine {
             let (mut from, to) = page_names_of(transaction);
             loop {
                 let filter = doc! { "_id": { "$gte": &from, "$lt": &to } };
-                let mut query = Query::new(filter, 1, AT_ONCE);
+                let mut query = Query::new(filter, 1, DOCUMENTS_PER_REQUEST);
                 query.fields = doc! { "_id": 1 };
                 let found = self.server.find("pages", query)?;
                 let names = found.iter().filter_map(|page| page.get_str("_id").ok());
                 let names: Vec<_> = names.map(Arc::<str>::from).collect();
-                let is_lost = |name: &&Arc<str>| !kept.contains(*name);
-                let lost: Vec<_> = names.iter().filter(is_lost).cloned().collect();
-                self.delete_pages(&lost)?;
+                let is_unreferenced = |name: &&Arc<str>| !referenced.contains(*name);
+                let unreferenced: Vec<_> = names.iter().filter(is_unreferenced).cloned().collect();
+                self.delete_pages(&unreferenced)?;
                 match names.last() {
                     // The first name after it.
-                    Some(last) if names.len() == AT_ONCE => from = format!("{last}-"),
+                    Some(last) if names.len() == DOCUMENTS_PER_REQUEST => from = format!("{last}-"),
                     _ => break,
                 }
             }
@@ -280,40 +286,40 @@ impl Engine {
         Ok(())
     }
 
-    /// Says that a transaction is about to make pages.
-    pub(in crate::mongo) fn insert_draft(&self, commit: &Commit) -> Inserting<'_> {
+    /// Inserts the draft of a transaction that is about to write pages.
+    pub(in crate::mongo) fn insert_draft(&self, commit: &Commit) -> PendingInsert<'_> {
         let draft = doc! { "_id": &commit.transaction };
         self.server
-            .begin_insert("drafts", vec![draft], Sure::Always)
+            .begin_insert("drafts", vec![draft], WriteConcern::Majority)
     }
 }
 
 fn names(document: Option<&Document>, field: &str) -> Result<Vec<Arc<str>>> {
-    // One that is gone was done with.
+    // A list that no longer exists was processed before.
     let names = document.map_or(Some(Vec::new()), |document| names_in(document, field));
-    names.ok_or_else(|| corrupt("a list of pages"))
+    names.ok_or_else(|| corrupt("invalid list of pages"))
 }
 
 /// A commit that freed pages.
-struct Freeing {
+struct FreeingCommit {
     version: u64,
     transaction: String,
     freed: Vec<Arc<str>>,
-    freed_in: Vec<Arc<str>>,
+    freed_lists: Vec<Arc<str>>,
 }
 
-impl Freeing {
+impl FreeingCommit {
     fn read(document: &Document) -> Result<Self> {
         let fields = || {
             let id = document.get_str("_id").ok()?;
             Some((version_of(id)?, document.get_str("transaction").ok()?))
         };
-        let (version, transaction) = fields().ok_or_else(|| corrupt("a commit"))?;
+        let (version, transaction) = fields().ok_or_else(|| corrupt("invalid commit"))?;
         Ok(Self {
             version,
             transaction: transaction.to_owned(),
             freed: names(Some(document), "freed")?,
-            freed_in: names(Some(document), "freed_in")?,
+            freed_lists: names(Some(document), "freed_in")?,
         })
     }
 }

@@ -1,9 +1,10 @@
-//! The documents that people query, where the key space has them: one for each row that there is
-//! something to read of, with the version that it was shown at.
+//! Documents for human readers (`readable=true`): one for each row that the lens decodes, with the version at
+//! which it was written.
 //!
-//! They are written after a commit, from where the last one left off; by whoever commits next when a
-//! process dies in between. Two that do so at once cannot put an older version over a newer one, and who
-//! sees that others went on meanwhile looks again at what it wrote.
+//! They are written after a commit, for all commits since the last version that was written; if a process
+//! crashes in between, the next committing process does it. Concurrent writers never replace a newer version
+//! with an older one. A writer that finds that another one has started with a newer version checks its own
+//! rows again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,39 +14,39 @@ use espalier_keyspace::{Direction, KeyRange, Lens, Result, Snapshot, Version};
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::Value;
 
-use super::connection::Sure;
-use super::error::done;
+use super::connection::WriteConcern;
+use super::error::idempotent;
 use super::fields::{signed, version_in};
 use super::names::{row_name, row_names};
 use super::open::Engine;
 use crate::mongo::snapshot::MongoSnapshot;
 use crate::range_set::RangeSet;
-use crate::readable_columns::{CachingSnapshot, Columns, final_columns};
+use crate::readable_columns::{Columns, CachingSnapshot, final_columns};
 use crate::recent_commits::ChangeRef;
 
-/// Rows that are shown at once.
+/// Maximum number of rows of one write.
 const ROWS_MAX: usize = 1000;
 
-/// Commits that are followed one by one; after more, all rows are shown anew.
+/// Maximum number of commits that are processed one by one; after more, all rows are written again.
 const COMMITS_MAX: u64 = 1000;
 
-/// Stands for a dot in the name of a leaf: MongoDB would take `a.b` for the field `b` of `a`.
+/// Replaces a dot in the name of a leaf: in MongoDB, `a.b` is the field `b` of `a`.
 const DOT: &str = "\u{ff0e}";
 
-/// Bytes of rows that are shown at once, as they are counted here: 4 MiB.
+/// Estimated maximum bytes of one write: 4 MiB.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Bytes of text that leaves have at most, to be shown: 1 MiB. As a document they can be ten times as long.
+/// Maximum bytes of a row's leaves as JSON; longer ones are left out: 1 MiB. As BSON they can be ten times as long.
 const LEAVES_BYTES_MAX: usize = 1 << 20;
 
-/// What is to be shown anew.
+/// The rows whose documents have to be written again.
 #[derive(Default)]
-struct Stale {
+struct StaleRows {
     keys: BTreeSet<Vec<u8>>,
     ranges: RangeSet,
 }
 
-impl Stale {
+impl StaleRows {
     fn everything() -> Self {
         let mut stale = Self::default();
         stale.ranges.insert(&KeyRange::all());
@@ -53,122 +54,132 @@ impl Stale {
     }
 }
 
-/// The versions of what people see.
-struct Mark {
-    /// Everything up to this one is shown.
+/// The versions of the documents for human readers.
+struct ShownVersions {
+    /// All documents are up to date with this version.
     shown: u64,
-    /// A process has begun to show this one.
+    /// A process has started to write the documents of this version.
     showing: u64,
 }
 
 impl Engine {
-    /// Whether the key space has documents for people; makes it so or not where the URL says.
-    pub(super) fn set_readable(&self, wanted: Option<bool>) -> Result<()> {
+    /// Reads whether the key space has documents for human readers. Creates or deletes them as requested.
+    pub(super) fn set_readable(&self, requested: Option<bool>) -> Result<()> {
         let is_readable = self.server.get("state", "readable")?.is_some();
-        let changed = match wanted {
+        let changed = match requested {
             Some(true) if !is_readable => {
-                self.server.make_index("data", "path", doc! { "path": 1 })?;
+                self.server
+                    .create_index("data", "path", doc! { "path": 1 })?;
                 let mark = doc! { "_id": "readable", "version": 0_i64 };
                 self.server
-                    .insert("state", vec![mark], Sure::AsAsked)
+                    .insert("state", vec![mark], WriteConcern::Configured)
                     .map(drop)
             }
             Some(false) if is_readable => {
                 let mark = vec![doc! { "_id": "readable" }];
-                let unmarked = self.server.delete("state", mark, 1, Sure::AsAsked);
+                let unmarked = self
+                    .server
+                    .delete("state", mark, 1, WriteConcern::Configured);
                 let all = vec![doc! { "_id": { "$gte": "" } }];
                 unmarked.and_then(|()| {
                     self.server
-                        .delete("data", all, 100 * ROWS_MAX, Sure::AsAsked)
+                        .delete("data", all, 100 * ROWS_MAX, WriteConcern::Configured)
                 })
             }
             _ => Ok(()),
         };
-        done(changed)?;
-        let is_readable = wanted.unwrap_or(is_readable);
+        idempotent(changed)?;
+        let is_readable = requested.unwrap_or(is_readable);
         self.is_readable.store(is_readable, Ordering::Release);
         Ok(())
     }
 
-    /// Keeps the lens where there are documents for what it shows, and shows what is not shown yet.
-    pub(in crate::mongo) fn show_through(self: &Arc<Self>, lens: Arc<dyn Lens>) -> Result<()> {
+    /// Stores the lens if the key space has documents for human readers, and brings these up to date.
+    pub(in crate::mongo) fn set_lens(self: &Arc<Self>, lens: Arc<dyn Lens>) -> Result<()> {
         if !self.is_readable.load(Ordering::Acquire) {
             return Ok(());
         }
         *self.lens.write() = Some(lens);
-        self.show_newest()
+        self.update_readable()
     }
 
-    /// Shows what commits changed, up to a version at least. That it cannot be shown does not undo it.
-    pub(in crate::mongo) fn show(self: &Arc<Self>, version: Version) {
-        if let Err(error) = self.show_newest() {
+    /// Brings the documents up to date with a commit. A failure is only logged, as the commit stands.
+    pub(in crate::mongo) fn show_commit(self: &Arc<Self>, version: Version) {
+        if let Err(error) = self.update_readable() {
             let version = version.0;
-            tracing::warn!(%error, version, "people do not see what was committed until the next");
+            tracing::warn!(%error, version, "cannot update the readable documents; the next commit retries");
         }
     }
 
-    fn show_newest(self: &Arc<Self>) -> Result<()> {
+    fn update_readable(self: &Arc<Self>) -> Result<()> {
         let lens = self.lens.read();
         let Some(lens) = &*lens else {
             return Ok(());
         };
-        // The version that was shown last, and that others went on from meanwhile.
-        let mut again = None;
+        // The version to check again, as another process has started with a newer one during the write.
+        let mut recheck_from = None;
         loop {
-            let Some(mark) = self.mark()? else {
-                // Another process has turned it off.
+            let Some(versions) = self.shown_versions()? else {
+                // Another process has opened the key space with `readable=false`.
                 self.is_readable.store(false, Ordering::Release);
                 return Ok(());
             };
             let snapshot = MongoSnapshot::newest(self)?;
             let newest = snapshot.version().0;
-            // What was shown then is not older than that, unless it has changed since.
-            let from = again.map_or(mark.shown, |again: u64| again.min(mark.shown));
+            // Documents that are older than this version have not changed since.
+            let from =
+                recheck_from.map_or(versions.shown, |version: u64| version.min(versions.shown));
             if from >= newest {
                 return Ok(());
             }
             let stale = self.stale_since(from, newest)?;
-            // Others see that this is being written, so that one of the two looks again.
-            self.raise("showing", newest)?;
-            self.show_stale(&**lens, &snapshot, &stale)?;
-            self.raise("version", newest)?;
-            if self.mark()?.is_none_or(|mark| mark.showing <= newest) {
+            // Announces the write, so that one of two concurrent writers checks its rows again.
+            self.raise_version("showing", newest)?;
+            self.write_stale(&**lens, &snapshot, &stale)?;
+            self.raise_version("version", newest)?;
+            if self
+                .shown_versions()?
+                .is_none_or(|versions| versions.showing <= newest)
+            {
                 return Ok(());
             }
-            again = Some(newest);
+            recheck_from = Some(newest);
         }
     }
 
-    /// What is shown; `None` where nothing is to be.
-    fn mark(&self) -> Result<Option<Mark>> {
-        let mark = self.server.get("state", "readable")?;
-        Ok(mark.map(|mark| Mark {
-            shown: version_in(&mark, "version").unwrap_or_default(),
-            showing: version_in(&mark, "showing").unwrap_or_default(),
+    /// The versions of the documents; `None` if the key space has no documents for human readers.
+    fn shown_versions(&self) -> Result<Option<ShownVersions>> {
+        let document = self.server.get("state", "readable")?;
+        Ok(document.map(|document| ShownVersions {
+            shown: version_in(&document, "version").unwrap_or_default(),
+            showing: version_in(&document, "showing").unwrap_or_default(),
         }))
     }
 
-    fn raise(&self, field: &str, version: u64) -> Result<()> {
+    fn raise_version(&self, field: &str, version: u64) -> Result<()> {
         let update =
             doc! { "q": { "_id": "readable" }, "u": { "$max": { field: signed(version) } } };
-        done(self.server.update("state", vec![update], 1, Sure::AsAsked))
+        idempotent(
+            self.server
+                .update("state", vec![update], 1, WriteConcern::Configured),
+        )
     }
 
-    /// What commits after a version changed, up to another; everything where that is not known.
-    fn stale_since(&self, shown: u64, newest: u64) -> Result<Stale> {
-        let mut stale = Stale::default();
+    /// The rows that commits changed after one version, up to another; all rows if that is not available.
+    fn stale_since(&self, shown: u64, newest: u64) -> Result<StaleRows> {
+        let mut stale = StaleRows::default();
         let mut after = shown;
         if shown == 0 || newest - shown > COMMITS_MAX {
-            return Ok(Stale::everything());
+            return Ok(StaleRows::everything());
         }
         while after < newest {
             let commits = self.commits_after(after, newest)?;
             if commits.is_empty() {
-                return Ok(Stale::everything());
+                return Ok(StaleRows::everything());
             }
             for commit in commits {
                 let Some(changes) = commit.changes else {
-                    return Ok(Stale::everything());
+                    return Ok(StaleRows::everything());
                 };
                 for change in changes.iter() {
                     match change {
@@ -187,14 +198,19 @@ impl Engine {
         Ok(stale)
     }
 
-    fn show_stale(&self, lens: &dyn Lens, snapshot: &MongoSnapshot, stale: &Stale) -> Result<()> {
+    fn write_stale(
+        &self,
+        lens: &dyn Lens,
+        snapshot: &MongoSnapshot,
+        stale: &StaleRows,
+    ) -> Result<()> {
         let version = signed(snapshot.version().0);
         let state = CachingSnapshot::new(snapshot, &[]);
         for range in stale.ranges.iter() {
-            let mut rows = Rows::of(self, version);
+            let mut rows = RowUpdates::of(self, version);
             let mut cursor = snapshot.scan(&range, Direction::Forward)?;
             while let Some((key, value)) = cursor.next()? {
-                if let Some(columns) = shown(lens, &state, key, value) {
+                if let Some(columns) = readable_columns(lens, &state, key, value) {
                     rows.push(key, columns)?;
                 }
             }
@@ -205,37 +221,40 @@ impl Engine {
                 ids.insert("$lt", to);
             }
             let older = vec![doc! { "_id": ids, "m": { "$lt": version } }];
-            done(
+            idempotent(
                 self.server
-                    .delete("data", older, 100 * ROWS_MAX, Sure::Soon),
+                    .delete("data", older, 100 * ROWS_MAX, WriteConcern::One),
             )?;
         }
         let keys: Vec<_> = stale.keys.iter().map(Vec::as_slice).collect();
         for keys in keys.chunks(ROWS_MAX) {
-            let (mut rows, mut gone) = (Rows::of(self, version), Vec::new());
+            let (mut rows, mut absent) = (RowUpdates::of(self, version), Vec::new());
             for key in keys {
                 let value = snapshot.get(key)?;
-                match value.and_then(|value| shown(lens, &state, key, &value)) {
+                match value.and_then(|value| readable_columns(lens, &state, key, &value)) {
                     Some(columns) => rows.push(key, columns)?,
-                    None => gone.push(doc! { "_id": row_name(key), "m": { "$lt": version } }),
+                    None => absent.push(doc! { "_id": row_name(key), "m": { "$lt": version } }),
                 }
             }
             rows.write()?;
-            done(self.server.delete("data", gone, keys.len(), Sure::Soon))?;
+            idempotent(
+                self.server
+                    .delete("data", absent, keys.len(), WriteConcern::One),
+            )?;
         }
         Ok(())
     }
 }
 
-/// Rows that are about to be shown.
-struct Rows<'a> {
+/// Collects documents of rows and writes them.
+struct RowUpdates<'a> {
     engine: &'a Engine,
     version: i64,
     updates: Vec<Document>,
     bytes: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowUpdates<'a> {
     fn of(engine: &'a Engine, version: i64) -> Self {
         Self {
             engine,
@@ -245,7 +264,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Shows a row, unless a newer version of it is shown.
+    /// Adds the document of a row, which does not replace that of a newer version.
     fn push(&mut self, key: &[u8], columns: Columns) -> Result<()> {
         let leaves = columns.leaves.as_deref().unwrap_or_default();
         self.bytes += columns.path.len() + 4 * leaves.len();
@@ -253,7 +272,7 @@ impl<'a> Rows<'a> {
         fields.insert("m", self.version);
         self.updates.push(doc! {
             "q": { "_id": row_name(key), "m": { "$lt": self.version } },
-            // All of it: what the row had before is gone.
+            // Replaces the whole document.
             "u": fields,
             "upsert": true,
         });
@@ -267,16 +286,21 @@ impl<'a> Rows<'a> {
         self.bytes = 0;
         let updates = std::mem::take(&mut self.updates);
         let count = updates.len();
-        done(
+        idempotent(
             self.engine
                 .server
-                .update("data", updates, count, Sure::Soon),
+                .update("data", updates, count, WriteConcern::One),
         )
     }
 }
 
-/// What people read of a row; `None` where that is nothing.
-fn shown(lens: &dyn Lens, state: &dyn Snapshot, key: &[u8], value: &[u8]) -> Option<Columns> {
+/// The columns of a row for human readers; `None` if the lens does not decode it.
+fn readable_columns(
+    lens: &dyn Lens,
+    state: &dyn Snapshot,
+    key: &[u8],
+    value: &[u8],
+) -> Option<Columns> {
     let columns = final_columns(lens, state, key, value);
     columns.node.is_some().then_some(columns)
 }
@@ -298,7 +322,7 @@ fn fields(columns: Columns) -> Document {
     fields
 }
 
-/// JSON as MongoDB has it.
+/// Converts JSON to BSON.
 fn bson(value: Value) -> Bson {
     match value {
         Value::Null => Bson::Null,

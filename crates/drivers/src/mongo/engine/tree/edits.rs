@@ -1,4 +1,4 @@
-//! What an edit does to a tree.
+//! The edits that are applied to a tree.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::Overlay;
 #[derive(Clone, Copy)]
 pub(in crate::mongo) struct Edits<'a> {
     pub(in crate::mongo) overlay: &'a Overlay,
-    /// In order of their keys, each of which is there once.
+    /// In key order, each key once.
     pub(in crate::mongo) rows: &'a [(&'a [u8], &'a [u8])],
 }
 
@@ -23,7 +23,7 @@ impl<'a> Edits<'a> {
         &rows[..count]
     }
 
-    /// The keys of a range that are set, or absent by themselves, with what they hold.
+    /// The keys of a range that are set or deleted one by one, with the new values.
     pub(super) fn scan(
         self,
         range: &KeyRange,
@@ -46,18 +46,18 @@ impl<'a> Edits<'a> {
         })
     }
 
-    /// Whether rows of the tree at a key are gone, unless they are set.
-    pub(super) fn is_gone(&self, key: &[u8]) -> bool {
-        self.overlay.is_gone(key)
+    /// Whether the tree's row of a key is deleted as part of a range.
+    pub(super) fn is_cleared(&self, key: &[u8]) -> bool {
+        self.overlay.is_cleared(key)
     }
 
-    /// Whether nothing of the tree in a range is left, and nothing new is there.
+    /// Whether all rows of the tree in a range are deleted, and none are set.
     pub(super) fn clears(&self, range: &KeyRange) -> bool {
         self.overlay.clears(range) && self.rows(range).is_empty()
     }
 
-    /// Whether anything is done in a range.
-    pub(super) fn touches(&self, range: &KeyRange) -> bool {
-        self.overlay.touches(range) || !self.rows(range).is_empty()
+    /// Whether any row of a range is set or deleted.
+    pub(super) fn has_changes(&self, range: &KeyRange) -> bool {
+        self.overlay.has_changes(range) || !self.rows(range).is_empty()
     }
 }

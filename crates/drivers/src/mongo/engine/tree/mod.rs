@@ -1,18 +1,18 @@
-//! A B+ tree whose nodes are documents that never change.
+//! A copy-on-write B+ tree whose nodes are immutable documents.
 //!
-//! An edit makes new [`page`]s for what it changes and for the way to it, and leaves the old ones,
-//! which whoever reads an older state goes on to read. So a tree is the name of its root: nothing of it
-//! has to be looked at twice, and what was read can be kept as long as there is room.
+//! An edit writes new [`page`]s for the changed leaves and their ancestors, and leaves the old pages to
+//! readers of older states. So the name of its root identifies a tree, and pages are cached without
+//! revalidation.
 
-mod edit;
+mod editor;
 mod edits;
 mod overlay;
 mod page;
 mod root;
 mod walk;
 
-pub(in crate::mongo) use edit::Make;
+pub(in crate::mongo) use editor::PageSink;
 pub(in crate::mongo) use edits::Edits;
 pub(in crate::mongo) use overlay::Overlay;
 pub(in crate::mongo) use page::Page;
-pub(in crate::mongo) use root::{Pages, Tree};
+pub(in crate::mongo) use root::{PageSource, Tree};

@@ -1,4 +1,4 @@
-//! What commits changed since the tree was made.
+//! The overlay: the changes of commits since the tree was written.
 
 use std::sync::Arc;
 
@@ -7,62 +7,63 @@ use espalier_keyspace::{ByteMap, Direction, KeyRange};
 use crate::range_set::RangeSet;
 use crate::recent_commits::{ChangeRef, Changes};
 
-/// The key is absent.
+/// Marks a deleted key.
 const ABSENT: &[u8] = &[0];
 
-/// Before the value of a key that is there.
-const THERE: u8 = 1;
+/// Precedes the value of a key.
+const PRESENT: u8 = 1;
 
-/// Bytes of values that are put together without memory of their own.
+/// Values up to this length are encoded on the stack.
 const SHORT: usize = 128;
 
-/// What a deleted range takes beside its keys, about.
+/// Approximate memory of a deleted range in addition to its keys.
 const RANGE_BYTES: usize = 64;
 
-/// Changes of a tree: keys that are set or absent, and ranges of which the tree's rows are gone.
+/// Changes of a tree: keys that are set or deleted, and ranges in which the tree's rows are deleted (cleared).
 #[derive(Clone, Default)]
 pub(in crate::mongo) struct Overlay {
-    own: ByteMap,
-    gone: Arc<RangeSet>,
-    /// How often something was said.
-    said: usize,
-    gone_bytes: usize,
+    entries: ByteMap,
+    cleared: Arc<RangeSet>,
+    /// Changes since it was empty.
+    change_count: usize,
+    cleared_bytes: usize,
 }
 
 impl Overlay {
-    /// What it says of a key: its value, that it is absent, or nothing.
+    /// The new value of a key, `Some(None)` if it is deleted, and `None` if it is unchanged.
     pub(in crate::mongo) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
-        match self.own.get(key) {
-            Some(own) => Some(value_of(own)),
-            None => self.gone.around(key).map(|_| None),
+        match self.entries.get(key) {
+            Some(entry) => Some(value_of(entry)),
+            None => self.cleared.around(key).map(|_| None),
         }
     }
 
     pub(in crate::mongo) fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.said += 1;
-        let mut short = [THERE; 1 + SHORT];
+        self.change_count += 1;
+        let mut short = [PRESENT; 1 + SHORT];
         match short.get_mut(1..=value.len()) {
-            Some(place) => {
-                place.copy_from_slice(value);
-                self.own.insert(key, &short[..=value.len()]);
+            Some(copy) => {
+                copy.copy_from_slice(value);
+                self.entries.insert(key, &short[..=value.len()]);
             }
-            None => self.own.insert(key, &[&[THERE], value].concat()),
+            None => self.entries.insert(key, &[&[PRESENT], value].concat()),
         }
     }
 
     pub(in crate::mongo) fn delete(&mut self, key: &[u8]) {
-        self.said += 1;
-        self.own.insert(key, ABSENT);
+        self.change_count += 1;
+        self.entries.insert(key, ABSENT);
     }
 
     pub(in crate::mongo) fn delete_range(&mut self, range: &KeyRange) {
-        self.said += 1;
-        self.own.remove_range(range);
-        self.gone_bytes += RANGE_BYTES + range.start.len() + range.end.as_ref().map_or(0, Vec::len);
-        Arc::make_mut(&mut self.gone).insert(range);
+        self.change_count += 1;
+        self.entries.remove_range(range);
+        self.cleared_bytes +=
+            RANGE_BYTES + range.start.len() + range.end.as_ref().map_or(0, Vec::len);
+        Arc::make_mut(&mut self.cleared).insert(range);
     }
 
-    /// With what a commit changed after it.
+    /// The overlay after further changes.
     pub(in crate::mongo) fn with(&self, changes: Option<&Changes>) -> Self {
         let mut overlay = self.clone();
         for change in changes.into_iter().flat_map(Changes::iter) {
@@ -78,41 +79,41 @@ impl Overlay {
         overlay
     }
 
-    /// Bytes of all that it says, about.
+    /// Approximate bytes of all changes.
     pub(in crate::mongo) fn bytes(&self) -> usize {
-        self.own.bytes() + self.gone_bytes
+        self.entries.bytes() + self.cleared_bytes
     }
 
-    /// How often something was said since it was empty.
-    pub(in crate::mongo) fn said(&self) -> usize {
-        self.said
+    /// Number of changes since it was empty.
+    pub(in crate::mongo) fn change_count(&self) -> usize {
+        self.change_count
     }
 
-    /// The keys of a range that it sets or that are absent by themselves, with what they hold.
+    /// The keys of a range that are set or deleted one by one, with the new values.
     pub(in crate::mongo) fn scan(
         &self,
         range: &KeyRange,
         direction: Direction,
     ) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> + use<'_> {
-        let pairs = self.own.scan(range, direction);
-        pairs.map(|(key, own)| (key, value_of(own)))
+        let pairs = self.entries.scan(range, direction);
+        pairs.map(|(key, entry)| (key, value_of(entry)))
     }
 
-    /// Whether rows of the tree at a key are gone.
-    pub(in crate::mongo) fn is_gone(&self, key: &[u8]) -> bool {
-        self.gone.around(key).is_some()
+    /// Whether the tree's row of a key is deleted as part of a range.
+    pub(in crate::mongo) fn is_cleared(&self, key: &[u8]) -> bool {
+        self.cleared.around(key).is_some()
     }
 
-    /// How a range begins, read in a direction, as far as the tree's rows are gone there; `None` where
-    /// they are not.
-    pub(in crate::mongo) fn gone_first(
+    /// The first part of a range, in a direction, in which the tree's rows are deleted; `None` if the range does
+    /// not start with one.
+    pub(in crate::mongo) fn leading_cleared(
         &self,
         range: &KeyRange,
         direction: Direction,
     ) -> Option<KeyRange> {
         let (start, end) = match direction {
-            Direction::Forward => self.gone.around(&range.start)?,
-            Direction::Backward => self.gone.around_end(range.end.as_deref())?,
+            Direction::Forward => self.cleared.around(&range.start)?,
+            Direction::Backward => self.cleared.around_end(range.end.as_deref())?,
         };
         Some(range.intersection(&KeyRange {
             start: start.to_vec(),
@@ -120,20 +121,20 @@ impl Overlay {
         }))
     }
 
-    /// Whether nothing of the tree in a range is left, and nothing new is there.
+    /// Whether all rows of the tree in a range are deleted, and none are set.
     pub(super) fn clears(&self, range: &KeyRange) -> bool {
-        self.gone.covers(range) && !self.own.has_any(range)
+        self.cleared.covers(range) && !self.entries.has_any(range)
     }
 
-    /// Whether it says anything of a range.
-    pub(super) fn touches(&self, range: &KeyRange) -> bool {
-        self.own.has_any(range) || self.gone.overlaps(range)
+    /// Whether any row of a range is set or deleted.
+    pub(super) fn has_changes(&self, range: &KeyRange) -> bool {
+        self.entries.has_any(range) || self.cleared.overlaps(range)
     }
 }
 
-fn value_of(own: &[u8]) -> Option<&[u8]> {
-    match own.split_first() {
-        Some((&THERE, value)) => Some(value),
+fn value_of(entry: &[u8]) -> Option<&[u8]> {
+    match entry.split_first() {
+        Some((&PRESENT, value)) => Some(value),
         _ => None,
     }
 }

@@ -1,21 +1,21 @@
-//! A node of the tree: entries in order of their keys. In a leaf these are rows; above, the first key of
-//! each page below and its name.
+//! A node of the tree: entries in key order. The entries of a leaf are rows; those of an inner page are the
+//! start and the name of each child page.
 
 use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
 
-/// What an entry takes beside its key and value, about.
+/// Approximate bytes of an entry in addition to its key and value.
 const ENTRY_BYTES: usize = 4;
 
-/// Entries in order of their keys.
+/// Entries in key order.
 #[derive(Debug, Default)]
 pub(in crate::mongo) struct Page {
     bytes: Vec<u8>,
-    /// Where each key ends, and its value; it begins where the entry before it ends.
+    /// The end of each key and of its value; an entry begins at the end of the one before it.
     ends: Vec<(usize, usize)>,
 }
 
 impl Page {
-    /// One without entries yet, with room for about so many bytes of them.
+    /// An empty page with capacity for so many bytes.
     pub(super) fn with_room(bytes: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(bytes),
@@ -38,7 +38,7 @@ impl Page {
         self.ends.is_empty()
     }
 
-    /// Bytes that it takes, about.
+    /// Approximate bytes in memory.
     pub(in crate::mongo) fn size(&self) -> usize {
         self.bytes.len() + ENTRY_BYTES * self.ends.len()
     }
@@ -53,12 +53,12 @@ impl Page {
         &self.bytes[start..end]
     }
 
-    /// The name of the page below an entry; `None` where it is none.
+    /// The name of the child page of an entry; `None` if it is not valid.
     pub(super) fn child(&self, at: usize) -> Option<&str> {
         std::str::from_utf8(self.value(at)).ok()
     }
 
-    /// How many keys are before one.
+    /// The number of keys that are less than this one.
     pub(in crate::mongo) fn position(&self, key: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -77,7 +77,7 @@ impl Page {
         (at < self.len() && self.key(at) == key).then_some(at)
     }
 
-    /// The entry whose page has a key where any has: the last that does not begin after it.
+    /// The entry whose child page may contain a key: the last that does not start after it.
     pub(super) fn child_of(&self, key: &[u8]) -> usize {
         match self.find(key) {
             Some(at) => at,
@@ -85,15 +85,15 @@ impl Page {
         }
     }
 
-    /// Puts the entries of another one after its own.
+    /// Appends the entries of another page.
     pub(super) fn append(&mut self, other: &Self) {
         for at in 0..other.len() {
             self.push(other.key(at), other.value(at));
         }
     }
 
-    /// The bytes of its document: how many entries there are, and of each how much of its key is as in
-    /// the one before, the rest of it, and the value.
+    /// Encodes the page: the number of entries, and for each the length of the prefix that its key shares with
+    /// the key before, the rest of the key, and the value.
     pub(in crate::mongo) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.size());
         put_number(&mut bytes, self.len() as u64);
@@ -110,7 +110,7 @@ impl Page {
         bytes
     }
 
-    /// The page in a document's bytes; `None` where that is none, or its keys are out of order.
+    /// Decodes a page; `None` if the bytes are not valid, or the keys are out of order.
     pub(in crate::mongo) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let rest = &mut bytes;
         let count = take_number(rest)?;
@@ -118,16 +118,16 @@ impl Page {
         let mut key = Vec::new();
         for at in 0..count {
             let shared = usize::try_from(take_number(rest)?).ok()?;
-            let others = take_bytes(rest)?;
+            let suffix = take_bytes(rest)?;
             let is_after = match key.get(shared..)? {
-                [] => !others.is_empty(),
-                before => others > before,
+                [] => !suffix.is_empty(),
+                before => suffix > before,
             };
             if at > 0 && !is_after {
                 return None;
             }
             key.truncate(shared);
-            key.extend_from_slice(others);
+            key.extend_from_slice(suffix);
             page.push(&key, take_bytes(rest)?);
         }
         (rest.is_empty() && !page.is_empty()).then_some(page)
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_come_back() {
+    fn pages_round_trip() {
         let mut page = Page::default();
         for key in [&b""[..], b"a", b"ab", b"abc", b"b", b"\xff\xff"] {
             page.push(key, &[key, b"value"].concat());
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_out_of_order_are_no_page() {
+    fn a_page_with_unordered_keys_is_rejected() {
         for keys in [["b", "a"], ["a", "a"], ["ab", "a"]] {
             let mut page = Page::default();
             keys.iter().for_each(|key| page.push(key.as_bytes(), b""));

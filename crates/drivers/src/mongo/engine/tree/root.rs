@@ -1,4 +1,4 @@
-//! A tree, and where its pages are read.
+//! A tree, identified by its root page, and the source of its pages.
 
 use std::sync::Arc;
 
@@ -7,29 +7,28 @@ use espalier_keyspace::Result;
 use super::super::error::corrupt;
 use super::Page;
 
-/// A tree of pages; empty where it has no root.
+/// A tree of pages; empty if it has no root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mongo) struct Tree {
-    /// The name of the page that everything is below.
+    /// The name of the root page.
     pub(in crate::mongo) root: Option<Arc<str>>,
-    /// How many pages there are on the way from the root to a row, without that of the row.
+    /// The number of inner pages on the path from the root to a leaf.
     pub(in crate::mongo) height: usize,
 }
 
-/// Where pages are read.
-pub(in crate::mongo) trait Pages {
-    /// The pages of some names, in their order.
+/// Reads pages by name.
+pub(in crate::mongo) trait PageSource {
+    /// The pages with the given names, in that order.
     fn pages(&self, names: &[&str]) -> Result<Vec<Arc<Page>>>;
 
-    /// The page of a name.
+    /// The page with a name.
     fn page(&self, name: &str) -> Result<Arc<Page>> {
         let found = self.pages(&[name])?.pop();
-        found.ok_or_else(|| corrupt("a page"))
+        found.ok_or_else(|| corrupt("invalid page"))
     }
 
-    /// Has pages that are going to be read one by one brought at once, as far as there is room for
-    /// them.
-    fn expect(&self, _names: &[&str]) -> Result<()> {
+    /// Reads several pages into the cache, as far as it has room, before they are used one by one.
+    fn prefetch(&self, _names: &[&str]) -> Result<()> {
         Ok(())
     }
 }

@@ -1,28 +1,28 @@
-//! From the root to rows.
+//! Reading a tree: finding leaves, prefetching, and checking all pages.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Direction, ErrorKind, Finding, KeyRange, Result};
 
 use super::super::error::corrupt;
-use super::edit::child_span;
-use super::{Page, Pages, Tree};
+use super::editor::child_span;
+use super::{Page, PageSource, Tree};
 
-/// Leaves that are brought at once by whoever reads a range.
+/// Maximum number of leaves that a scan prefetches at once.
 const AHEAD_MAX: usize = 32;
 
-/// A leaf, and the keys that it has where any page has them.
+/// A leaf, and the range of keys that it covers.
 pub(in crate::mongo) struct Leaf {
     pub(in crate::mongo) page: Arc<Page>,
     pub(in crate::mongo) span: KeyRange,
 }
 
 impl Tree {
-    /// The leaf that a range begins in, read in a direction; `None` where the tree is empty. `ahead` is
-    /// how many of those that follow are going to be read, too.
+    /// The first leaf of a range, in a direction; `None` if the tree is empty. Prefetches `ahead` leaves after
+    /// it.
     pub(in crate::mongo) fn leaf(
         &self,
-        pages: &impl Pages,
+        pages: &impl PageSource,
         range: &KeyRange,
         direction: Direction,
         ahead: usize,
@@ -36,22 +36,22 @@ impl Tree {
             let at = match (direction, &range.end) {
                 (Direction::Forward, _) => page.child_of(&range.start),
                 (Direction::Backward, None) => page.len() - 1,
-                // The last that begins before the end.
+                // The last entry that starts before the end.
                 (Direction::Backward, Some(end)) => page.position(end).saturating_sub(1),
             };
             if height == 0 && ahead > 0 {
-                pages.expect(&children_ahead(&page, at, direction, ahead))?;
+                pages.prefetch(&children_ahead(&page, at, direction, ahead))?;
             }
-            let name = page.child(at).ok_or_else(|| corrupt("a page"))?;
-            let below = pages.page(name)?;
+            let name = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
+            let child = pages.page(name)?;
             span = child_span(&page, at, &span);
-            page = below;
+            page = child;
         }
         Ok(Some(Leaf { page, span }))
     }
 
-    /// Has the leaves of some keys brought at once.
-    pub(in crate::mongo) fn expect(&self, pages: &impl Pages, keys: &[&[u8]]) -> Result<()> {
+    /// Prefetches the leaves of the given keys.
+    pub(in crate::mongo) fn prefetch(&self, pages: &impl PageSource, keys: &[&[u8]]) -> Result<()> {
         let Some(root) = &self.root else {
             return Ok(());
         };
@@ -63,13 +63,13 @@ impl Tree {
                 let at = level.partition_point(|page| page.key(0) <= *key);
                 let page = &level[at.saturating_sub(1)];
                 let child = page.child(page.child_of(key));
-                names.push(child.ok_or_else(|| corrupt("a page"))?.to_owned());
+                names.push(child.ok_or_else(|| corrupt("invalid page"))?.to_owned());
             }
             names.sort_unstable();
             names.dedup();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             if height == 0 {
-                return pages.expect(&names);
+                return pages.prefetch(&names);
             }
             level = pages.pages(&names)?;
             level.sort_by(|one, two| one.key(0).cmp(two.key(0)));
@@ -77,10 +77,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Visits every page from the root on; what cannot be read or is out of place is a finding.
+    /// Checks every page. A page that cannot be read, or that contains keys outside of its range, is a finding.
     pub(in crate::mongo) fn check(
         &self,
-        pages: &impl Pages,
+        pages: &impl PageSource,
         findings: &mut Vec<Finding>,
     ) -> Result<()> {
         match &self.root {
@@ -90,20 +90,20 @@ impl Tree {
     }
 
     /// The names of all pages.
-    pub(in crate::mongo) fn names(&self, pages: &impl Pages) -> Result<Vec<Arc<str>>> {
+    pub(in crate::mongo) fn names(&self, pages: &impl PageSource) -> Result<Vec<Arc<str>>> {
         let mut names: Vec<Arc<str>> = self.root.iter().cloned().collect();
         let mut level = names.clone();
         for _ in 0..self.height {
-            let mut below = Vec::new();
+            let mut children = Vec::new();
             for part in level.chunks(AHEAD_MAX) {
                 let part: Vec<_> = part.iter().map(|name| &**name).collect();
                 for page in pages.pages(&part)? {
-                    let children = (0..page.len()).filter_map(|at| page.child(at));
-                    below.extend(children.map(Arc::from));
+                    let names = (0..page.len()).filter_map(|at| page.child(at));
+                    children.extend(names.map(Arc::from));
                 }
             }
-            names.extend(below.iter().cloned());
-            level = below;
+            names.extend(children.iter().cloned());
+            level = children;
         }
         Ok(names)
     }
@@ -111,15 +111,15 @@ impl Tree {
 
 fn children_ahead(page: &Page, at: usize, direction: Direction, ahead: usize) -> Vec<&str> {
     let ahead = ahead.min(AHEAD_MAX);
-    let places = match direction {
+    let positions = match direction {
         Direction::Forward => at..page.len().min(at + 1 + ahead),
         Direction::Backward => at.saturating_sub(ahead)..at + 1,
     };
-    places.filter_map(|at| page.child(at)).collect()
+    positions.filter_map(|at| page.child(at)).collect()
 }
 
 fn check(
-    pages: &impl Pages,
+    pages: &impl PageSource,
     name: &str,
     height: usize,
     span: &KeyRange,
@@ -140,9 +140,9 @@ fn check(
         Err(error) => return Err(error),
     };
     let (first, last) = (page.key(0), page.key(page.len() - 1));
-    // What is above may begin a part before its first row, never after it.
+    // The parent's range may start before the first key, never after it.
     if !span.contains(first) || !span.contains(last) {
-        found("it has keys that belong into another page");
+        found("it has keys that belong to another page");
     }
     let Some(height) = height.checked_sub(1) else {
         return Ok(());
@@ -155,7 +155,7 @@ fn check(
             }
             None => findings.push(Finding {
                 place: format!("page {name}"),
-                problem: "what should name a page does not".to_owned(),
+                problem: "an entry does not name a child page".to_owned(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Drivers and servers that speak TLS: who is trusted, and what is said where nobody is.
+//! Drivers and servers with TLS: verification of certificates, and the errors if it fails.
 #![cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 
 mod certificates;
@@ -15,17 +15,17 @@ use rcgen::{Issuer, KeyPair};
 use crate::certificates::{authority, certificate};
 use crate::opening::{assert_refused, put};
 
-/// How soon a server that is not trusted is refused, as trying again is of no use: well before the driver gives up,
-/// on a slow machine too.
-const AT_ONCE: Duration = Duration::from_secs(60);
+/// The time in which a TLS failure has to be reported, as retries are of no use: well before the timeout of the driver,
+/// also on a slow machine.
+const PROMPT: Duration = Duration::from_secs(60);
 
-/// How long the driver would try.
-const TRIED_MS: u32 = 180_000;
+/// The timeout of the driver.
+const TIMEOUT_MS: u32 = 180_000;
 
-/// The same URL, with so much time.
-fn patient(url: &str) -> String {
+/// The same URL with that timeout.
+fn with_long_timeout(url: &str) -> String {
     let joint = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{joint}timeout_ms={TRIED_MS}")
+    format!("{url}{joint}timeout_ms={TIMEOUT_MS}")
 }
 
 const VALID: (i32, i32) = (2020, 2100);
@@ -63,9 +63,9 @@ impl Files {
     }
 }
 
-/// `url` has nothing about certificates yet; `restart` has the server read its own again.
+/// `url` has no options of certificates yet; `restart` makes the server reload its certificate.
 fn check(files: &Files, url: &str, restart: &dyn Fn()) {
-    let url = patient(url);
+    let url = with_long_timeout(url);
     let start = Instant::now();
     let with = |ca: &str| format!("{url}&ca={}", files.text(ca));
     let trusted = with("ca");
@@ -74,15 +74,15 @@ fn check(files: &Files, url: &str, restart: &dyn Fn()) {
     assert_refused(open(&with("missing")), ErrorKind::Engine, "missing");
     let elsewhere = trusted.replace("127.0.0.1", "localhost");
     assert_refused(open(&elsewhere), ErrorKind::Denied, "another host");
-    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+    assert!(start.elapsed() < PROMPT, "{:?}", start.elapsed());
     let driver = open(&trusted).expect("it is trusted");
     for (years, part) in [((2020, 2021), "expired"), ((2090, 2100), "not valid yet")] {
         files.sign("server", years);
         restart();
         let start = Instant::now();
         assert_refused(open(&trusted), ErrorKind::Denied, part);
-        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
-        // One that was open before says the same as soon as it connects again.
+        assert!(start.elapsed() < PROMPT, "{:?}", start.elapsed());
+        // A driver that was open before reports the same when it reconnects.
         let refused = driver
             .snapshot()
             .and_then(|snapshot| snapshot.get(b"key").map(drop));
@@ -96,7 +96,7 @@ fn check(files: &Files, url: &str, restart: &dyn Fn()) {
     }
 }
 
-/// The server has a certificate that signs itself and may sign others, as `openssl req -x509` makes it.
+/// The server has a self-signed certificate that may sign others, as `openssl req -x509` creates it.
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 fn self_signed(name: &str) -> Files {
     let files = Files::new();
@@ -107,14 +107,17 @@ fn self_signed(name: &str) -> Files {
     files
 }
 
-/// The server takes nobody without a certificate of `files`.
+/// The server requires client certificates of `files`.
 fn check_clients(files: &Files, url: &str) {
     let url = format!("{url}&ca={}", files.text("ca"));
     let with = |dir: &Path| {
         let (certificate, key) = (dir.join("client.crt"), dir.join("client.key"));
         format!("{url}&cert={}&key={}", certificate.display(), key.display())
     };
-    put(&*open(&with(files.dir.path())).expect("it is known"), "key");
+    put(
+        &*open(&with(files.dir.path())).expect("it is accepted"),
+        "key",
+    );
     assert_refused(open(&url), ErrorKind::Denied, "our certificate");
     let others = Files::new();
     assert_refused(
@@ -126,11 +129,11 @@ fn check_clients(files: &Files, url: &str) {
     assert_refused(open(&half), ErrorKind::Engine, "both or neither");
 }
 
-/// A server that is asked for TLS and has none, or has nothing else and is not asked for it.
-fn check_speech(url: &str, advice: &str) {
+/// The URL requires TLS and the server has none, or the other way round.
+fn check_tls_mismatch(url: &str, advice: &str) {
     let start = Instant::now();
-    assert_refused(open(&patient(url)), ErrorKind::Engine, advice);
-    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+    assert_refused(open(&with_long_timeout(url)), ErrorKind::Engine, advice);
+    assert!(start.elapsed() < PROMPT, "{:?}", start.elapsed());
 }
 
 #[cfg(feature = "redis")]
@@ -139,21 +142,21 @@ mod redis {
     use espalier_keyspace::ErrorKind;
     use espalier_testkit::servers::{Redis, Signal, free_port};
 
-    use super::{Files, check, check_clients, check_speech, self_signed};
+    use super::{Files, check, check_clients, check_tls_mismatch, self_signed};
     use crate::opening::assert_refused;
 
-    /// Its client takes no verifier of ours: the error says what the server needs.
+    /// The client of the `redis` crate does not support a custom verifier: the error names what the server needs.
     #[test]
-    fn a_certificate_that_may_sign_others_is_refused_with_what_to_do() {
+    fn a_certificate_that_may_sign_others_is_rejected_with_advice() {
         let files = self_signed("127.0.0.1");
-        if let Some((_redis, url)) = secured(&files, "no") {
+        if let Some((_redis, url)) = start_with_tls(&files, "no") {
             let url = format!("{url}&ca={}", files.text("own"));
             assert_refused(open(&url), ErrorKind::Denied, "CA:FALSE");
         }
     }
 
-    /// A server with a second port for TLS, and the URL there.
-    fn secured(files: &Files, clients: &str) -> Option<(Redis, String)> {
+    /// A server with a second port for TLS, and the URL of that port.
+    fn start_with_tls(files: &Files, clients: &str) -> Option<(Redis, String)> {
         let port = free_port().to_string();
         let [certificate, key, ca] =
             ["server.crt", "server.key", "ca"].map(|name| files.text(name));
@@ -179,28 +182,28 @@ mod redis {
     }
 
     #[test]
-    fn the_server_has_to_be_trusted() {
+    fn the_server_certificate_is_verified() {
         let files = Files::new();
-        if let Some((redis, url)) = secured(&files, "no") {
+        if let Some((redis, url)) = start_with_tls(&files, "no") {
             check(&files, &url, &|| redis.restart(Signal::Terminate));
         }
     }
 
     #[test]
-    fn clients_have_to_be_trusted() {
+    fn client_certificates_are_verified() {
         let files = Files::new();
-        if let Some((_redis, url)) = secured(&files, "yes") {
+        if let Some((_redis, url)) = start_with_tls(&files, "yes") {
             check_clients(&files, &url);
         }
     }
 
     #[test]
-    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+    fn a_tls_mismatch_is_reported_with_advice() {
         let files = Files::new();
-        if let Some((redis, url)) = secured(&files, "no") {
-            check_speech(&url.replace("rediss:", "redis:"), "write rediss://");
+        if let Some((redis, url)) = start_with_tls(&files, "no") {
+            check_tls_mismatch(&url.replace("rediss:", "redis:"), "write rediss://");
             let plain = redis.url("durability=relaxed");
-            check_speech(&plain.replace("redis:", "rediss:"), "write redis://");
+            check_tls_mismatch(&plain.replace("redis:", "rediss:"), "write redis://");
         }
     }
 }
@@ -217,17 +220,19 @@ mod mongo {
     use espalier_testkit::servers::{Mongo, Proxy, Signal};
     use mongodb::bson::doc;
 
-    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients, check_speech, put};
+    use super::{
+        Files, PROMPT, VALID, assert_refused, check, check_clients, check_tls_mismatch, put,
+    };
 
-    fn secured(files: &Files, more: &[&str]) -> Option<Mongo> {
+    fn start_with_tls(files: &Files, more: &[&str]) -> Option<Mongo> {
         let certificate = format!("--listen-tls-cert-file={}", files.text("server.crt"));
         let key = format!("--listen-tls-key-file={}", files.text("server.key"));
         Mongo::start_ferretdb(&[&[certificate.as_str(), key.as_str()], more].concat())
     }
 
-    /// MongoDB refuses to start with a certificate that is not valid now, so it is FerretDB that has such.
+    /// MongoDB does not start with an expired certificate, so these are tested with FerretDB.
     #[test]
-    fn mongodb_and_its_clients_have_to_be_trusted() {
+    fn certificates_of_mongodb_and_its_clients_are_verified() {
         let files = Files::new();
         let parts = ["server.crt", "server.key"].map(|name| fs::read(files.path(name)));
         let parts = parts.map(|part| part.expect("a file"));
@@ -240,60 +245,60 @@ mod mongo {
         };
         let url = mongo.url(&format!("tls&timeout_ms=2000&ca={}", files.text("ca")));
         let [certificate, key] = ["client.crt", "client.key"].map(|name| files.text(name));
-        let known = format!("{url}&cert={certificate}&key={key}");
-        put(&*open(&known).expect("it is known"), "key");
-        // It ends the connection of who has none without a word.
+        let with_identity = format!("{url}&cert={certificate}&key={key}");
+        put(&*open(&with_identity).expect("it is accepted"), "key");
+        // The server closes a connection without a certificate, without a message.
         assert_refused(open(&url), ErrorKind::Unavailable, "cannot reach");
         drop(mongo);
-        let anybody = "--tlsAllowConnectionsWithoutCertificates";
-        let mongo = Mongo::start_with(&[&options[..], &[anybody]].concat()).expect("as before");
+        let optional = "--tlsAllowConnectionsWithoutCertificates";
+        let mongo = Mongo::start_with(&[&options[..], &[optional]].concat()).expect("as before");
         let url = mongo.url("tls");
         let with = |ca: &str| format!("{url}&ca={}", files.text(ca));
         put(&*open(&with("ca")).expect("it is trusted"), "key");
         assert_refused(open(&with("other")), ErrorKind::Denied, "authority");
-        check_speech(&mongo.url(""), "add tls&ca=FILE");
+        check_tls_mismatch(&mongo.url(""), "add tls&ca=FILE");
         if let Some(plain) = Mongo::start() {
-            check_speech(&plain.url("tls"), "leave tls, ca, cert and key out");
+            check_tls_mismatch(&plain.url("tls"), "leave tls, ca, cert and key out");
         }
     }
 
     #[test]
-    fn the_server_has_to_be_trusted() {
+    fn the_server_certificate_is_verified() {
         let files = Files::new();
-        if let Some(mongo) = secured(&files, &[]) {
+        if let Some(mongo) = start_with_tls(&files, &[]) {
             let restart = || mongo.restart(Signal::Terminate);
             check(&files, &mongo.url("tls"), &restart);
         }
     }
 
     #[test]
-    fn clients_have_to_be_trusted() {
+    fn client_certificates_are_verified() {
         let files = Files::new();
         let ca = format!("--listen-tls-ca-file={}", files.text("ca"));
-        if let Some(mongo) = secured(&files, &[&ca]) {
+        if let Some(mongo) = start_with_tls(&files, &[&ca]) {
             check_clients(&files, &mongo.url("tls"));
         }
     }
 
     #[test]
-    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+    fn a_tls_mismatch_is_reported_with_advice() {
         let files = Files::new();
-        if let Some(mongo) = secured(&files, &[]) {
-            check_speech(&mongo.url(""), "add tls&ca=FILE");
+        if let Some(mongo) = start_with_tls(&files, &[]) {
+            check_tls_mismatch(&mongo.url(""), "add tls&ca=FILE");
         }
         if let Some(mongo) = Mongo::start_ferretdb(&[]) {
-            check_speech(&mongo.url("tls"), "leave tls, ca, cert and key out");
+            check_tls_mismatch(&mongo.url("tls"), "leave tls, ca, cert and key out");
         }
     }
 
-    /// Answers are lost, and when the driver asks again, the server is not trusted any more: that is
-    /// no answer to what was asked before. What was denied did not happen.
+    /// Responses are lost, and the retry fails as the server's certificate has expired: that is not the outcome of the
+    /// first attempt. A commit that fails with `Denied` was not applied.
     #[test]
-    fn what_was_asked_before_the_trust_was_lost_is_not_denied() {
+    fn a_request_from_before_a_tls_failure_is_not_denied() {
         const DRIVERS: usize = 4;
         const ROUNDS: usize = 3;
         let files = Files::new();
-        let Some(mongo) = secured(&files, &[]) else {
+        let Some(mongo) = start_with_tls(&files, &[]) else {
             return;
         };
         let proxy = Proxy::start(mongo.port());
@@ -301,12 +306,12 @@ mod mongo {
         let port = |port: u16| format!(":{port}/");
         let url = url.replace(&port(mongo.port()), &port(proxy.port()));
         let drivers = [(); DRIVERS].map(|()| open(&url).expect("it is trusted"));
-        let (mut known, mut unknown) = (0, 0);
+        let (mut acknowledged, mut unknown) = (0, 0);
         for _ in 0..ROUNDS {
             let ends = thread::scope(|scope| {
                 let adding = drivers
                     .each_ref()
-                    .map(|it| scope.spawn(move || add_until_refused(&**it)));
+                    .map(|it| scope.spawn(move || add_until_error(&**it)));
                 thread::sleep(Duration::from_millis(300));
                 proxy.lose_answers();
                 thread::sleep(Duration::from_millis(200));
@@ -316,22 +321,22 @@ mod mongo {
                 adding.map(|thread| thread.join().expect("an end"))
             });
             for (added, kind) in ends {
-                known += added;
+                acknowledged += added;
                 unknown += i64::from(kind == ErrorKind::OutcomeUnknown);
             }
             files.sign("server", VALID);
             mongo.restart(Signal::Kill);
             let sum = sum(&*drivers[0]);
             assert!(
-                known <= sum && sum <= known + unknown,
-                "{sum} after {known} acknowledged and {unknown} unknown"
+                acknowledged <= sum && sum <= acknowledged + unknown,
+                "{sum} after {acknowledged} acknowledged and {unknown} unknown"
             );
         }
         assert_eq!(drivers[0].check().expect("a check"), []);
     }
 
-    /// How many commits were acknowledged, and why the next was not.
-    fn add_until_refused(driver: &dyn Driver) -> (i64, ErrorKind) {
+    /// The number of acknowledged commits, and the error of the next one.
+    fn add_until_error(driver: &dyn Driver) -> (i64, ErrorKind) {
         for added in 0.. {
             let mut batch = Batch::new();
             batch.add("sum", 1);
@@ -343,49 +348,49 @@ mod mongo {
                 Err(kind) => panic!("{kind:?} after {added}"),
             }
         }
-        unreachable!("a server that is not trusted takes no commits")
+        unreachable!("commits fail without a valid certificate")
     }
 
-    fn as_user(url: &str, who: &str) -> String {
-        url.replace("://", &format!("://{who}@"))
+    fn as_user(url: &str, user: &str) -> String {
+        url.replace("://", &format!("://{user}@"))
     }
 
-    fn check_passwords(url: &str, words: [&str; 3]) {
+    fn check_passwords(url: &str, causes: [&str; 3]) {
         let start = Instant::now();
-        let url = super::patient(url);
-        let wrong = ["root:wrong", "nobody:p%40ss"].map(|who| as_user(&url, who));
-        for (wrong, words) in [&url, &wrong[0], &wrong[1]].iter().zip(words) {
+        let url = super::with_long_timeout(url);
+        let wrong = ["root:wrong", "nobody:p%40ss"].map(|user| as_user(&url, user));
+        for (wrong, cause) in [&url, &wrong[0], &wrong[1]].iter().zip(causes) {
             assert_refused(open(wrong), ErrorKind::Denied, "user and password");
-            assert_refused(open(wrong), ErrorKind::Denied, words);
+            assert_refused(open(wrong), ErrorKind::Denied, cause);
         }
-        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+        assert!(start.elapsed() < PROMPT, "{:?}", start.elapsed());
     }
 
-    /// That FerretDB lets somebody in cannot be tested: 1.24 ends SCRAM with one exchange more than the
-    /// client has asked for, and than MongoDB has since 4.4.
+    /// A successful login to FerretDB cannot be tested: 1.24 ends SCRAM with one exchange more than the client
+    /// requests, and than MongoDB has since 4.4.
     #[test]
-    fn passwords_are_needed_and_tested_by_ferretdb() {
+    fn ferretdb_requires_and_checks_passwords() {
         if let Some(ferretdb) = Mongo::start_ferretdb(&[
             "--test-enable-new-auth",
             "--setup-database=admin",
             "--setup-username=root",
             "--setup-password=p@ss",
         ]) {
-            let words = [
+            let causes = [
                 "requires authentication",
                 "Authentication failed",
                 "SCRAM failure",
             ];
-            check_passwords(&ferretdb.url(""), words);
+            check_passwords(&ferretdb.url(""), causes);
         }
     }
 
     #[test]
-    fn users_may_what_they_are_granted() {
+    fn users_have_the_granted_permissions() {
         let Some(mongo) = Mongo::start_with(&["--auth"]) else {
             return;
         };
-        // Who comes from the same machine may make the first user.
+        // A local connection may create the first user without a login.
         let root = doc! { "createUser": "root", "pwd": "p@ss", "roles": ["root"] };
         mongo.run("admin", &root.to_string());
         let url = mongo.url("");
@@ -403,15 +408,15 @@ mod mongo {
                 created.expect("a user");
             }
         });
-        let [writer, reader] = ["writer:p%40ss", "reader:p%40ss"].map(|who| as_user(&url, who));
+        let [writer, reader] = ["writer:p%40ss", "reader:p%40ss"].map(|user| as_user(&url, user));
         assert_refused(open(&reader), ErrorKind::Denied, "grant readWrite");
-        put(&*open(&writer).expect("let in"), "key");
-        let reader = open(&reader).expect("what is there can be read");
+        put(&*open(&writer).expect("accepted"), "key");
+        let reader = open(&reader).expect("reads are permitted");
         assert_eq!(reader.usage().expect("usage").keys, 1);
         let mut batch = Batch::new();
         batch.put("key", "another");
         assert_refused(reader.commit(batch), ErrorKind::Denied, "grant readWrite");
-        put(&*open(&writer).expect("let in"), "another");
+        put(&*open(&writer).expect("accepted"), "another");
         assert_eq!(reader.usage().expect("usage").keys, 2);
     }
 }
@@ -422,14 +427,14 @@ mod etcd {
     use espalier_keyspace::ErrorKind;
     use espalier_testkit::servers::{Etcd, Signal};
 
-    use super::{Files, check, check_clients, check_speech, self_signed};
+    use super::{Files, check, check_clients, check_tls_mismatch, self_signed};
     use crate::opening::{assert_refused, put};
 
     #[test]
-    fn a_certificate_that_may_sign_others_is_accepted_as_the_servers_own() {
+    fn a_self_signed_certificate_that_may_sign_others_is_accepted() {
         for (name, is_accepted) in [("127.0.0.1", true), ("other.example", false)] {
             let files = self_signed(name);
-            let Some(etcd) = secured(&files, &[]) else {
+            let Some(etcd) = start_with_tls(&files, &[]) else {
                 return;
             };
             let with = |file: &str| etcd.url(&format!("tls&ca={}", files.text(file)));
@@ -441,16 +446,16 @@ mod etcd {
         }
     }
 
-    fn secured(files: &Files, clients: &[&str]) -> Option<Etcd> {
+    fn start_with_tls(files: &Files, clients: &[&str]) -> Option<Etcd> {
         let certificate = format!("--cert-file={}", files.text("server.crt"));
         let key = format!("--key-file={}", files.text("server.key"));
         Etcd::start_one(&[&[certificate.as_str(), key.as_str()], clients].concat())
     }
 
     #[test]
-    fn the_server_has_to_be_trusted() {
+    fn the_server_certificate_is_verified() {
         let files = Files::new();
-        if let Some(etcd) = secured(&files, &[]) {
+        if let Some(etcd) = start_with_tls(&files, &[]) {
             check(&files, &etcd.url("tls"), &|| {
                 etcd.restart(0, Signal::Terminate)
             });
@@ -458,22 +463,22 @@ mod etcd {
     }
 
     #[test]
-    fn clients_have_to_be_trusted() {
+    fn client_certificates_are_verified() {
         let files = Files::new();
         let ca = format!("--trusted-ca-file={}", files.text("ca"));
-        if let Some(etcd) = secured(&files, &["--client-cert-auth", &ca]) {
+        if let Some(etcd) = start_with_tls(&files, &["--client-cert-auth", &ca]) {
             check_clients(&files, &etcd.url("tls"));
         }
     }
 
     #[test]
-    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+    fn a_tls_mismatch_is_reported_with_advice() {
         let files = Files::new();
-        if let Some(etcd) = secured(&files, &[]) {
-            check_speech(&etcd.url(""), "add tls&ca=FILE");
+        if let Some(etcd) = start_with_tls(&files, &[]) {
+            check_tls_mismatch(&etcd.url(""), "add tls&ca=FILE");
         }
         if let Some(etcd) = Etcd::start_one(&[]) {
-            check_speech(&etcd.url("tls"), "leave tls, ca, cert and key out");
+            check_tls_mismatch(&etcd.url("tls"), "leave tls, ca, cert and key out");
         }
     }
 }

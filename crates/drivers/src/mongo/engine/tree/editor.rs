@@ -1,44 +1,44 @@
-//! A tree with changes: new pages for what they touch, and for the way to it.
+//! Applies edits to a tree: writes new pages for the changed leaves and their ancestors.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{KeyRange, Result};
 
 use super::super::error::corrupt;
-use super::{Edits, Page, Pages, Tree};
+use super::{Edits, Page, PageSource, Tree};
 
-/// A page with less than this part of the usual size is put together with the one that follows.
-const LEAST_PART: usize = 4;
+/// A page of less than one such part of the usual size is merged with the one that follows.
+const MERGE_PART: usize = 4;
 
-/// Where new pages go.
-pub(in crate::mongo) trait Make {
-    /// Takes a page, and gives it a name that no other one has.
-    fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>>;
+/// Stores new pages.
+pub(in crate::mongo) trait PageSink {
+    /// Stores a page under a new name, which it returns.
+    fn add(&mut self, page: Arc<Page>) -> Result<Arc<str>>;
 
-    /// Has all pages where they can be read.
-    fn store(&mut self) -> Result<()>;
+    /// Returns when all pages can be read.
+    fn flush(&mut self) -> Result<()>;
 }
 
-/// What became of a tree.
-pub(in crate::mongo) struct Edited {
+/// The result of an edit.
+pub(in crate::mongo) struct EditResult {
     pub(in crate::mongo) tree: Tree,
-    /// Pages that the new tree does not have: of the old one, and perhaps some that were made for nothing.
+    /// Pages that are not in the new tree: pages of the old tree, and perhaps new ones that turned out to be unused.
     pub(in crate::mongo) freed: Vec<Arc<str>>,
 }
 
 impl Tree {
-    /// The tree with changes. Pages have `page_bytes` or so.
+    /// The tree after the edits. Pages have about `page_bytes`.
     pub(in crate::mongo) fn edit(
         &self,
-        pages: &impl Pages,
+        pages: &impl PageSource,
         edits: Edits<'_>,
-        make: &mut impl Make,
+        sink: &mut impl PageSink,
         page_bytes: usize,
-    ) -> Result<Edited> {
-        let mut edit = Edit {
+    ) -> Result<EditResult> {
+        let mut editor = Editor {
             pages,
             edits,
-            make,
+            sink,
             page_bytes,
             last: None,
             freed: Vec::new(),
@@ -46,52 +46,52 @@ impl Tree {
         let mut height = self.height;
         let mut level = Level::of(height);
         match &self.root {
-            Some(root) => edit.node(root, height, &KeyRange::all(), &mut level)?,
-            None => edit.rows(&Page::default(), &KeyRange::all(), &mut level)?,
+            Some(root) => editor.node(root, height, &KeyRange::all(), &mut level)?,
+            None => editor.rows(&Page::default(), &KeyRange::all(), &mut level)?,
         }
-        edit.close(&mut level)?;
-        // What is many has something above it.
+        editor.close(&mut level)?;
+        // Several pages need a parent level.
         while level.done.len() > 1 {
             height += 1;
             let below = std::mem::replace(&mut level, Level::of(height));
             for (key, name) in below.done {
-                edit.push(&mut level, &key, name.as_bytes())?;
+                editor.push(&mut level, &key, name.as_bytes())?;
             }
-            edit.close(&mut level)?;
+            editor.close(&mut level)?;
         }
         let mut root = level.done.pop().map(|(_, name)| name);
-        // And what has one page below it is nothing.
+        // A root with a single child is removed.
         while height > 0
             && let Some(name) = &root
         {
-            let page = edit.made_or_there(name)?;
+            let page = editor.page_of_root(name)?;
             if page.len() > 1 {
                 break;
             }
-            let child: Arc<str> = page.child(0).ok_or_else(|| corrupt("a page"))?.into();
-            edit.freed.push(Arc::clone(name));
+            let child: Arc<str> = page.child(0).ok_or_else(|| corrupt("invalid page"))?.into();
+            editor.freed.push(Arc::clone(name));
             root = Some(child);
             height -= 1;
         }
         let height = root.as_ref().map_or(0, |_| height);
         let tree = Tree { root, height };
-        let freed = edit.freed;
-        Ok(Edited { tree, freed })
+        let freed = editor.freed;
+        Ok(EditResult { tree, freed })
     }
 }
 
-/// Pages of one height that follow each other, as they are made.
+/// Builds consecutive pages of one height.
 struct Level {
-    /// The fewest entries of a page that is not the only one: what only has one above another would never
-    /// come to a root.
+    /// The fewest entries of a page that is not the only one: levels of pages with one entry each would never
+    /// end in a root.
     least: usize,
-    /// Those that are done, with the key that each begins at.
+    /// The pages that are done, with the first key of each.
     done: Vec<(Vec<u8>, Arc<str>)>,
-    /// One that is full, and waits for whether enough comes after it.
+    /// A full page, which waits until the one after it is large enough, or is merged into this one.
     full: Option<Page>,
-    /// What is to come into the next one.
+    /// The entries of the next page.
     open: Page,
-    /// Where the next one begins, unless it is at its first key: where the page was that it replaces.
+    /// The start of the next page if it is before the page's first key: that of the page that it replaces.
     start: Option<Vec<u8>>,
 }
 
@@ -106,30 +106,30 @@ impl Level {
         }
     }
 
-    /// Whether everything that came into it is done.
+    /// Whether all entries are in pages that are done.
     fn is_closed(&self) -> bool {
         self.full.is_none() && self.open.is_empty()
     }
 
-    /// Whether what is not done yet is too little for a page of its own.
+    /// Whether the remaining entries are too few for a page of their own.
     fn is_short(&self, page_bytes: usize) -> bool {
-        let is_little = self.open.size() < page_bytes / LEAST_PART;
-        self.full.is_none() && !self.open.is_empty() && is_little
+        let is_small = self.open.size() < page_bytes / MERGE_PART;
+        self.full.is_none() && !self.open.is_empty() && is_small
     }
 }
 
-struct Edit<'a, P, M> {
+struct Editor<'a, P, M> {
     pages: &'a P,
     edits: Edits<'a>,
-    make: &'a mut M,
+    sink: &'a mut M,
     page_bytes: usize,
-    /// The page that was made last.
+    /// The page that was written last.
     last: Option<(Arc<str>, Arc<Page>)>,
     freed: Vec<Arc<str>>,
 }
 
-impl<P: Pages, M: Make> Edit<'_, P, M> {
-    /// Puts what a page is to hold into a level of its height.
+impl<P: PageSource, M: PageSink> Editor<'_, P, M> {
+    /// Adds the edited content of a page to a level of its height.
     fn node(
         &mut self,
         name: &str,
@@ -142,46 +142,46 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         let Some(height) = height.checked_sub(1) else {
             return self.rows(&page, span, level);
         };
-        let mut below = Level::of(height);
-        self.expect_touched(&page, span)?;
+        let mut children = Level::of(height);
+        self.prefetch_changed(&page, span)?;
         for at in 0..page.len() {
-            let child = page.child(at).ok_or_else(|| corrupt("a page"))?;
+            let child = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
             let part = child_span(&page, at, span);
             if self.edits.clears(&part) {
-                self.forget(child, height)?;
-            } else if below.is_short(self.page_bytes) || self.edits.touches(&part) {
-                if below.is_closed() {
-                    below.start = Some(page.key(at).to_vec());
+                self.free(child, height)?;
+            } else if children.is_short(self.page_bytes) || self.edits.has_changes(&part) {
+                if children.is_closed() {
+                    children.start = Some(page.key(at).to_vec());
                 }
-                self.node(child, height, &part, &mut below)?;
+                self.node(child, height, &part, &mut children)?;
             } else {
-                self.close(&mut below)?;
-                below.done.push((page.key(at).to_vec(), child.into()));
+                self.close(&mut children)?;
+                children.done.push((page.key(at).to_vec(), child.into()));
             }
         }
-        self.close(&mut below)?;
-        for (key, name) in below.done {
+        self.close(&mut children)?;
+        for (key, name) in children.done {
             self.push(level, &key, name.as_bytes())?;
         }
         Ok(())
     }
 
-    /// Has the pages below one that are going to be read brought at once.
-    fn expect_touched(&self, page: &Page, span: &KeyRange) -> Result<()> {
-        let touched = (0..page.len()).filter(|at| {
+    /// Prefetches the child pages that the edits change.
+    fn prefetch_changed(&self, page: &Page, span: &KeyRange) -> Result<()> {
+        let changed = (0..page.len()).filter(|at| {
             let part = child_span(page, *at, span);
-            self.edits.touches(&part) && !self.edits.clears(&part)
+            self.edits.has_changes(&part) && !self.edits.clears(&part)
         });
-        let names: Vec<_> = touched.filter_map(|at| page.child(at)).collect();
-        self.pages.expect(&names)
+        let names: Vec<_> = changed.filter_map(|at| page.child(at)).collect();
+        self.pages.prefetch(&names)
     }
 
-    /// Puts the rows of a leaf, as they are to be, into a level.
+    /// Adds the edited rows of a leaf to a level.
     fn rows(&mut self, page: &Page, span: &KeyRange, level: &mut Level) -> Result<()> {
         let mut at = 0;
         for (key, value) in self.edits.scan(span) {
             while at < page.len() && page.key(at) < key {
-                self.kept_row(page, at, level)?;
+                self.push_unless_cleared(page, at, level)?;
                 at += 1;
             }
             if at < page.len() && page.key(at) == key {
@@ -192,26 +192,26 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
             }
         }
         for at in at..page.len() {
-            self.kept_row(page, at, level)?;
+            self.push_unless_cleared(page, at, level)?;
         }
         Ok(())
     }
 
-    fn kept_row(&mut self, page: &Page, at: usize, level: &mut Level) -> Result<()> {
+    fn push_unless_cleared(&mut self, page: &Page, at: usize, level: &mut Level) -> Result<()> {
         let key = page.key(at);
-        match self.edits.is_gone(key) {
+        match self.edits.is_cleared(key) {
             true => Ok(()),
             false => self.push(level, key, page.value(at)),
         }
     }
 
-    /// Nothing of a page, or of what is below it, is left.
-    fn forget(&mut self, name: &str, height: usize) -> Result<()> {
+    /// Frees a page and all of its descendants.
+    fn free(&mut self, name: &str, height: usize) -> Result<()> {
         if let Some(height) = height.checked_sub(1) {
             let page = self.pages.page(name)?;
             for at in 0..page.len() {
-                let child = page.child(at).ok_or_else(|| corrupt("a page"))?;
-                self.forget(child, height)?;
+                let child = page.child(at).ok_or_else(|| corrupt("invalid page"))?;
+                self.free(child, height)?;
             }
         }
         self.freed.push(name.into());
@@ -219,7 +219,7 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
     }
 
     fn push(&mut self, level: &mut Level, key: &[u8], value: &[u8]) -> Result<()> {
-        // A large row has a page of its own, so that it is not written again with its neighbours.
+        // A large row gets a page of its own, so that it is not rewritten with its neighbours.
         let is_large = level.least == 1 && key.len() + value.len() >= self.page_bytes;
         if is_large {
             self.close(level)?;
@@ -238,12 +238,12 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         Ok(())
     }
 
-    /// Ends the page that is open.
+    /// Ends the open page.
     fn close(&mut self, level: &mut Level) -> Result<()> {
         let open = std::mem::take(&mut level.open);
-        let is_little = open.size() < self.page_bytes / 2 || open.len() < level.least;
+        let is_small = open.size() < self.page_bytes / 2 || open.len() < level.least;
         match level.full.take() {
-            Some(mut full) if is_little => {
+            Some(mut full) if is_small => {
                 full.append(&open);
                 self.emit(level, full)?;
             }
@@ -258,7 +258,7 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         Ok(())
     }
 
-    /// Makes a page.
+    /// Writes a page.
     fn emit(&mut self, level: &mut Level, page: Page) -> Result<()> {
         let page = Arc::new(page);
         let first = page.key(0);
@@ -266,28 +266,29 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
             Some(start) if start.as_slice() < first => start,
             _ => first.to_vec(),
         };
-        let name = self.make.make(Arc::clone(&page))?;
+        let name = self.sink.add(Arc::clone(&page))?;
         level.done.push((key, Arc::clone(&name)));
         self.last = Some((name, page));
         Ok(())
     }
 
-    fn made_or_there(&mut self, name: &str) -> Result<Arc<Page>> {
-        // The root is made last.
+    /// A page on the way down from a new root.
+    fn page_of_root(&mut self, name: &str) -> Result<Arc<Page>> {
+        // The root is written last.
         if let Some((last, page)) = &self.last
             && **last == *name
         {
             return Ok(Arc::clone(page));
         }
-        self.make.store()?;
+        self.sink.flush()?;
         self.pages.page(name)
     }
 }
 
-/// The keys that the page below an entry may have.
+/// The range of keys that the child page of an entry may contain.
 pub(super) fn child_span(page: &Page, at: usize, span: &KeyRange) -> KeyRange {
     let start = match at {
-        // Whatever is before it would come here.
+        // A key before the first entry belongs here too.
         0 => span.start.clone(),
         _ => page.key(at).to_vec(),
     };
@@ -311,14 +312,14 @@ mod tests {
     use super::super::Overlay;
     use super::*;
 
-    /// Pages in memory, as they would be stored.
+    /// Encoded pages in memory.
     #[derive(Default)]
     struct Stored {
         pages: RefCell<HashMap<String, Vec<u8>>>,
         names: usize,
     }
 
-    impl Pages for Stored {
+    impl PageSource for Stored {
         fn pages(&self, names: &[&str]) -> Result<Vec<Arc<Page>>> {
             let pages = self.pages.borrow();
             let found = names.iter().map(|name| Page::decode(&pages[*name]));
@@ -326,35 +327,35 @@ mod tests {
         }
     }
 
-    /// Pages that an edit makes.
-    struct Made<'a> {
+    /// Stores the pages of one edit.
+    struct Written<'a> {
         stored: &'a Stored,
         numbers: &'a mut usize,
-        made: Vec<String>,
+        names: Vec<String>,
     }
 
-    impl<'a> Made<'a> {
+    impl<'a> Written<'a> {
         fn into(stored: &'a Stored, numbers: &'a mut usize) -> Self {
-            let made = Vec::new();
+            let names = Vec::new();
             Self {
                 stored,
                 numbers,
-                made,
+                names,
             }
         }
     }
 
-    impl Make for Made<'_> {
-        fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
+    impl PageSink for Written<'_> {
+        fn add(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
             *self.numbers += 1;
             let name = format!("{:06}", self.numbers);
             let mut pages = self.stored.pages.borrow_mut();
             assert!(pages.insert(name.clone(), page.encode()).is_none());
-            self.made.push(name.clone());
+            self.names.push(name.clone());
             Ok(name.into())
         }
 
-        fn store(&mut self) -> Result<()> {
+        fn flush(&mut self) -> Result<()> {
             Ok(())
         }
     }
@@ -405,7 +406,7 @@ mod tests {
         rows
     }
 
-    /// Random changes, which the model has too.
+    /// Random changes, applied to the model too.
     fn changes(random: &mut StdRng, model: &mut BTreeMap<Vec<u8>, Vec<u8>>) -> Overlay {
         let mut overlay = Overlay::default();
         for _ in 0..random.random_range(1..60) {
@@ -430,17 +431,17 @@ mod tests {
         overlay
     }
 
-    /// Random edits against a map; every old tree stays as it was, and what is freed is what is not
-    /// reached any more.
+    /// Random edits, compared with a map. Every old tree stays unchanged, and exactly the pages that can no
+    /// longer be reached are freed.
     #[test]
-    fn a_tree_is_what_was_done_to_it() {
+    fn random_edits_match_a_map() {
         seed::run("edits of a tree of pages", |random| {
             let page_bytes = random.random_range(20..200);
             let mut stored = Stored::default();
             let mut numbers = 0;
             let mut tree = Tree::default();
             let mut model = BTreeMap::new();
-            let (mut older, mut there) = (Vec::new(), BTreeSet::new());
+            let (mut older, mut existing) = (Vec::new(), BTreeSet::new());
             for _ in 0..40 {
                 let overlay = changes(random, &mut model);
                 let mut rows = BTreeMap::new();
@@ -448,23 +449,23 @@ mod tests {
                     rows.insert(key(random), vec![b'r'; random.random_range(0..40)]);
                 }
                 model.extend(rows.clone());
-                let mut made = Made::into(&stored, &mut numbers);
+                let mut written = Written::into(&stored, &mut numbers);
                 let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
                 let edits = Edits {
                     overlay: &overlay,
                     rows: &rows,
                 };
-                let edited = tree.edit(&stored, edits, &mut made, page_bytes);
+                let edited = tree.edit(&stored, edits, &mut written, page_bytes);
                 let edited = edited.expect("an edit");
-                there.extend(made.made);
+                existing.extend(written.names);
                 older.push((std::mem::replace(&mut tree, edited.tree), stored.names));
                 stored.names = model.len();
                 for name in edited.freed {
-                    assert!(there.remove(&*name), "{name} was not there");
+                    assert!(existing.remove(&*name), "{name} did not exist");
                 }
                 let reached = tree.names(&stored).expect("names");
                 let reached: BTreeSet<_> = reached.iter().map(|name| name.to_string()).collect();
-                assert_eq!(reached, there);
+                assert_eq!(reached, existing);
                 let expected: Vec<_> = model.clone().into_iter().collect();
                 assert_eq!(all_rows(&tree, &stored, Direction::Forward), expected);
                 let backward: Vec<_> = model.clone().into_iter().rev().collect();
@@ -474,7 +475,7 @@ mod tests {
                 assert_eq!(findings, []);
                 for _ in 0..5 {
                     let key = key(random);
-                    tree.expect(&stored, &[&key]).expect("leaves");
+                    tree.prefetch(&stored, &[&key]).expect("leaves");
                     let range = KeyRange {
                         start: key.clone(),
                         end: None,
@@ -494,34 +495,38 @@ mod tests {
         });
     }
 
-    /// One row among many makes as many pages as the tree is high; rows that are written in order fill
-    /// their pages.
+    /// A change of one row writes one page for each level of the tree; rows that are written in order fill their
+    /// pages.
     #[test]
-    fn an_edit_makes_the_way_to_it() {
+    fn an_edit_writes_only_the_path_to_its_row() {
         let stored = Stored::default();
         let mut numbers = 0;
         let mut overlay = Overlay::default();
         for number in 0..20_000_u32 {
             overlay.put(&number.to_be_bytes(), b"a value");
         }
-        let mut made = Made::into(&stored, &mut numbers);
-        let edited = Tree::default().edit(&stored, only(&overlay), &mut made, 1000);
+        let mut written = Written::into(&stored, &mut numbers);
+        let edited = Tree::default().edit(&stored, only(&overlay), &mut written, 1000);
         let edited = edited.expect("an edit");
         let rows: usize = (20_000_usize * 15).div_ceil(1000);
-        assert!(made.made.len() < rows * 11 / 10, "{}", made.made.len());
+        assert!(
+            written.names.len() < rows * 11 / 10,
+            "{}",
+            written.names.len()
+        );
         let tree = edited.tree;
         assert_eq!(tree.height, 2);
         let mut overlay = Overlay::default();
         overlay.put(&700_u32.to_be_bytes(), b"another");
-        let mut made = Made::into(&stored, &mut numbers);
-        let edited = tree.edit(&stored, only(&overlay), &mut made, 1000);
+        let mut written = Written::into(&stored, &mut numbers);
+        let edited = tree.edit(&stored, only(&overlay), &mut written, 1000);
         let edited = edited.expect("an edit");
-        assert_eq!((made.made.len(), edited.freed.len()), (3, 3));
+        assert_eq!((written.names.len(), edited.freed.len()), (3, 3));
         let mut overlay = Overlay::default();
         overlay.delete_range(&KeyRange::all());
-        let mut made = Made::into(&stored, &mut numbers);
-        let edited = tree.edit(&stored, only(&overlay), &mut made, 1000);
+        let mut written = Written::into(&stored, &mut numbers);
+        let edited = tree.edit(&stored, only(&overlay), &mut written, 1000);
         let edited = edited.expect("an edit");
-        assert_eq!((edited.tree, made.made.len()), (Tree::default(), 0));
+        assert_eq!((edited.tree, written.names.len()), (Tree::default(), 0));
     }
 }

@@ -1,5 +1,5 @@
-//! A store that is removed, or has another one put in its place, while it is open. What was committed to it
-//! went into files that nobody finds again, and its end destroyed the new one.
+//! A store that is removed or replaced by another one while it is open. Its commits went to files that no longer
+//! had a name, and closing it destroyed the new store.
 #![cfg(all(feature = "embedded", feature = "file", feature = "sqlite"))]
 
 mod opening;
@@ -15,10 +15,10 @@ use espalier_testkit::process::{self, Part, say};
 
 use crate::opening::{assert_refused, put};
 
-/// Commits that make an end of the old store have something to do.
+/// Enough commits that closing the old store has to write.
 const COMMITS: usize = 300;
 
-/// The engines, with what a store in a directory has as its URL.
+/// The schemes of the engines, and the file name in the URL of a store in a directory.
 const SCHEMES: [(&str, &str); 3] = [("embedded", ""), ("file", ""), ("sqlite", "/data.db")];
 
 fn url((scheme, file): (&str, &str), dir: &Path) -> String {
@@ -31,7 +31,7 @@ fn batch() -> Batch {
     batch
 }
 
-/// Opens `store`, commits, does something to its directory, and expects that nothing more is committed.
+/// Opens `store`, commits, removes or replaces its directory with `replace`, and expects that further commits fail.
 fn check(scheme: (&str, &str), store: &Path, replace: &dyn Fn()) {
     let driver = open(&url(scheme, store)).expect("opens");
     (0..COMMITS).for_each(|number| put(&*driver, &format!("old {number}")));
@@ -52,12 +52,12 @@ fn nothing_is_committed_to_a_store_that_was_removed() {
         check(scheme, &store, &|| {
             fs::remove_dir_all(&store).expect("removed");
         });
-        assert!(!store.exists(), "{scheme:?} has made it again");
+        assert!(!store.exists(), "{scheme:?} has created it again");
     }
 }
 
 #[test]
-fn the_end_of_a_store_leaves_the_one_in_its_place_alone() {
+fn closing_a_replaced_store_leaves_the_new_one_unchanged() {
     for scheme in SCHEMES {
         let dir = tempfile::tempdir().expect("a directory");
         let (made, store) = (dir.path().join("made"), dir.path().join("store"));
@@ -65,7 +65,7 @@ fn the_end_of_a_store_leaves_the_one_in_its_place_alone() {
         let before = files(&made);
         check(scheme, &store, &|| {
             fs::remove_dir_all(&store).expect("removed");
-            fs::rename(&made, &store).expect("put in its place");
+            fs::rename(&made, &store).expect("replaced");
         });
         assert_eq!(files(&store), before, "{scheme:?}");
         let driver = open(&url(scheme, &store)).expect("opens");
@@ -80,18 +80,18 @@ fn part_committing() {
     if let Some(url) = process::argument() {
         let driver = open(&url).expect("opens");
         let mut batch = batch();
-        // So large that it goes past the journal, which begins anew.
+        // Too large for the journal, so a new journal is started.
         batch.put("large", vec![1; 2 << 20]);
         driver.commit(batch).expect("committed");
         say("committed");
         let mut line = String::new();
-        std::io::stdin().read_line(&mut line).expect("told to end");
+        std::io::stdin().read_line(&mut line).expect("a line");
     }
 }
 
-/// What another process had committed before would have been read from the new store's journal.
+/// The driver would have read the commits of another process from the new store's journal.
 #[test]
-fn who_has_not_read_on_in_a_store_that_was_replaced_is_told() {
+fn a_reader_that_lags_behind_in_a_replaced_store_gets_an_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let (store, made) = (dir.path().join("store"), dir.path().join("made"));
     let [store_url, made_url] = [&store, &made].map(|dir| url(("embedded", ""), dir));
@@ -101,7 +101,7 @@ fn who_has_not_read_on_in_a_store_that_was_replaced_is_told() {
     assert_eq!(part.line().as_deref(), Some("committed"));
     part.kill();
     fs::remove_dir_all(&store).expect("removed");
-    fs::rename(&made, &store).expect("put in its place");
+    fs::rename(&made, &store).expect("replaced");
     let gone = "was removed or replaced";
     assert_refused(driver.snapshot().map(drop), ErrorKind::ReadOnly, gone);
 }

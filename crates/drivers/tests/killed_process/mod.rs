@@ -1,4 +1,4 @@
-//! What the tests of engines whose process is killed share.
+//! Shared by the tests of engines whose process is killed.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the engine opens")
 }
 
-/// What the process does that is killed: the test `the_part_that_is_killed` of each engine.
+/// Runs in the process that is killed: the test `child_that_is_killed` of each engine.
 pub fn part() {
     if let Some(url) = process::argument() {
         crash::part(open(&url));
     }
 }
 
-/// Has a process of an engine killed, and looks at what it left.
+/// Kills a process of an engine, and checks the store that it leaves.
 pub fn run(url: &str) {
-    crash::run("the_part_that_is_killed", url, &|| open(url));
+    crash::run("child_that_is_killed", url, &|| open(url));
 }
