@@ -23,8 +23,8 @@ pub(super) fn transact(
             Ok(Some(unsigned(header.revision)))
         }
         Ok(_) => Ok(None),
-        Err((error, TxnOutcome::Unknown)) => Err(Failure::Lost(error)),
-        Err((error, TxnOutcome::NotApplied)) => Err(Failure::Refused(error)),
+        Err((error, TxnOutcome::Unknown)) => Err(Failure::OutcomeUnknown(error)),
+        Err((error, TxnOutcome::NotApplied)) => Err(Failure::NotApplied(error)),
     }
 }
 

@@ -13,8 +13,8 @@ use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
 use crate::resolved_url::Site;
-use crate::staged::Staged;
-use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Layout, Read, Write};
+use crate::staged::StagedDriver;
+use crate::staged::engine::{Bounds, CellStore, Failure, Follow, ReadResult, Guard, Layout, Read, Write};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -22,7 +22,7 @@ pub const NAME: &str = "etcd";
 
 /// A key space in etcd.
 pub struct Etcd {
-    staged: Staged<EtcdCells>,
+    staged: StagedDriver<EtcdCells>,
 }
 
 impl Etcd {
@@ -32,7 +32,7 @@ impl Etcd {
         let engine = Arc::new(Engine::open(&config)?);
         let cells = EtcdCells { engine };
         reject_overlap(&cells, &prefix)?;
-        let staged = Staged::open(cells, prefix.as_bytes())?;
+        let staged = StagedDriver::open(cells, prefix.as_bytes())?;
         Ok(Self { staged })
     }
 }
@@ -75,7 +75,7 @@ struct EtcdCells {
     engine: Arc<Engine>,
 }
 
-impl Cells for EtcdCells {
+impl CellStore for EtcdCells {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -87,12 +87,12 @@ impl Cells for EtcdCells {
         }
     }
 
-    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found> {
+    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<ReadResult> {
         snapshot::read(&self.engine, reads, at)
     }
 
-    fn read_lately(&self, reads: &[Read]) -> Result<Option<Found>> {
-        snapshot::read_lately(&self.engine, reads).map(Some)
+    fn read_possibly_stale(&self, reads: &[Read]) -> Result<Option<ReadResult>> {
+        snapshot::read_possibly_stale(&self.engine, reads).map(Some)
     }
 
     fn transact(
@@ -108,7 +108,7 @@ impl Cells for EtcdCells {
         Ok(Box::new(EtcdFollow::new(engine, cell, after)))
     }
 
-    fn patience(&self) -> Duration {
+    fn retry_timeout(&self) -> Duration {
         self.engine.timeout
     }
 }

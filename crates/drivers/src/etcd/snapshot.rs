@@ -3,17 +3,17 @@
 use espalier_keyspace::{Direction, Result};
 
 use super::engine::{Engine, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, op};
-use crate::staged::engine::{Cell, Found, Read};
+use crate::staged::engine::{Cell, ReadResult, Read};
 
 /// `RangeRequest.SortOrder.DESCEND`
 const DESCEND: i32 = 2;
 
 /// Reads at a revision, or at the newest one.
-pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<Found> {
+pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<ReadResult> {
     let revision = at.map_or(0, signed);
     if let ([read], Some(at)) = (reads, at) {
         let response = engine.range(request(read, revision))?;
-        return Ok(Found {
+        return Ok(ReadResult {
             revision: at,
             cells: vec![cells(response.kvs)],
         });
@@ -23,7 +23,7 @@ pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<F
 
 /// Reads at the newest revision of the current server, which may lag behind the cluster. It is the server
 /// that applied this process's last write, as long as it responds.
-pub(super) fn read_lately(engine: &Engine, reads: &[Read]) -> Result<Found> {
+pub(super) fn read_possibly_stale(engine: &Engine, reads: &[Read]) -> Result<ReadResult> {
     let serializable = |read| RangeRequest {
         serializable: true,
         ..request(read, 0)
@@ -31,7 +31,7 @@ pub(super) fn read_lately(engine: &Engine, reads: &[Read]) -> Result<Found> {
     read_all(engine, reads.iter().map(serializable))
 }
 
-fn read_all(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<Found> {
+fn read_all(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<ReadResult> {
     let operation = |request| RequestOp {
         request: Some(op::Request::Range(request)),
     };
@@ -40,7 +40,7 @@ fn read_all(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Re
         success: requests.map(operation).collect(),
     })?;
     let header = response.header.unwrap_or_default();
-    Ok(Found {
+    Ok(ReadResult {
         revision: unsigned(header.revision),
         cells: response.responses.into_iter().map(response_cells).collect(),
     })

@@ -179,7 +179,7 @@ fn prepare<'b>(
     if batch.bytes() > CHANGES_BYTES
         && let Some(rows) = independent_rows(batch)
     {
-        let mut recorder = Recorder::of_untold();
+        let mut recorder = Recorder::overflowed();
         let rest = batch.operations().filter(|operation| !is_put(operation));
         let overlay = apply(engine, state, rest, &existence, &mut recorder)?;
         return Ok(PreparedCommit {
@@ -189,7 +189,7 @@ fn prepare<'b>(
         });
     }
     let bytes = batch.bytes() + CHANGE_BYTES * batch.operations().len();
-    let mut recorder = Recorder::of_about(bytes);
+    let mut recorder = Recorder::with_capacity(bytes);
     let overlay = match bytes <= CHANGES_BYTES && record_puts(batch, &mut recorder) {
         true => None,
         false => {

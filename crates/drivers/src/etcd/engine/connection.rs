@@ -192,7 +192,7 @@ impl Engine {
                 Err(status) if self.try_next_server(&status, &mut tls_failures) => continue,
                 Err(status) => status,
             };
-            if self.tls_probe.is_open()
+            if self.tls_probe.is_undecided()
                 && is_transient(&status)
                 && let Some(mistake) = self.tls_probe.mismatch()
             {

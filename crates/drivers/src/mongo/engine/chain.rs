@@ -304,7 +304,7 @@ impl Chain {
     ) {
         let mut newest = self.newest.lock();
         if state.version > newest.state.version {
-            self.recent.push_or_begin(Version(state.version), changes);
+            self.recent.push_or_reset(Version(state.version), changes);
             newest.state = Arc::clone(state);
             newest.confirmed = Some(confirmed);
         } else if state.version == newest.state.version

@@ -71,7 +71,7 @@ impl<'s, T: Send + 'static> PendingRequest<'s, T> {
             let result = self.sent.take().and_then(|sent| sent.recv().ok().flatten());
             let mut failure = match result {
                 Some(Ok(value)) => {
-                    server.speech.understood();
+                    server.tls_probe.set_confirmed();
                     return Ok(Reply {
                         value,
                         has_earlier_attempt: may_be_applied,
@@ -86,7 +86,7 @@ impl<'s, T: Send + 'static> PendingRequest<'s, T> {
                 failure = failure.as_tls_failure(&server.address, &problem);
             }
             if failure.is_transient
-                && let Some(mistake) = server.speech.mistake()
+                && let Some(mistake) = server.tls_probe.mismatch()
             {
                 may_be_applied |= failure.may_be_applied;
                 return Err(RequestFailure {
