@@ -1,37 +1,36 @@
-//! Asking several indexes at once, when what is looked for is in the answers of all of them.
+//! The intersection of several index results.
 //!
-//! Nobody knows beforehand which answer is short: one of the values may stand in a million entries, the
-//! other in one. So each index is asked for a few, then for more, until one has told all; what the
-//! answers that were told whole have in common is the result. It costs what the shortest answer costs.
+//! It is not known in advance which result is short: one value may occur in a million entries, another in
+//! one. So a few items are fetched from each index, then more, until one index is exhausted; the result is the
+//! intersection of all complete results. The cost is that of the shortest result.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashSet;
 
-/// How many an index is asked for at first.
+/// The number of items that are fetched first.
 const FIRST_LIMIT: usize = 8;
 
-/// How many times more it is asked for next, and how many times longer than the shortest answer
-/// another may be that is still waited for.
+/// The growth factor of that number per round. Also: results up to this many times longer than the
+/// shortest one are still fetched to narrow it.
 const GROWTH: usize = 8;
 
-/// An answer that is not longer needs no other to narrow it.
+/// A result of at most this length needs no other to narrow it.
 const SHORT: usize = 4;
 
-/// How much of an answer was told.
+/// How much of an index result was fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Nothing: there is no such index.
     Nothing,
-    /// As many as were asked for; there may be more.
+    /// The first `limit` items; there may be more.
     Part,
-    /// All.
+    /// All items.
     All,
 }
 
-/// What the shortest of `count` answers have in common, in the order of the shortest; `None` where no
-/// index answers. `ask` is called with the number of an answer, from 0, how many of it are wanted at
-/// most, and where to put them.
+/// Intersects `count` index results, in the order of the shortest; `None` if there is no index. `fetch` is
+/// called with the number of an index, from 0, the maximum number of items, and the vector to append them to.
 pub(crate) fn in_common<I: Clone + Eq + Hash, E>(
     count: usize,
     mut ask: impl FnMut(usize, usize, &mut Vec<I>) -> Result<Told, E>,
@@ -92,7 +91,7 @@ fn intersection<I: Clone + Eq + Hash>(mut answers: Vec<Vec<I>>) -> Vec<I> {
 mod tests {
     use super::*;
 
-    /// Asks for ranges of numbers; `None` has no index. Also how many were told in all.
+    /// Fetches from ranges of numbers; `None` has no index. Also returns the total number of fetched items.
     fn ask(ranges: &[Option<std::ops::Range<u32>>]) -> (Option<Vec<u32>>, usize) {
         let mut told = 0;
         let found = in_common(ranges.len(), |which, limit, into| {
@@ -124,7 +123,7 @@ mod tests {
     fn a_long_answer_is_not_waited_for() {
         let (found, told) = ask(&[Some(0..1_000_000), Some(10..100), Some(0..2_000_000)]);
         assert_eq!(found, Some((10..100).collect()));
-        assert!(told < 3_000, "{told} were told");
+        assert!(told < 3_000, "{fetched} items were fetched");
         let (found, _) = ask(&[Some(0..64), Some(60..76), Some(62..1_000_000)]);
         assert_eq!(found, Some((60..64).collect()));
         let (found, told) = ask(&[Some(0..64), Some(63..65)]);

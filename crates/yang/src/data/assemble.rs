@@ -1,5 +1,5 @@
-//! What reading JSON and XML share: which node a name means, what may stand where, and that every
-//! mistake is reported with its line and path while nothing wrong reaches the sink.
+//! Shared by the JSON and XML readers: resolves names to nodes, checks the structure, and reports every error
+//! with its line and path. Invalid data never reaches the sink.
 
 use std::io;
 
@@ -12,14 +12,14 @@ use crate::error::{DataError, ErrorTag, ErrorType, Errors};
 use crate::schema::{Node, NodeId, NodeKind, Schema, ValueError};
 use crate::value::Value;
 
-/// Why reading ends before the document does.
+/// Why reading stops before the end of the document.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The text is not JSON or XML, or past a limit: nothing after this place is looked at.
+    /// The text is not JSON or XML, or exceeds a limit; the rest is not read.
     Refused(Box<DataError>),
     /// Reading failed.
     Read(io::Error),
-    /// The sink wanted no more.
+    /// The sink stopped.
     Stopped,
 }
 
@@ -29,7 +29,7 @@ impl From<Stop> for Halt {
     }
 }
 
-/// The text is not what the format's grammar says.
+/// The text violates the grammar of the format.
 pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::MalformedMessage, message)
         .of_type(ErrorType::Rpc)
@@ -37,13 +37,13 @@ pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
     Halt::Refused(Box::new(error))
 }
 
-/// A part of the document is past a limit of its length.
+/// A part of the document exceeds a length limit.
 pub(super) fn too_big(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
     Halt::Refused(Box::new(error))
 }
 
-/// The name of a child, as its format writes it.
+/// The name of a child, as the format writes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ChildName<'a> {
     /// `name` or `module:name` (RFC 7951 §4).
@@ -52,11 +52,11 @@ pub(super) enum ChildName<'a> {
     Xml(&'a str, &'a str),
 }
 
-/// Where events go.
+/// The destination of events.
 enum Output<'a> {
-    /// To the caller's sink, at once.
+    /// The caller's sink, immediately.
     Sink(&'a mut dyn Sink),
-    /// Into a tree first, so that annotations can be added later.
+    /// A tree, so that annotations can be added later.
     Held(TreeBuilder, &'a mut dyn Sink),
 }
 
@@ -68,11 +68,11 @@ pub(super) struct Assembler<'a> {
     output: Output<'a>,
     errors: Errors,
     frames: Vec<Frame>,
-    /// How many of `frames` are open; those beyond are kept for reuse.
+    /// The number of open `frames`; the others are kept for reuse.
     depth: usize,
-    /// How many hashes of entries all open frames keep.
+    /// The number of entry hashes in all open frames.
     tracked: usize,
-    /// The child that was noted last: where reading is when a limit ends it.
+    /// The last recorded child: the position of an error if a limit stops reading.
     noted: Option<NodeId>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The same, holding the document in a tree until it is complete.
+    /// Buffers the document in a tree until it is complete.
     pub(super) fn holding(mut self) -> Self {
         if let Output::Sink(sink) = self.output {
             self.output = Output::Held(TreeBuilder::new(), sink);
@@ -106,7 +106,7 @@ impl<'a> Assembler<'a> {
         self
     }
 
-    /// Whether a child of the open node came.
+    /// Returns whether the open node has had this child.
     pub(super) fn has_come(&self, id: NodeId) -> bool {
         self.frames[self.depth - 1].has_single(id)
     }
@@ -115,17 +115,17 @@ impl<'a> Assembler<'a> {
         self.options.metadata == Metadata::Kept
     }
 
-    /// Whether a document of this root holds exactly one node.
+    /// Returns whether a document of this root contains exactly one node.
     pub(super) fn is_single(&self) -> bool {
         self.root != Root::Datastore
     }
 
-    /// Whether the children of the document itself are read now.
+    /// Returns whether the parser is at the top level of the document.
     pub(super) fn is_at_root(&self) -> bool {
         self.depth == 1
     }
 
-    /// The node whose children are read; none at the top level.
+    /// The node whose children are being read; `None` at the top level.
     pub(super) fn parent(&self) -> Option<NodeId> {
         match (self.frames[self.depth - 1].node, self.root) {
             (Some(node), _) => Some(node),
@@ -135,7 +135,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The child of a name; reports where there is none.
+    /// The child with a name; reports an error if there is none.
     pub(super) fn find(&mut self, name: ChildName<'_>, mark: Mark) -> Option<NodeId> {
         if let Some(id) = self.frames[self.depth - 1].expected(name) {
             return Some(id);
@@ -190,7 +190,7 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    /// Whether a node may stand in this document here.
+    /// Checks whether a node is allowed in this document at this position.
     fn admit(&self, id: NodeId) -> Result<NodeId, DataError> {
         let node = self.schema.node(id);
         let is_target = self.is_at_root() && self.root == Root::Resource(id);
@@ -199,16 +199,16 @@ impl<'a> Assembler<'a> {
             && !is_target
         {
             let target = self.schema.qualified_name(target);
-            let message = format!("the document holds '{}', not '{target}'", node.name);
+            let message = format!("the document contains '{}', not '{target}'", node.name);
             return Err(DataError::new(ErrorTag::UnknownElement, message));
         }
         if !is_target && !is_data(node) {
-            let message = format!("'{}' is no data node", node.name);
+            let message = format!("'{}' is not a data node", node.name);
             return Err(DataError::new(ErrorTag::UnknownElement, message));
         }
         if self.options.accept == Accept::Config && !node.is_config && is_data(node) {
             let message = format!(
-                "'{}' is state data, and only configuration is taken",
+                "'{}' is state data; only configuration is accepted",
                 node.name
             );
             return Err(DataError::new(ErrorTag::BadElement, message));
@@ -216,8 +216,8 @@ impl<'a> Assembler<'a> {
         Ok(id)
     }
 
-    /// Notes that a child comes, and reports one that may not: given before, or of another case.
-    /// JSON calls this once a member, XML once an element.
+    /// Records a child, and reports it if it is a duplicate or belongs to another case. Called once per member in
+    /// JSON, once per element in XML.
     pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
         self.noted = Some(id);
         let node = self.schema.node(id);
@@ -245,7 +245,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Checks how a whole document is wrapped: `envelopes` of them, and `nodes` outside of them.
+    /// Checks the envelope of a whole document: the number of envelopes, and of `nodes` outside of them.
     pub(super) fn check_envelope(&mut self, envelopes: usize, nodes: usize, mark: Mark) {
         let is_required = match self.options.wrapping {
             Wrapping::Optional => false,
@@ -260,13 +260,13 @@ impl<'a> Assembler<'a> {
             ),
             _ => (
                 ErrorTag::BadElement,
-                "the envelope of the datastore stands beside something else",
+                "the datastore envelope is not the only node",
             ),
         };
         self.report(DataError::new(tag, message), None, mark);
     }
 
-    /// A container, list entry or the like begins.
+    /// Opens a container, list entry or other interior node.
     pub(super) fn open(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
         let node = self.schema.node(id);
         let mut position = 0;
@@ -291,7 +291,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.open(id, mark))
     }
 
-    /// A leaf or leaf-list entry, its value or what is wrong with it.
+    /// A leaf or leaf-list entry, with its value or its error.
     pub(super) fn leaf(
         &mut self,
         id: NodeId,
@@ -343,7 +343,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Adds an entry to those of a list or leaf-list below the open node.
+    /// Adds an entry of a list or leaf-list in the open node.
     fn insert_entry(&mut self, id: NodeId, keys: KeyValues, mark: Mark) -> Result<Entry, Halt> {
         let seen = self.frames[self.depth - 1].seen(id);
         let before = seen.len();
@@ -361,12 +361,12 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.any(id, json, mark))
     }
 
-    /// A leaf that is named without a value.
+    /// A leaf without a value.
     pub(super) fn bare(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
         self.emit(|sink| sink.bare(id, mark))
     }
 
-    /// The annotations of the node that comes next.
+    /// The annotations of the next node.
     pub(super) fn annotate(&mut self, annotations: Annotations) -> Result<(), Halt> {
         if annotations.is_empty() {
             return Ok(());
@@ -374,7 +374,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.annotate(annotations))
     }
 
-    /// The annotations of the instances of a child that came already. Only while holding.
+    /// The annotations of the instances of an earlier child. Only if buffered.
     pub(super) fn annotate_children(&mut self, id: NodeId, all: Vec<Annotations>, mark: Mark) {
         if let Output::Held(tree, _) = &mut self.output
             && self.errors.is_empty()
@@ -384,14 +384,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The annotations of the node that is open. Only while holding.
+    /// The annotations of the open node. Only if buffered.
     pub(super) fn annotate_open(&mut self, annotations: Annotations) {
         if let Output::Held(tree, _) = &mut self.output {
             tree.annotate_open(annotations);
         }
     }
 
-    /// What [`Self::open`] began ends.
+    /// Closes the node that [`Self::open`] opened.
     pub(super) fn close(&mut self, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
         let frame = &self.frames[self.depth];
@@ -405,7 +405,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.close(mark))
     }
 
-    /// Checks the keys of the entry that just closed: all there, and not as in another entry.
+    /// Checks the keys of the entry that was just closed: none is missing, and they are unique.
     fn check_keys(&mut self, id: NodeId) -> Result<(), Halt> {
         let schema = self.schema;
         let frame = &mut self.frames[self.depth];
@@ -416,7 +416,7 @@ impl<'a> Assembler<'a> {
             .map(|(key, _)| format!("'{}'", schema.node(*key).name))
             .collect::<Vec<_>>();
         if !missing.is_empty() {
-            let message = format!("a list entry without its key {}", missing.join(" and "));
+            let message = format!("the list entry lacks its key {}", missing.join(" and "));
             self.report_entry(DataError::new(ErrorTag::MissingElement, message));
             return Ok(());
         }
@@ -429,7 +429,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Reports an error in the document, at a child of the open node or at that itself.
+    /// Reports an error at a child of the open node or at the open node itself.
     pub(super) fn report(&mut self, error: DataError, child: Option<NodeId>, mark: Mark) {
         let mut path = self.path();
         if let Some(child) = child {
@@ -438,7 +438,7 @@ impl<'a> Assembler<'a> {
         self.errors.push(error.at(path.finish()).on_line(mark.line));
     }
 
-    /// Reports an error of the entry that just closed.
+    /// Reports an error of the entry that was just closed.
     fn report_entry(&mut self, error: DataError) {
         let mut path = self.path();
         let mark = self.frames[self.depth].mark;
@@ -470,7 +470,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// An error that ended reading, at the node that was being read where the error is about that.
+    /// Adds the current node to an error that ended reading, if the error is about that node.
     fn placed(&self, error: DataError) -> DataError {
         if error.tag != ErrorTag::TooBig || !error.path.is_empty() {
             return error;
@@ -485,7 +485,7 @@ impl<'a> Assembler<'a> {
         error.at(path.finish())
     }
 
-    /// The end of the document, or of reading it.
+    /// Ends the document, complete or not.
     pub(super) fn finish(mut self, end: Result<(), Halt>) -> Result<(), ParseError> {
         match end {
             Ok(()) => {}
@@ -509,16 +509,16 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// How often a child may be noted.
+/// How often a child may be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comes {
-    /// Once: leaves, containers, and whole lists in JSON.
+    /// Once: leaves, containers, and complete lists in JSON.
     Once,
-    /// Any number of times: entries of lists in XML.
+    /// Any number of times: list entries in XML.
     Often,
 }
 
-/// Whether it can stand in a data tree.
+/// Returns whether a node can occur in a data tree.
 fn is_data(node: &Node) -> bool {
     matches!(
         node.kind,

@@ -1,4 +1,4 @@
-//! A tree in memory, asked as [`Instances`].
+//! A tree in memory as [`Instances`].
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -13,13 +13,12 @@ use crate::path::{InstancePath, Keys, Step};
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
-/// A [`DataTree`] with what it takes to answer questions about it. What the system orders is told in
-/// the order of its keys, whatever the order in the tree. Nodes that are there twice count once where they are
-/// asked for by key.
+/// A [`DataTree`] indexed for [`Instances`]. Lists and leaf-lists that are `ordered-by system` are in the order of
+/// their keys, whatever the order in the tree. Duplicate nodes count once when they are looked up by key.
 pub struct TreeInstances<'a> {
     schema: &'a Schema,
     inner: Vec<Inner<'a>>,
-    /// Entries of lists with one key, and of those with more.
+    /// The list entries by key: with one key, and with several.
     single: FxHashMap<(u32, NodeId, &'a Value), u32>,
     several: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
     indexes: FxHashMap<NodeId, FxHashMap<&'a Value, Vec<u32>>>,
@@ -33,21 +32,21 @@ impl fmt::Debug for TreeInstances<'_> {
     }
 }
 
-/// A place of the tree.
+/// An interior node of the tree.
 struct Inner<'a> {
     node: Option<NodeId>,
     parent: u32,
-    /// Where it stands among the places of its parent.
+    /// The position among the interior nodes of its parent.
     index: u32,
-    /// Whether it exists by itself or holds something.
+    /// Whether it exists by itself or contains data.
     is_stored: bool,
-    /// By node; the values of a leaf-list in order.
+    /// By schema node; the values of a leaf-list in order.
     values: Vec<(NodeId, &'a Value)>,
-    /// By node; the entries of a list in order.
+    /// By schema node; the entries of a list in order.
     places: Vec<(NodeId, u32)>,
 }
 
-/// A place: one of the tree, or one below that holds nothing.
+/// A handle of an interior node, or of an empty one that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place(At);
 
@@ -61,8 +60,8 @@ enum At {
 const ANY: &Value = &Value::Empty;
 
 impl<'a> TreeInstances<'a> {
-    /// A tree of the whole datastore, or whose topmost nodes are an operation's `input` or
-    /// `output`, or a notification.
+    /// Indexes a tree of the whole datastore, or one whose top-level nodes are an operation's `input` or `output`, or a
+    /// notification.
     pub fn new(schema: &'a Schema, tree: &'a DataTree) -> Self {
         let mut instances = Self {
             schema,
@@ -75,7 +74,7 @@ impl<'a> TreeInstances<'a> {
         instances
     }
 
-    /// The same, with indexes on these leaves and leaf-lists.
+    /// Adds value indexes on these leaves and leaf-lists.
     #[must_use]
     pub fn with_indexes(mut self, nodes: &[NodeId]) -> Self {
         for &node in nodes {

@@ -1,9 +1,9 @@
 //! Data under a schema, as a stream of events and as trees.
 //!
-//! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print what a sink
-//! receives. Both find nodes, check structure and report mistakes through one private assembler,
-//! so the two formats accept the same trees. [`DataTree`] holds what is small; [`TreeInstances`] answers
-//! XPath's questions about one, [`WithOperation`] about one that stands in other data.
+//! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print the events that a sink
+//! receives. Both resolve names, check the structure and report errors in one private assembler, so the two
+//! formats accept the same trees. [`DataTree`] holds small documents; [`TreeInstances`] makes one readable for
+//! XPath, [`WithOperation`] makes one readable as part of other data.
 
 mod assemble;
 mod frame;

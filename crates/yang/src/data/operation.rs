@@ -1,5 +1,5 @@
-//! A datastore with an operation or notification in it (RFC 7950 §6.4.1): what XPath sees when it is
-//! asked about the input or output of an operation, or about a notification.
+//! A datastore with an operation or notification in it (RFC 7950 §6.4.1): the accessible tree of an XPath expression in
+//! the input or output of an operation, or in a notification.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,22 +12,22 @@ use crate::path::InstancePath;
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
-/// Data, and a tree whose topmost nodes are the `input` or `output` of an operation, or a notification,
-/// as if it stood in one place of the data: the root, or what an action or notification is in.
+/// Data, overlaid with a tree whose top-level nodes are the `input` or `output` of an operation, or a notification, at
+/// one node of the data: the root, or the parent of the action or notification.
 pub struct WithOperation<'a, T: Instances> {
     data: &'a T,
     place: T::Inner,
     operation: &'a TreeInstances<'a>,
 }
 
-/// A place of the data, or of the operation.
+/// A node of the data, or of the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DataOrOperation<P> {
-    /// Of the data.
+    /// A node of the data.
     Data(P),
-    /// Of the operation or notification.
+    /// A node of the operation or notification.
     Operation(Place),
-    /// An operation or notification that is not at hand, and the place that it would be in.
+    /// An operation or notification that is not given, and its parent.
     Absent(P, NodeId),
 }
 
@@ -41,7 +41,7 @@ impl<T: Instances> fmt::Debug for WithOperation<'_, T> {
 }
 
 impl<'a, T: Instances> WithOperation<'a, T> {
-    /// The data with an operation or notification in this place of it.
+    /// Places an operation or notification below this node of the data.
     pub fn new(data: &'a T, place: T::Inner, operation: &'a TreeInstances<'a>) -> Self {
         Self {
             data,
@@ -50,7 +50,7 @@ impl<'a, T: Instances> WithOperation<'a, T> {
         }
     }
 
-    /// The place of the input, output or notification itself.
+    /// The input, output or notification itself.
     pub fn operation(&self, node: NodeId) -> DataOrOperation<T::Inner> {
         let root = self.operation.root();
         DataOrOperation::Operation(self.operation.container(&root, node))
@@ -76,7 +76,7 @@ fn is_operation(kind: &NodeKind) -> bool {
     )
 }
 
-/// Lets a visitor that may fail visit a tree that cannot.
+/// Adapts a fallible visitor to a tree whose reads cannot fail.
 fn lifted<V, E>(
     visit: &mut dyn FnMut(V) -> Visit<E>,
     tell: impl FnOnce(&mut dyn FnMut(V) -> Visit<DataError>) -> Result<(), DataError>,

@@ -1,7 +1,6 @@
-//! How many modules, identities and nodes the schema has whose ids are decoded.
-//!
-//! An id that is decoded is checked against them, in whatever type it stands, so that a new field with
-//! an id is checked too. The limits are of the thread, as derived decoders pass nothing on.
+//! The id ranges of a schema, for decoding: each decoded id is checked against them, in whatever type it occurs, so
+//! that a new field with an id is checked too. The limits are thread-local, because derived decoders pass no
+//! context.
 
 use std::cell::Cell;
 
@@ -9,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::schema::{IdentityId, ModuleId, NodeId};
 
-/// Numbers of ids; each id is below its number.
+/// The numbers of modules, identities and nodes; each id is less than its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bounds {
     pub modules: u32,
@@ -18,14 +17,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Every id is within these.
+    /// No restriction.
     const NONE: Self = Self {
         modules: u32::MAX,
         identities: u32::MAX,
         nodes: u32::MAX,
     };
 
-    /// Decodes something with ids of a schema of these numbers: others are an error.
+    /// Decodes data that contains ids of a schema with these bounds; other ids are an error.
     pub fn decode<T>(self, decode: impl FnOnce() -> T) -> T {
         let outer = Restore(CURRENT.replace(self));
         let decoded = decode();
@@ -38,7 +37,7 @@ thread_local! {
     static CURRENT: Cell<Bounds> = const { Cell::new(Bounds::NONE) };
 }
 
-/// Sets the limits back, after a panic too.
+/// Restores the bounds, also after a panic.
 struct Restore(Bounds);
 
 impl Drop for Restore {
@@ -51,7 +50,7 @@ fn below<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
     if id < number || number == u32::MAX {
         return Ok(());
     }
-    Err(E::custom("an id is not of this schema"))
+    Err(E::custom("the id is out of range for this schema"))
 }
 
 impl<'de> Deserialize<'de> for NodeId {

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::schema::{CaseChoice, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type, TypeKind};
 
-/// Spaces between the longest name of some siblings and their types.
+/// The number of spaces between the longest name of some siblings and their types.
 const GAP: usize = 3;
 
-/// The tree diagram of a module: its data nodes, what it adds to other modules, its RPCs and its
-/// notifications. Nodes that other modules add to it are shown, with their prefix.
+/// The tree diagram of a module: its data nodes, its augments of other modules, its RPCs and its notifications. Nodes
+/// that other modules add to it are shown, with their prefix.
 pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
     let mut diagram = Diagram {
         schema,
@@ -42,7 +42,7 @@ pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
     diagram.text
 }
 
-/// What a node is part of, as far as its flags tell.
+/// The part of a module that a node is in, as far as it affects its flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Data,
@@ -51,21 +51,21 @@ enum Part {
     Notification,
 }
 
-/// One line and what is below it.
+/// One line and its descendants.
 enum Item {
     Node(NodeId),
     Choice(u32, Vec<NodeId>),
 }
 
-/// What a module adds to one node, choice or case of another.
+/// The nodes that a module adds to one node, choice or case of another module.
 #[derive(Default)]
 struct Augment {
     /// The path of the `augment` statement.
     target: String,
     nodes: Vec<NodeId>,
-    /// How many of the choices that the nodes are in belong to the target.
+    /// The number of enclosing choices that belong to the target.
     depth: usize,
-    /// The choice, where cases are added to one.
+    /// The choice, if cases are added to one.
     choice: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ struct Diagram<'s> {
 }
 
 impl Diagram<'_> {
-    /// `depth` says how many of the choices that the nodes are in have been shown already.
+    /// `depth` is the number of enclosing choices that have been shown already.
     fn siblings(&mut self, ids: &[NodeId], depth: usize, indent: &str, part: Part) {
         let items = self.items(ids, depth);
         let nodes = items.iter().filter_map(|item| match item {
@@ -97,7 +97,7 @@ impl Diagram<'_> {
         }
     }
 
-    /// Nodes of one choice follow one another.
+    /// Groups the nodes of each choice; they are contiguous.
     fn items(&self, ids: &[NodeId], depth: usize) -> Vec<Item> {
         let mut items: Vec<Item> = Vec::new();
         for &id in ids {
@@ -240,7 +240,7 @@ impl Diagram<'_> {
         Part::Data
     }
 
-    /// What the module adds to nodes of others.
+    /// The nodes that the module adds to other modules.
     fn augments(&self) -> Vec<Augment> {
         let mut augments: Vec<Augment> = Vec::new();
         for node in self
@@ -271,7 +271,7 @@ impl Diagram<'_> {
         self.schema.node(id).module != self.module
     }
 
-    /// Where among these choices and cases the nodes of the module begin.
+    /// Finds the first of these choices and cases that belongs to the module.
     fn augment_among(&self, cases: &[CaseChoice]) -> Augment {
         let mut augment = Augment::default();
         for place in cases {
@@ -293,7 +293,7 @@ impl Diagram<'_> {
         augment
     }
 
-    /// As an `augment` statement has it: every step with its prefix, choices and cases shown.
+    /// The path as in an `augment` statement: every step with its prefix, choices and cases included.
     fn target_path(&self, id: NodeId) -> String {
         let node = self.schema.node(id);
         let mut path = node

@@ -1,4 +1,4 @@
-//! Metadata in JSON (RFC 7952 §5.2): which members hold it, and what is wrong with them.
+//! Metadata in JSON (RFC 7952 §5.2): parsing, and its errors.
 
 use std::io::Read;
 
@@ -13,13 +13,12 @@ use crate::data::sink::{Annotation, Annotations, Mark, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleNames, NodeId, NodeKind};
 
-/// The metadata members of one object. They are applied at its end, because they may come before
-/// the nodes that they are about.
+/// The metadata members of one object. They are applied at its end, because they may precede their nodes.
 #[derive(Default)]
 pub(super) struct Pending {
     has_own: bool,
     members: Vec<Member>,
-    /// How many entries each leaf-list of the object has.
+    /// The number of entries of each leaf-list of the object.
     counts: SmallVec<[(NodeId, usize); 2]>,
 }
 
@@ -31,7 +30,7 @@ struct Member {
     mark: Mark,
 }
 
-/// How the metadata of a child is written.
+/// The JSON form of the metadata of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// One object: of a leaf or `anyxml` (§5.2.3).
@@ -41,7 +40,7 @@ enum Form {
 }
 
 impl Pending {
-    /// Notes a leaf-list of the object.
+    /// Records a leaf-list of the object.
     pub(super) fn count(&mut self, leaf_list: NodeId, entries: usize) {
         self.counts.push((leaf_list, entries));
     }
@@ -54,7 +53,7 @@ impl Pending {
 }
 
 impl<R: Read> Reader<'_, R> {
-    /// A metadata member: of the open node for an empty name, of a child else.
+    /// Reads a metadata member: of the open node if `name` is empty, otherwise of a child.
     pub(super) fn metadata(
         &mut self,
         about: &str,
@@ -120,11 +119,11 @@ impl<R: Read> Reader<'_, R> {
         Ok(all)
     }
 
-    /// `@`: the metadata of the node whose object this is (§5.2.2).
+    /// `@`: the metadata of the object's own node (§5.2.2).
     fn own_metadata(&mut self, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
         if self.assembler.is_at_root() {
             let message =
-                "the document itself has no metadata: “@” belongs into the object of a node";
+                "the document itself has no metadata: “@” is only allowed in the object of a node";
             return self.refuse_metadata(None, mark, message);
         }
         if std::mem::replace(&mut pending.has_own, true) {
@@ -138,7 +137,7 @@ impl<R: Read> Reader<'_, R> {
         Ok(())
     }
 
-    /// The end of an object: its metadata is checked against its nodes, and applied.
+    /// At the end of an object: checks its metadata against its nodes, and applies it.
     pub(super) fn apply_metadata(&mut self, mut pending: Pending) {
         for member in std::mem::take(&mut pending.members) {
             match self.mistake(&member, &pending) {
@@ -160,16 +159,16 @@ impl<R: Read> Reader<'_, R> {
 
     fn mistake(&self, member: &Member, pending: &Pending) -> Option<(ErrorTag, &'static str)> {
         if !self.assembler.has_come(member.node) {
-            // A node that is to be deleted need not be there.
+            // A node that is to be deleted need not exist.
             let is_bare = member.annotations.len() == 1 && deletes(&member.annotations[0]);
-            let message = "metadata of a node that is not there";
+            let message = "metadata of a node that does not exist";
             return (!is_bare).then_some((ErrorTag::MissingElement, message));
         }
         match (&self.assembler.schema.node(member.node).kind, member.form) {
             (NodeKind::Leaf(_) | NodeKind::AnyXml, Form::Object) => None,
             (NodeKind::LeafList(_), Form::Array) => {
                 let is_longer = member.annotations.len() > pending.entries(member.node);
-                let message = "metadata of more entries than there are";
+                let message = "metadata of more entries than exist";
                 is_longer.then_some((ErrorTag::MissingElement, message))
             }
             (NodeKind::LeafList(_), Form::Object) => {
@@ -217,7 +216,7 @@ impl<R: Read> Reader<'_, R> {
         Ok(annotations)
     }
 
-    /// One annotation, whose value comes next.
+    /// One annotation, at its value.
     fn annotation(
         &mut self,
         name: &str,
@@ -276,7 +275,7 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.report(error, node, mark);
     }
 
-    /// Reports metadata that is not as it must be, and reads past it.
+    /// Reports invalid metadata, and skips it.
     pub(super) fn refuse_metadata(
         &mut self,
         node: Option<NodeId>,

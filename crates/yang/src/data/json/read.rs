@@ -11,15 +11,15 @@ use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
 
-/// Content of `anydata` and `anyxml` longer than this (in bytes of JSON) is refused.
+/// The maximum length of `anydata` and `anyxml` content (in bytes of JSON).
 pub const ANY_LENGTH_MAX: usize = 16 << 20;
 
-/// Reads a JSON document of any size and sends what it holds to `sink`, types checked, in document
-/// order. See [`ParseOptions`] for what is accepted.
+/// Reads a JSON document of any size and sends its content, type-checked and in document order, to `sink`. See
+/// [`ParseOptions`] for what is accepted.
 ///
-/// Everything that is wrong is reported, not only the first mistake; from the first mistake on the
-/// sink gets nothing more. Memory is bounded but for 16 to 40 bytes an entry of the lists that are
-/// open ([`crate::data::ENTRIES_MAX`]). `input` is read in large pieces; it needs no buffer.
+/// All errors are reported, not only the first; after the first error the sink gets no more events. Memory is
+/// bounded except for 16 to 40 bytes per entry of the open lists ([`crate::data::ENTRIES_MAX`]). `input` is read in
+/// large blocks; it needs no buffer.
 pub fn parse(
     schema: &Schema,
     root: Root,
@@ -38,7 +38,7 @@ pub fn parse(
     read(input, assembler, nesting)
 }
 
-/// Reads top-level data nodes, of which none is taken for an envelope.
+/// Reads top-level data nodes, without an envelope.
 pub(in crate::data) fn parse_nodes(
     schema: &Schema,
     input: &[u8],
@@ -75,7 +75,7 @@ impl<R: Read> Reader<'_, R> {
         let mark = self.tokens.mark();
         let members = self.members(nesting)?;
         if self.assembler.is_single() && members != 1 {
-            let message = format!("the document holds {members} nodes, and must hold one");
+            let message = format!("the document contains {members} nodes, not one");
             let tag = if members == 0 {
                 ErrorTag::MissingElement
             } else {
@@ -87,7 +87,7 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.finish()
     }
 
-    /// The members of an object, its braces included; how many there were.
+    /// Reads the members of an object, including its braces; returns their number.
     fn members(&mut self, nesting: Nesting) -> Result<usize, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
@@ -132,7 +132,7 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.skip()
     }
 
-    /// A member whose node is known; its value comes next.
+    /// Reads a member of a resolved node, at its value.
     fn member(&mut self, node: NodeId, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
         let is_at_root = self.assembler.is_at_root();
         self.assembler.note(node, Comes::Once, mark);
@@ -150,7 +150,7 @@ impl<R: Read> Reader<'_, R> {
         }
     }
 
-    /// A container, list entry or the like.
+    /// Reads a container, list entry or other interior node.
     fn object(&mut self, node: NodeId) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
             return self.refuse(node, "an object");
@@ -160,7 +160,7 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.close(self.tokens.mark())
     }
 
-    /// A list or leaf-list; how many entries it has.
+    /// Reads a list or leaf-list; returns its number of entries.
     fn array(&mut self, node: NodeId, is_at_root: bool, mark: Mark) -> Result<usize, Halt> {
         if self.tokens.shape()? != Shape::Array {
             return self.refuse(node, "an array").map(|()| 0);
@@ -176,7 +176,7 @@ impl<R: Read> Reader<'_, R> {
             }
         }
         if is_at_root && self.assembler.is_single() && count != 1 {
-            let message = format!("the array holds {count} entries, and must hold one");
+            let message = format!("the array contains {count} entries, not one");
             let error = DataError::new(ErrorTag::BadElement, message);
             self.assembler.report(error, Some(node), mark);
         }
@@ -211,7 +211,7 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.leaf(node, value, mark)
     }
 
-    /// Reads an array; whether it is `[null]`.
+    /// Reads an array; returns whether it is `[null]`.
     pub(super) fn only_null(&mut self) -> Result<OnlyNull, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
@@ -231,15 +231,14 @@ impl<R: Read> Reader<'_, R> {
         Ok(is_null)
     }
 
-    /// The content of an `anyxml`, kept as it is but for white space.
+    /// Reads the content of an `anyxml`, unchanged except for white space.
     fn anyxml(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         let mut json = Vec::new();
         self.tokens.copy(&mut json, ANY_LENGTH_MAX)?;
         self.any(node, json, mark)
     }
 
-    /// The content of an `anydata`, kept as it is but for white space and its metadata (RFC 7952
-    /// §5.2.2).
+    /// Reads the content of an `anydata`, unchanged except for white space and its metadata (RFC 7952 §5.2.2).
     fn anydata(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
             return self.refuse(node, "an object");
@@ -274,10 +273,10 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn any(&mut self, node: NodeId, json: Vec<u8>, mark: Mark) -> Result<(), Halt> {
-        // Copied from strings and ASCII.
+        // The bytes are copied from checked strings and ASCII.
         let json = String::from_utf8(json).unwrap_or_default();
         if has_forbidden_character(&json) {
-            let message = "a control character, which YANG and XML do not have";
+            let message = "a control character, which YANG and XML do not allow";
             let error = DataError::new(ErrorTag::InvalidValue, message);
             self.assembler.report(error, Some(node), mark);
             return Ok(());
@@ -285,7 +284,7 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.any(node, &json, mark)
     }
 
-    /// Reports a value of the wrong shape, and reads past it.
+    /// Reports a value of the wrong type, and skips it.
     fn refuse(&mut self, node: NodeId, expected: &str) -> Result<(), Halt> {
         let mark = self.tokens.mark();
         self.tokens.skip()?;
@@ -301,8 +300,8 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
-/// Whether a string in JSON as [`Tokens::copy`] writes it, where only control characters have
-/// escapes of letters, has a character that XML cannot have (RFC 7950 §14, `yang-char`).
+/// Returns whether a JSON string as [`Tokens::copy`] writes it, in which only control characters have letter escapes,
+/// contains a character that XML cannot represent (RFC 7950 §14, `yang-char`).
 fn has_forbidden_character(json: &str) -> bool {
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
@@ -330,7 +329,7 @@ pub(super) enum OnlyNull {
     No,
 }
 
-/// Whether an object may hold the datastore's envelope.
+/// Whether an object may contain the datastore's envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nesting {
     Outermost,

@@ -16,16 +16,16 @@ use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
 
-/// An element with more attributes than this is refused.
+/// The maximum number of attributes of an element.
 pub const ATTRIBUTES_MAX: usize = 256;
 
-/// Reads an XML document of any size and sends what it holds to `sink`, types checked, in document
-/// order. See [`ParseOptions`] for what is accepted; several topmost elements are.
+/// Reads an XML document of any size and sends its content, type-checked and in document order, to `sink`. See
+/// [`ParseOptions`] for what is accepted; several top-level elements are.
 ///
-/// Everything that is wrong is reported, not only the first mistake; from the first mistake on the
-/// sink gets nothing more. Memory is bounded but for 16 to 40 bytes an entry of the lists that are
-/// open ([`crate::data::ENTRIES_MAX`]). Document type declarations are refused, so entities are
-/// the five of XML. `input` is read in large pieces; it needs no buffer.
+/// All errors are reported, not only the first; after the first error the sink gets no more events. Memory is
+/// bounded except for 16 to 40 bytes per entry of the open lists ([`crate::data::ENTRIES_MAX`]). Document type
+/// declarations are rejected, so only the five predefined entities exist. `input` is read in large blocks; it needs
+/// no buffer.
 pub fn parse(
     schema: &Schema,
     root: Root,
@@ -41,7 +41,7 @@ pub fn parse(
     reader.assembler.finish(end)
 }
 
-/// Reads top-level data nodes, of which none is taken for an envelope.
+/// Reads top-level data nodes, without an envelope.
 pub(super) fn parse_nodes(
     schema: &Schema,
     input: &[u8],
@@ -61,31 +61,31 @@ struct Reader<'a, R: Read> {
     xml: Xml<R>,
     assembler: Assembler<'a>,
     inside: Inside,
-    /// The text of the leaf that is open.
+    /// The text of the open leaf.
     text: String,
     depth: usize,
-    /// How many nodes the document has at its top.
+    /// The number of top-level nodes.
     topmost: usize,
     envelope: Envelopes,
-    /// How many envelopes there were.
+    /// The number of envelopes.
     envelopes: usize,
-    /// How many elements stand at the top of the text beside them.
+    /// The number of top-level elements outside of envelopes.
     outside: usize,
 }
 
-/// What the innermost open element is.
+/// The kind of the innermost open element.
 enum Inside {
-    /// One that holds nodes, or the document.
+    /// An element that contains nodes, or the document.
     Nodes,
     /// A leaf or leaf-list entry.
     Leaf(NodeId, Mark, Annotations),
     /// An `anydata` or `anyxml`.
     Any(NodeId, Mark, Box<Capture>),
-    /// This many levels that are read past.
+    /// Skipped elements, nested this deep.
     Skipped(usize),
 }
 
-/// Whether an envelope may come.
+/// Whether an envelope is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Envelopes {
     Never,
@@ -119,7 +119,7 @@ impl<'a, R: Read> Reader<'a, R> {
                 Event::GeneralRef(reference) => match input::character(&reference) {
                     Some(character) => self.text(character.encode_utf8(&mut [0; 4]), mark)?,
                     None => {
-                        let message = format!("'&{};' is not known", &*reference);
+                        let message = format!("unknown entity '&{};'", &*reference);
                         return Err(malformed(mark, message));
                     }
                 },
@@ -139,7 +139,7 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         let topmost = self.topmost;
         if self.assembler.is_single() && topmost != 1 {
-            let message = format!("the document holds {topmost} nodes, and must hold one");
+            let message = format!("the document contains {topmost} nodes, not one");
             let tag = match topmost {
                 0 => ErrorTag::MissingElement,
                 _ => ErrorTag::BadElement,
@@ -169,7 +169,7 @@ impl<'a, R: Read> Reader<'a, R> {
             }
             Inside::Leaf(node, _, _) => {
                 let node = *node;
-                let message = "a leaf holds a value, not elements";
+                let message = "a leaf contains a value, not elements";
                 let error = DataError::new(ErrorTag::BadElement, message);
                 self.assembler.report(error, Some(node), mark);
                 self.inside = Inside::Skipped(2);
@@ -178,7 +178,7 @@ impl<'a, R: Read> Reader<'a, R> {
         }
     }
 
-    /// An element that must be a data node.
+    /// Reads an element that must be a data node.
     fn node(&mut self, start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
         let scope = self.xml.resolver();
         let (namespace, local) = scope.resolve_element(start.name());
@@ -245,7 +245,7 @@ impl<'a, R: Read> Reader<'a, R> {
                     Ok(())
                 }
                 Side::Outside if capture.has_text && self.is_anydata(node) => {
-                    let message = "anydata holds elements, not text";
+                    let message = "anydata contains elements, not text";
                     let error = DataError::new(ErrorTag::BadElement, message);
                     self.assembler.report(error, Some(node), mark);
                     Ok(())
@@ -297,7 +297,7 @@ impl<'a, R: Read> Reader<'a, R> {
         Ok(())
     }
 
-    /// A leaf or leaf-list entry that is complete.
+    /// Ends a leaf or leaf-list entry.
     fn leaf(&mut self, id: NodeId, annotations: Annotations, mark: Mark) -> Result<(), Halt> {
         let schema = self.assembler.schema;
         let node = schema.node(id);
@@ -315,7 +315,7 @@ impl<'a, R: Read> Reader<'a, R> {
         self.assembler.leaf(id, value, mark)
     }
 
-    /// Reports attributes of an element that is no data node, and so cannot have any.
+    /// Reports attributes of an element that is not a data node and so cannot have any.
     fn refuse_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
         if self.assembler.options.metadata == Metadata::Ignored {
             return;
@@ -335,7 +335,7 @@ impl<'a, R: Read> Reader<'a, R> {
         }
     }
 
-    /// The annotations of an element, where they are kept.
+    /// The annotations of an element, if they are kept.
     fn annotations(&mut self, start: &BytesStart<'_>, node: NodeId, mark: Mark) -> Annotations {
         let mut annotations = Annotations::new();
         let mode = self.assembler.options.metadata;
@@ -403,11 +403,11 @@ const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 fn unknown_attribute(name: &str) -> DataError {
-    let message = format!("the attribute '{name}' is not known");
+    let message = format!("unknown attribute '{name}'");
     DataError::new(ErrorTag::UnknownAttribute, message)
 }
 
-/// Refuses attributes that are malformed or too many.
+/// Rejects attributes that are malformed or too many.
 fn check_attributes(start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
     if start.attributes_raw().is_empty() {
         return Ok(());
@@ -422,7 +422,7 @@ fn check_attributes(start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The namespace that a prefix (or none) stands for.
+/// The namespace of a prefix (or of no prefix).
 fn namespace_of<'s>(scope: &'s NamespaceResolver, prefix: Option<&str>) -> Option<&'s str> {
     let name = prefix.map_or("x".to_owned(), |prefix| format!("{prefix}:x"));
     match scope.resolve_element(QName(&name)).0 {

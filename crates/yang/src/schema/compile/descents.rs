@@ -1,17 +1,17 @@
-//! `//name` in the constraints of configuration, as the absolute paths to the few nodes of that name.
+//! Expands `//name` in the constraints of configuration to the absolute paths of the nodes of that name.
 //!
-//! `//name` reads all that is around such nodes: every change would have to evaluate the constraint again, in
-//! every list on the way. The schema says where nodes of the name are, so `//name[p]/x` is
-//! `/a/b/name[p]/x`, or a union of such paths. Positions are the same: both count from each parent.
+//! `//name` reads everything around such nodes: every change would re-evaluate the constraint, in every list on the
+//! way. The schema has the positions of the nodes of that name, so `//name[p]/x` is expanded to `/a/b/name[p]/x`, or to
+//! a union of such paths. Positions are unchanged: both forms count from each parent.
 
 use super::existence;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
-/// A name of more nodes is left as it is.
+/// A name with more nodes than this is not expanded.
 const PATHS_MAX: usize = 4;
 
-/// Writes out every `//name` in the constraints of configuration that names few nodes.
+/// Expands every `//name` in the constraints of configuration that matches few nodes.
 pub(super) fn write_out(schema: &mut Schema) {
     for id in (0..schema.nodes.len() as u32).map(NodeId) {
         let node = schema.nodes.get_mut(id).filter(|node| node.is_config);
@@ -86,7 +86,7 @@ fn inside(schema: &Schema, steps: &mut [PathStep]) {
     predicates.for_each(|predicate| expression(schema, predicate));
 }
 
-/// The paths that an absolute path with `//` stands for; none where it has no `//`, or is left as it is.
+/// The expansion of an absolute path with `//`; `None` if it has no `//`, or is not expanded.
 fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
     let at = path.steps.iter().position(is_descent)?;
     let (before, [_, named, after @ ..]) = path.steps.split_at(at) else {
@@ -125,7 +125,7 @@ fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
             steps,
         }
     });
-    // What comes behind may have `//` again.
+    // The remaining steps may contain `//` again.
     let mut all = Vec::new();
     for path in written {
         match paths(schema, &path) {
@@ -136,12 +136,12 @@ fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
     Some(all)
 }
 
-/// Whether a step is what `//` stands for.
+/// Returns whether a step is the abbreviated part of `//`.
 fn is_descent(step: &PathStep) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
-/// The node that a step from another means, if it is the name of a child.
+/// The node that a step leads to, if the step names a child.
 fn child(schema: &Schema, from: Option<NodeId>, step: &PathStep) -> Option<NodeId> {
     let NodeTest::Name(module, name) = &step.test else {
         return None;
@@ -180,7 +180,7 @@ fn is_below(schema: &Schema, node: NodeId, from: Option<NodeId>) -> bool {
     from.is_none_or(|from| above(schema, node).skip(1).any(|id| id == from))
 }
 
-/// A node and those around it, outwards.
+/// A node and its ancestors, innermost first.
 fn above(schema: &Schema, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
     std::iter::successors(Some(node), |&id| schema.node(id).parent)
 }

@@ -1,8 +1,8 @@
-//! Finds where in the texts an error is. libyang forgets lines once a module is read, and gives a
-//! schema path; the statement that defines the node at its end is looked for in the texts.
+//! Finds the position of an error in the texts. libyang keeps no lines once a module is parsed and gives a schema path; the
+//! statement that defines the last node of the path is searched for in the texts.
 //!
-//! What a `uses` brings in stands in a grouping, so of several nodes of the right name the one
-//! wins that has most of the path above it.
+//! The nodes of a `uses` are defined in a grouping, so of several nodes of the right name, the one with the longest match
+//! of the path above it is taken.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ struct Step<'p> {
     argument: &'p str,
 }
 
-/// Completes the file and the line of an error that has a path.
+/// Adds the file and the line to an error that has a path.
 pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     if error.line > 0 || error.path.is_empty() {
         return;
@@ -43,9 +43,9 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     }
 }
 
-/// Completes the place of an error that names a module that is not there: the `import` or `include`.
-/// `asked` are the files that were read before it was looked for, in order: imports are read as they
-/// are met, so the last of them that has such a statement is the one that asked.
+/// Adds the position to an error about a missing module: that of the `import` or `include`. `requested` are the files that
+/// libyang read before, in order: imports are read depth-first, so the last file with such a statement is the importing
+/// one.
 pub(super) fn locate_import(
     error: &mut SchemaError,
     missing: &str,
@@ -83,7 +83,7 @@ fn belongs_to(module: &ModuleSource, main: &str) -> bool {
         .any(|found| found.keyword == "belongs-to" && found.argument.as_deref() == Some(main))
 }
 
-/// The module of the last step that names one, and the steps.
+/// The module of the last step that has one, and the steps.
 fn steps(path: &str) -> (Option<&str>, Vec<Step<'_>>) {
     let mut module = None;
     let mut steps = Vec::new();
@@ -124,7 +124,7 @@ fn steps(path: &str) -> (Option<&str>, Vec<Step<'_>>) {
     (module, steps)
 }
 
-/// How much of the path the best statement has, and its line.
+/// The match length of the best statement, and its line.
 fn best_line(text: &str, steps: &[Step<'_>]) -> Option<(usize, u32)> {
     let mut above: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
     let mut best: Option<(usize, u32)> = None;
@@ -140,7 +140,7 @@ fn best_line(text: &str, steps: &[Step<'_>]) -> Option<(usize, u32)> {
     best
 }
 
-/// `input` and `output` have no argument, and are named in paths.
+/// `input` and `output` have no argument, but are steps of paths.
 fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
     match statement.keyword {
         keyword @ ("input" | "output") => Some(keyword.into()),
@@ -148,8 +148,8 @@ fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// How many steps, from the last one up, the statement and those above it have; those between that
-/// a path does not show (groupings, cases) are passed over.
+/// The number of steps, from the last one up, that match the statement and its ancestors; ancestors that are not in paths
+/// (groupings, cases) are skipped.
 fn matched(above: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
     let mut above = above.iter().rev();
     let Some((last, rest)) = steps.split_last() else {

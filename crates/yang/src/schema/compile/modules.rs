@@ -7,15 +7,14 @@ use super::ffi;
 use crate::schema::model::{index_identities, index_modules};
 use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
 
-/// Where the modules and identities of libyang went, by address.
+/// The copied modules and identities, by their address in libyang.
 #[derive(Default)]
 pub(super) struct Indexes {
     pub(super) modules: FxHashMap<usize, ModuleId>,
     pub(super) identities: FxHashMap<usize, IdentityId>,
 }
 
-/// Copies every module that the source has to do with (those to `implement`, and what they import),
-/// and its identities.
+/// Copies all modules that the source uses (those to `implement`, and their imports), and their identities.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
     implement: &[&str],
@@ -35,7 +34,7 @@ pub(super) fn copy(
     Ok(indexes)
 }
 
-/// libyang puts modules of its own into each context; those are taken only where others need them.
+/// The modules that libyang adds to each context; copied only if other modules need them.
 const INTERNAL_MODULES: [&str; 7] = [
     "default",
     "ietf-inet-types",
@@ -106,7 +105,7 @@ fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &
     }
 }
 
-/// All that derives from an identity and may be a value.
+/// All identities that derive from an identity and can be values.
 fn derived(identity: ffi::Identity<'_>, indexes: &Indexes) -> Vec<IdentityId> {
     let mut seen = FxHashSet::default();
     let mut ids = Vec::new();

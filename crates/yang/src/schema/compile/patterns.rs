@@ -1,10 +1,9 @@
-//! Patterns that libyang refuses and [`translate`] knows. libyang checks patterns with PCRE2, which
-//! lacks `\i`, `\c`, `\P{IsBasicLatin}` and large repetitions of XSD.
+//! Replaces patterns that libyang rejects but [`translate`] supports. libyang checks patterns with PCRE2, which lacks
+//! `\i`, `\c`, `\P{IsBasicLatin}` and large repetitions of XSD.
 //!
-//! Such a pattern is replaced in the text that libyang reads: by one that matches every value, or no
-//! value for `invert-match`, so that libyang accepts every default. The copied type has the pattern as
-//! it is written, and defaults are checked against that. Only what libyang refuses is replaced: every
-//! other text reaches libyang as it is.
+//! Such a pattern is replaced in the text for libyang by one that matches every value, or no value for `invert-match`,
+//! so that libyang accepts every default. The copied type has the original pattern, and defaults are checked against
+//! that. Texts without such a pattern are passed to libyang unchanged.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -15,17 +14,17 @@ use super::ffi::accepts_pattern;
 use crate::schema::pattern::translate;
 use crate::schema::statement::{Statement, Statements};
 
-/// The patterns that were replaced in the texts of one compilation.
+/// The patterns that are replaced in the texts of one compilation.
 #[derive(Default)]
 pub(super) struct ReplacedPatterns {
-    /// Whether each pattern is to be replaced.
+    /// Whether each pattern must be replaced.
     known: RefCell<FxHashMap<String, bool>>,
-    /// By what libyang has in its place.
+    /// The original patterns, by their replacements.
     originals: RefCell<FxHashMap<String, Box<str>>>,
 }
 
 impl ReplacedPatterns {
-    /// The text for libyang. It has the same lines.
+    /// The text for libyang. Line numbers are unchanged.
     pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if memchr::memmem::find(text.as_bytes(), b"pattern").is_none() {
             return text.into();
@@ -61,7 +60,7 @@ impl ReplacedPatterns {
         replaced.into()
     }
 
-    /// A pattern as the model has it, from what libyang has.
+    /// The pattern in the model for a pattern in libyang.
     pub(super) fn original(&self, pattern: &str) -> Box<str> {
         let originals = self.originals.borrow();
         originals
@@ -93,7 +92,7 @@ impl ReplacedPatterns {
     }
 }
 
-/// Whether the pattern that was read last has `modifier invert-match`.
+/// Returns whether the last pattern has `modifier invert-match`.
 fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
     let inside = after.clone().take_while(|next| next.depth > pattern.depth);
     inside
@@ -101,8 +100,8 @@ fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
         .any(|next| next.argument.as_deref() == Some("invert-match"))
 }
 
-/// The value of an argument (RFC 7950 §6.1.3); `None` where libyang may read it otherwise: strings
-/// in double quotes that go over several lines, and escapes that YANG 1.1 does not have.
+/// The value of an argument (RFC 7950 §6.1.3); `None` if libyang may read it differently: multi-line double-quoted
+/// strings, and escapes that YANG 1.1 does not have.
 fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
     let mut value = String::new();
     let mut rest = written;
@@ -121,12 +120,12 @@ fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
         if rest.is_empty() {
             return Some(value);
         }
-        // A comment here is not worth the while.
+        // Comments between the parts are too rare to be supported.
         rest = rest.strip_prefix('+')?.trim_start();
     }
 }
 
-/// Adds what is in double quotes; what follows the closing quote.
+/// Appends the content of a double-quoted string; returns the text after the closing quote.
 fn push_double_quoted<'t>(text: &'t str, is_yang_1: bool, value: &mut String) -> Option<&'t str> {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {

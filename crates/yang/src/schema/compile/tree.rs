@@ -1,4 +1,4 @@
-//! Copies the schema tree: choices dissolved, everything else kept.
+//! Copies the schema tree: choices and cases are flattened, everything else is kept.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::schema::{
     Schema, Status, TypeKind, ValueNode,
 };
 
-/// How deep schema nodes may be nested.
+/// The maximum nesting depth of schema nodes.
 pub const SCHEMA_DEPTH_MAX: usize = 500;
 
-/// Copies all nodes into `schema`, which has the modules and identities already.
+/// Copies all nodes into `schema`, which already contains the modules and identities.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
     replaced: &ReplacedPatterns,
@@ -60,11 +60,11 @@ pub(super) fn copy(
     walk.finish(&modules)
 }
 
-/// What a node takes over from what is above it.
+/// The properties that a node inherits from its ancestors.
 #[derive(Clone, Default)]
 struct Place<'c> {
     parent: Option<NodeId>,
-    /// The data nodes above, outermost first, to count levels.
+    /// The ancestor data nodes, outermost first, to count levels.
     above: Vec<usize>,
     cases: Vec<CaseChoice>,
     whens: Vec<ffi::Condition<'c>>,
@@ -232,7 +232,7 @@ impl<'c> Walk<'c, '_> {
         constraints
     }
 
-    /// The keys of a list are known only now, for they are among its children.
+    /// Sets the keys of a list too, because they are among its children.
     fn set_children(&mut self, id: NodeId, children: Vec<NodeId>, place: &Place<'c>) {
         let is_key = |&child: &NodeId| {
             let value = self.schema.node(child).as_value();
@@ -245,7 +245,7 @@ impl<'c> Walk<'c, '_> {
         node.children = children;
         let is_output = !node.is_config && !place.is_in_input;
         if let NodeKind::List(list) = &mut node.kind {
-            // RFC 7950 §7.7.7: `ordered-by` says nothing about state data and output.
+            // RFC 7950 §7.7.7: `ordered-by` is ignored for state data and output.
             if is_output && !keys.is_empty() {
                 list.ordering = Ordering::System;
             }
@@ -321,7 +321,7 @@ impl<'c> Walk<'c, '_> {
         });
     }
 
-    /// The `unique` statements of a list that bind.
+    /// The effective `unique` statements of a list.
     fn uniques(
         &self,
         list: NodeId,
@@ -351,7 +351,7 @@ impl<'c> Walk<'c, '_> {
                 .map(|&leaf| self.names_below(Some(list), leaf));
             let names: Vec<_> = names.collect();
             let is_whole = written.iter().any(|statement| statement.names(&names));
-            // What is left of one statement may be another one.
+            // Without its disabled leaves, one statement may equal another.
             if is_whole && !binding.contains(&leaves) {
                 binding.push(leaves);
             }
@@ -359,7 +359,7 @@ impl<'c> Walk<'c, '_> {
         binding
     }
 
-    /// The names of the data nodes on the way from a node (none: the root) down to another.
+    /// The names of the data nodes on the path from a node (`None`: the root) down to another.
     fn names_below(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
         let above = std::iter::successors(Some(to), |&id| self.schema.node(id).parent);
         let mut names: Vec<&str> = above
@@ -411,7 +411,7 @@ impl<'c> Walk<'c, '_> {
                 .map(|value_type| value_type.parse_default(&self.schema, default.text, &names));
             match parsed {
                 Some(Ok(value)) => values.push(value),
-                Some(Err(error)) => self.fail(node, format!("The default is wrong: {error}.")),
+                Some(Err(error)) => self.fail(node, format!("The default is invalid: {error}.")),
                 None => {}
             }
         }
@@ -432,7 +432,7 @@ impl<'c> Walk<'c, '_> {
     }
 }
 
-/// `targets` are those of the leafrefs in order; all of them, or it is not known which is whose.
+/// `targets` are the targets of the leafrefs in order; if their number differs, the assignment is unknown.
 fn set_targets(kind: &mut TypeKind, targets: &[Option<NodeId>]) {
     match kind {
         TypeKind::LeafRef { target, .. } => *target = targets.first().copied().flatten(),
@@ -488,8 +488,8 @@ fn status(node: ffi::Node<'_>) -> Status {
     }
 }
 
-/// libyang also marks containers and lists with something mandatory in them; RFC 7950 §7.6.5 has
-/// `mandatory` for leaves and `anydata` alone (and choices).
+/// libyang also marks containers and lists that contain mandatory nodes; in RFC 7950 §7.6.5 `mandatory` exists only for
+/// leaves and `anydata` (and choices).
 fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
     let may_be = matches!(
         node_type,
@@ -498,7 +498,7 @@ fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
     may_be && node.is_mandatory()
 }
 
-/// How far above the last of `above` the context node is; choices and cases do not count.
+/// The number of levels from the last of `above` up to the context node; choices and cases do not count.
 fn levels_up(context: ffi::ContextNode<'_>, above: &[usize]) -> u8 {
     let mut node = match context {
         ffi::ContextNode::Own => return 0,
@@ -517,7 +517,7 @@ fn levels_up(context: ffi::ContextNode<'_>, above: &[usize]) -> u8 {
     u8::try_from(levels).unwrap_or(u8::MAX)
 }
 
-/// As in `/module:container/leaf`, for messages.
+/// The path as in `/module:container/leaf`, for messages.
 fn schema_path(node: ffi::Node<'_>) -> String {
     let parent = node.parent();
     let module_of = |node: ffi::Node<'_>| node.module().map_or(0, ffi::Module::address);

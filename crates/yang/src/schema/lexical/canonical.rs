@@ -1,4 +1,4 @@
-//! Strings, and the canonical forms that well-known typedefs of strings have.
+//! Strings, and the canonical forms of well-known string typedefs.
 
 use super::mismatch::Mismatch;
 use super::{date, ip, text};
@@ -12,7 +12,7 @@ pub(super) fn string<'t>(
     patterns: &'t [Pattern],
 ) -> Result<Value, Mismatch<'t>> {
     if canonical == Canonical::HexString {
-        // As libyang does it: what is checked is the canonical form.
+        // As in libyang, the canonical form is checked.
         let lower = text.to_ascii_lowercase();
         text::check(&lower, length, patterns)?;
         return Ok(Value::String(lower.into()));

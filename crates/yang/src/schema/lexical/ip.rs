@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What happens to the bits behind the prefix.
+/// The treatment of the host bits of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// They are zero in the canonical form.
@@ -12,10 +12,10 @@ pub(super) enum Host {
     Kept,
 }
 
-/// `None` where it is no address.
+/// Returns `None` if the text is not an address.
 pub(super) fn ipv4_address(text: &str) -> Option<String> {
     let (address, _) = split_zone(text);
-    // The text of an IPv4 address has no second form.
+    // An IPv4 address has only one textual form.
     address.parse::<Ipv4Addr>().ok().map(|_| text.to_owned())
 }
 
@@ -46,13 +46,13 @@ pub(super) fn ipv6_prefix(text: &str, host: Host) -> Option<String> {
     Some(format!("{}/{length}", ipv6_text(Ipv6Addr::from_bits(bits))))
 }
 
-/// The zone with its `%`, or nothing.
+/// Splits off the zone, including its `%`.
 fn split_zone(text: &str) -> (&str, &str) {
     text.split_at(text.find('%').unwrap_or(text.len()))
 }
 
-/// RFC 5952 §4 and §5: lower case, the longest run of zeros (the first of those) as `::`, and a
-/// dotted quad at the end of addresses that carry an IPv4 address.
+/// The form of RFC 5952 §4 and §5: lower case, the longest run of zeros (the first of those) as `::`, and a dotted
+/// quad at the end of addresses that embed an IPv4 address.
 fn ipv6_text(address: Ipv6Addr) -> String {
     let words = address.segments();
     let zeros = longest_zeros(&words);

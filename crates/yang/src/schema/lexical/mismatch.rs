@@ -1,4 +1,4 @@
-//! Why a text is no value of a type.
+//! The errors of texts that are not values of a type.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use super::encoding::Encoding;
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{Intervals, Pattern, Type, TypeKind};
 
-/// A text that is no value of a type. The `error-tag` is always `invalid-value`.
+/// A text that is not a value of a type. The `error-tag` is always `invalid-value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
-    /// What is wrong, and what would be right: the model's `error-message` where it has one.
+    /// What is wrong and what is expected, or the model's `error-message`.
     pub message: String,
     /// The model's `error-app-tag`.
     pub app_tag: Option<Box<str>>,
@@ -33,28 +33,28 @@ impl From<ValueError> for DataError {
     }
 }
 
-/// The same, before anybody asked for words.
+/// The cause of a [`ValueError`], before its message is formatted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mismatch<'t> {
-    /// It is not written as JSON writes this type.
+    /// Wrong JSON encoding for this type.
     Encoding,
-    /// It is not how values of this type are written.
+    /// Wrong lexical form for this type.
     Malformed,
-    /// It has more fraction digits than the type.
+    /// More fraction digits than the type has.
     FractionDigits(u8),
-    /// It is outside the built-in type's own range.
+    /// Outside the built-in type's own range.
     TooLarge,
-    /// It is outside the `range`.
+    /// Outside the `range`.
     Range(&'t Intervals),
-    /// It is outside the `length`.
+    /// Outside the `length`.
     Length(&'t Intervals),
-    /// It does not match the `pattern`, or matches an inverted one.
+    /// Does not match the `pattern`, or matches an inverted one.
     Pattern(&'t Pattern),
-    /// A control character is in it.
+    /// Contains a control character.
     Character(char),
-    /// A bit is named twice.
+    /// Names a bit twice.
     TwiceTheSame,
-    /// There is no such identity.
+    /// No such identity.
     NoIdentity,
     /// The identity is not derived from the base.
     NotDerived,
@@ -62,7 +62,7 @@ pub(super) enum Mismatch<'t> {
     NoMember,
 }
 
-/// How much of a value messages repeat, in characters.
+/// The maximum number of characters of a value in messages.
 const TEXT_IN_MESSAGE_MAX: usize = 100;
 
 impl Mismatch<'_> {
@@ -89,8 +89,8 @@ impl Mismatch<'_> {
         match self {
             Self::Encoding => {
                 let found = encoding.article_and_name();
-                let wanted = Encoding::wanted(resolved(&of.kind));
-                format!("{found} stands where the type {name} wants {wanted}")
+                let expected = Encoding::expected(resolved(&of.kind));
+                format!("the type {name} requires {expected}, not {found}")
             }
             Self::Malformed => match choices(&of.kind) {
                 Some(choices) => format!("{text} is not a value of {name}: {choices}"),
@@ -146,7 +146,7 @@ fn resolved(kind: &TypeKind) -> &TypeKind {
     }
 }
 
-/// How many names are listed at most.
+/// The maximum number of names in a list.
 const CHOICES_MAX: usize = 20;
 
 fn choices(kind: &TypeKind) -> Option<String> {
@@ -161,10 +161,10 @@ fn choices(kind: &TypeKind) -> Option<String> {
     Some(format!("{}{more}", names[..shown].join(", ")))
 }
 
-/// How long a pattern may be to be repeated in a list of members.
+/// The maximum length of a pattern in a list of members.
 const PATTERN_BYTES_MAX: usize = 60;
 
-/// What the members of a union accept, in their order.
+/// Describes the members of a union, in their order.
 fn members(kind: &TypeKind) -> String {
     let TypeKind::Union(members) = resolved(kind) else {
         return String::new();
@@ -175,7 +175,7 @@ fn members(kind: &TypeKind) -> String {
     format!("{}{more}", accepted.join(", "))
 }
 
-/// What a member of a union accepts: its type, and how that is restricted.
+/// Describes a member of a union: its type, and its restriction.
 fn accepted(member: &Type) -> String {
     let name = &member.name;
     let restriction = match resolved(&member.kind) {
@@ -201,7 +201,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// As a `range` statement has it.
+/// Formats intervals as in a `range` statement.
 fn written(intervals: &Intervals, fraction_digits: u8) -> String {
     let number = |value: i128| match i64::try_from(value) {
         Ok(scaled) if fraction_digits > 0 => {

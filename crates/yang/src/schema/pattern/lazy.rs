@@ -1,4 +1,4 @@
-//! A pattern that is compiled when it is first needed.
+//! A pattern that is compiled at its first use.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{PatternError, translate};
 
-/// An XSD expression and, once something was matched, the [`Regex`] that it translates to. Clones
-/// share the compiled expression.
+/// An XSD expression and, after the first match, the [`Regex`] that it translates to. Clones share the compiled
+/// expression.
 #[derive(Clone)]
 pub struct LazyRegex {
     inner: Arc<Inner>,
@@ -22,7 +22,7 @@ struct Inner {
 }
 
 impl LazyRegex {
-    /// Translates and compiles an expression now, so that its errors are reported.
+    /// Translates and compiles an expression immediately, so that its errors are reported.
     pub fn compile(source: &str) -> Result<Self, PatternError> {
         let regex = translate(source)?;
         Ok(Self {
@@ -33,7 +33,7 @@ impl LazyRegex {
         })
     }
 
-    /// An expression that [`Self::compile`] has accepted before; it is compiled at the first match.
+    /// An expression that [`Self::compile`] accepted before; it is compiled at the first match.
     pub(crate) fn accepted(source: &str) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -48,7 +48,7 @@ impl LazyRegex {
         &self.inner.source
     }
 
-    /// Whether the expression matches the whole text.
+    /// Returns whether the expression matches the whole text.
     pub fn is_match(&self, text: &str) -> bool {
         let inner = &*self.inner;
         let regex = inner

@@ -1,5 +1,4 @@
-//! Types as the model writes them: with the names of typedefs, which compiled types lose where a
-//! typedef restricts nothing.
+//! Types as written in the model: with the names of typedefs, which compiled types lose if a typedef has no restriction.
 
 use libyang5_sys as sys;
 
@@ -11,13 +10,12 @@ use super::{Module, raw};
 pub(in crate::schema::compile) struct WrittenType<'c> {
     written: &'c sys::lysp_type,
     module: &'c sys::lysp_module,
-    /// The node or grouping that it is written in, for typedefs that are not at the top level;
-    /// null for types of typedefs at the top level.
+    /// The node or grouping that contains it, for local typedefs; null for types of top-level typedefs.
     scope: *const sys::lysp_node,
 }
 
-// SAFETY, for every block below: the view borrows a compiled context, whose parsed modules stay as
-// they are for `'c`.
+// SAFETY, for every block below: the view borrows a compiled context, whose parsed modules do not
+// change during `'c`.
 impl<'c> WrittenType<'c> {
     /// # Safety
     /// Type and scope live, unchanged, for `'c`; the scope may be null.
@@ -61,7 +59,7 @@ impl<'c> WrittenType<'c> {
         }
     }
 
-    /// The type of the typedef that this one names; `None` for a built-in type.
+    /// The type of the typedef that it refers to; `None` for a built-in type.
     pub(in crate::schema::compile) fn base(self) -> Option<Self> {
         unsafe {
             let module = self.parsed_module()?;
@@ -79,7 +77,7 @@ impl<'c> WrittenType<'c> {
             let submodules = raw::sized_array(main.includes)
                 .iter()
                 .filter_map(|include| {
-                    // A `lysp_submodule` begins as a `lysp_module` does.
+                    // A `lysp_submodule` has the layout of a `lysp_module` at its start.
                     include.submodule.cast::<sys::lysp_module>().as_ref()
                 });
             let found = [module, main]
