@@ -1,4 +1,4 @@
-//! Checking one rule at one place.
+//! Checks one rule at one instance.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::value::Value;
 use crate::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 
-/// Checks rules in one state of the data, and collects what is violated.
+/// Checks rules in one state of the data, and collects violations.
 pub(crate) struct Checker<'a, T: Instances> {
     pub data: &'a T,
     pub plan: &'a Plan,
@@ -19,7 +19,7 @@ pub(crate) struct Checker<'a, T: Instances> {
 }
 
 impl<'a, T: Instances> Checker<'a, T> {
-    /// What is configuration sees configuration only (RFC 7950 §6.4.1).
+    /// Configuration can only refer to configuration (RFC 7950 §6.4.1).
     pub fn new(data: &'a T, plan: &'a Plan, limits: Limits, scope: Scope) -> Self {
         Self {
             data,
@@ -33,7 +33,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         self.data.schema()
     }
 
-    /// Checks a rule at a place of its anchor; of a leaf-list, the one value where it is given.
+    /// Checks a rule at an instance of its anchor; for a leaf-list, only `value` if it is given.
     pub fn check(
         &mut self,
         id: RuleId,
@@ -51,7 +51,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         }
     }
 
-    /// What is at the end of a way down from a place, in order.
+    /// The instances at the end of a chain of child nodes, in order.
     pub(super) fn instances(
         &self,
         at: &T::Inner,
@@ -144,7 +144,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         Ok(())
     }
 
-    /// RFC 7950 §7.21.5: what is there although its `when` does not hold.
+    /// RFC 7950 §7.21.5: an instance must not exist if its `when` is false.
     fn when(&mut self, rule: &Rule, holder: &T::Inner) -> Result<(), T::Error> {
         let Some(node) = rule.node.map(|node| self.schema().node(node)) else {
             return Ok(());
@@ -157,7 +157,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         Ok(())
     }
 
-    /// The first `when` of a node that does not hold in a place.
+    /// The first `when` of a node that is false in this parent.
     pub fn failing_when(
         &self,
         node: &'a Node,
@@ -172,7 +172,7 @@ impl<'a, T: Instances> Checker<'a, T> {
     }
 }
 
-/// What is stored of a node in a place.
+/// The stored instances of a node in a parent.
 pub(crate) fn stored_instances<T: Instances>(
     data: &T,
     node: &Node,

@@ -1,5 +1,5 @@
-//! What must be in a place: mandatory nodes (RFC 7950 §7.6.5, §7.10.3), mandatory choices (§7.9.4),
-//! and the number of entries of lists and leaf-lists (§7.7.5, §7.7.6).
+//! Required children: mandatory nodes (RFC 7950 §7.6.5, §7.10.3), mandatory choices (§7.9.4), and the number of entries
+//! of lists and leaf-lists (§7.7.5, §7.7.6).
 
 use super::checker::Checker;
 use super::plan::elements;
@@ -11,7 +11,7 @@ use crate::schema::{CaseChoice, NodeId};
 use crate::xpath::evaluate::Item;
 
 impl<T: Instances> Checker<'_, T> {
-    /// Checks what must be in a place.
+    /// Checks the required children of an instance.
     pub fn content(&mut self, at: &T::Inner) -> Result<(), T::Error> {
         let plan = self.plan;
         let Some(content) = plan.content(self.data.node(at)) else {
@@ -77,8 +77,7 @@ impl<T: Instances> Checker<'_, T> {
         Ok(())
     }
 
-    /// Whether a mandatory node of a place that exists has to be there: its case is, and its
-    /// `when`s hold.
+    /// Returns whether a mandatory child of an existing instance is required: its case is selected, and its `when`s are true.
     fn is_demanded(&self, at: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let node = self.schema().node(node);
         Ok(self.is_case_there(at, node.cases.last())? && self.failing_when(node, at)?.is_none())

@@ -1,9 +1,8 @@
-//! Validation of a change: only the rules that read something that changed are checked.
+//! Validation of a change: only the rules that read changed data are checked.
 //!
-//! A change fires the node it changes. What is fired is looked up in the plan: each rule that reads
-//! the node is due at the places that the way back leads to. `when`s come first, in their order,
-//! because what they take away are further changes; then everything else that is due is checked
-//! once.
+//! A change fires the triggers of the changed node: each rule that reads the node is scheduled for the instances to which
+//! the reverse route leads. `when`s come first, in their order, because their removals are further changes; then every
+//! other scheduled rule is checked once.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -23,37 +22,37 @@ use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 use crate::xpath::evaluate::{Item, Limits, Scope};
 
-/// What changed.
+/// One change of the data.
 #[derive(Clone, Debug)]
 pub enum Change<I> {
-    /// A list entry or container with presence came to be.
+    /// A list entry or container with presence was created.
     Created(I),
-    /// A list entry or container with presence went.
+    /// A list entry or container with presence was deleted.
     Deleted(I),
-    /// A leaf came to be, went, or holds another value. `anydata` and `anyxml` are leaves here, and
-    /// their value is [`Value::Empty`].
+    /// A leaf was created, deleted or set to another value. `anydata` and `anyxml` count as leaves with the value
+    /// [`Value::Empty`].
     Leaf {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf.
         node: NodeId,
-        /// Its value before.
+        /// The old value.
         old: Option<Value>,
-        /// Its value now.
+        /// The new value.
         new: Option<Value>,
     },
-    /// A leaf-list entry came to be.
+    /// A leaf-list entry was created.
     ValueCreated {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf-list.
         node: NodeId,
         /// The value.
         value: Value,
     },
-    /// A leaf-list entry went.
+    /// A leaf-list entry was deleted.
     ValueDeleted {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf-list.
         node: NodeId,
@@ -62,7 +61,7 @@ pub enum Change<I> {
     },
 }
 
-/// What has to go because its `when` does not hold any more (RFC 7950 §8.2).
+/// A node that must be removed because its `when` became false (RFC 7950 §8.2).
 #[derive(Clone, Debug)]
 pub enum Removal<I> {
     /// A container or list entry.
@@ -81,22 +80,22 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
-/// How much a validation had to look at.
+/// The work done by a validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Rules checked, each at one place.
+    /// Rules checked, each at one instance.
     pub checks: u64,
-    /// How often there was no way back from a change to the places of a rule, so that all places
-    /// of the rule in some part of the tree were checked.
+    /// The number of times no reverse route led from a change to the instances of a rule, so that all instances of the rule
+    /// in some subtree were checked.
     pub fallbacks: u64,
-    /// Nodes that expressions visited, and places that indexes named.
+    /// Nodes visited by expressions, and results returned by indexes.
     pub visits: u64,
 }
 
-/// A rule that is due in a place, or in all places of its anchor below.
+/// A scheduled check: a rule at an instance of its anchor, or at all instances of its anchor below.
 type Due<I> = (RuleId, I, Option<Value>);
 
-/// The state before a change and the state that is proposed.
+/// The state before a change and the proposed state.
 pub struct States<'a, T: Instances> {
     pub(super) old: Checker<'a, T>,
     pub(super) new: Checker<'a, T>,
@@ -118,18 +117,18 @@ impl<T: Instances> std::fmt::Debug for States<'_, T> {
     }
 }
 
-/// The validation of one change, fed with what changed.
+/// The validation of one change. The caller reports each change with [`Self::changed`].
 #[derive(Debug)]
 pub struct Incremental<I> {
     pub(super) whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
-    /// `when`s that are settled: what is settled later does not bear on them.
+    /// `when`s that are evaluated: later ones do not affect them.
     pub(super) settled: FxHashSet<(RuleId, I)>,
     pub(super) due: FxHashSet<Due<I>>,
     fired: FxHashSet<(NodeId, I)>,
     pub(super) gone: Gone<I>,
-    /// What equalities in expressions led to already.
+    /// The joins that were already traced.
     pub(super) traced: FxHashSet<Traced<I>>,
-    /// The last nearest sibling that was looked for in this state.
+    /// The most recent nearest sibling in this state.
     pub(super) nearest: Option<Nearest<I>>,
     errors: Errors,
     pub(super) effort: Effort,
@@ -152,12 +151,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// A validation without changes yet.
+    /// Creates a validation without changes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a change. `states` hold all changes so far.
+    /// Processes a change. `states` must contain all changes so far.
     pub fn changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -258,7 +257,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 _ => self.is_due_at(states, rule, holder),
             }
         }
-        // The defaults are in use where there is no entry.
+        // The defaults are in use if there is no entry.
         for default in defaults {
             self.name_went(states, node, holder, Some(default))?;
             self.target_went(states, node, holder, default);
@@ -266,8 +265,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         self.child_changed(states, node, holder)
     }
 
-    /// A child of a place came to be or went: what must be in the place, and the choice that the
-    /// child is in.
+    /// Schedules the checks for a created or deleted child: the required children of its parent, and the choice that contains
+    /// the child.
     fn child_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -282,7 +281,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             if let Some(case) = schema.node(child).cases.first() {
                 self.choice_changed(states, case.choice, &place)?;
             }
-            // A container without presence is there for its case once something is in it.
+            // A container without presence counts as data of its case if it has content.
             let Some(around) = data
                 .node(&place)
                 .filter(|&node| schema.node(node).is_np_container())
@@ -312,7 +311,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// Another case of a choice may be selected: what exists by default in it may differ.
+    /// Another case of a choice may be selected: the defaults in it may change.
     fn choice_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -329,7 +328,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// What may exist, or not, in a place without being stored.
+    /// Fires the nodes that may appear or disappear in an instance without being stored.
     fn inside<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -373,14 +372,14 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// The rules on the instances of a node itself: those of a leaf are told by its holder.
+    /// Schedules the rules on the instances of a node itself; for a leaf, `place` is its parent.
     fn own<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, node: NodeId, place: &I) {
         for &rule in &states.new.plan.own[node.0 as usize] {
             self.is_due_at(states, rule, place);
         }
     }
 
-    /// A rule on an instance: it is checked at the anchor above.
+    /// Schedules a rule on an instance, at the anchor above it.
     fn is_due_at<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -432,7 +431,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// Everything that reads a node is due where the way back leads. A leaf is told by its holder.
+    /// Schedules every rule that reads a node, at the end of the reverse route. For a leaf, `place` is its parent.
     fn fire<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -468,7 +467,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         self.effort.visits += visits.iter().sum::<u64>();
     }
 
-    /// The places of a rule's anchor at or below a place, as far as they exist.
+    /// The existing instances of a rule's anchor at or below an instance.
     pub(super) fn anchors<T: Instances<Inner = I>>(
         &mut self,
         checker: &Checker<'_, T>,
@@ -499,10 +498,10 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(places)
     }
 
-    /// Checks what is due.
+    /// Checks all scheduled rules.
     ///
     /// # Errors
-    /// What reading the data returns; violations are in the result.
+    /// Read errors; violations are in the result.
     pub fn finish<T: Instances<Inner = I>>(
         mut self,
         states: &mut States<'_, T>,
@@ -533,7 +532,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// Whether a place is below another place of a set.
+/// Returns whether an instance is below another instance of a set.
 pub(super) fn is_within<T: Instances>(
     data: &T,
     place: &T::Inner,

@@ -1,4 +1,4 @@
-//! Every constraint of a schema, and what each has to do with a change.
+//! The compiled constraints of a schema, and how changes affect each of them.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -10,22 +10,21 @@ use super::target::TargetPath;
 use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::xpath::evaluate::resolved_type;
 
-/// A rule of one [`Plan`]; an index into it.
+/// The id of a rule: an index into one [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct RuleId(pub u32);
 
-/// What a rule demands.
+/// The kind of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Demand {
     /// A `must` of the node, by index.
     Must(usize),
     /// The `when`s of the node.
     When,
-    /// The values of the node refer to what is there (leafref, instance-identifier, and unions
-    /// with these).
+    /// The nodes that the values refer to exist (leafref, instance-identifier, and unions with these).
     Reference,
-    /// What must be in a container, list entry or the root: mandatory nodes and choices,
-    /// `min-elements`, `max-elements`.
+    /// The required children of a container, list entry or the root: mandatory nodes and choices, `min-elements`,
+    /// `max-elements`.
     Content,
     /// A `unique` of the list, by index.
     Unique(usize),
@@ -34,29 +33,29 @@ pub(crate) enum Demand {
 /// A constraint on the instances of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rule {
-    /// The constrained node; none for what must be in the root.
+    /// The constrained node; `None` for the required children of the root.
     pub node: Option<NodeId>,
-    /// What is demanded.
+    /// Its kind.
     pub demand: Demand,
-    /// The place that it is checked at: the demand is met, or not, by all instances of the node in
-    /// one such place alike.
+    /// The ancestor at whose instances the rule is checked: the result is the same for all instances of the node in one
+    /// instance of the anchor.
     pub anchor: Option<NodeId>,
     /// The nodes from below the anchor down to the node.
     pub chain: Vec<NodeId>,
-    /// Whether all instances in one place meet the demand alike, so that one is asked.
+    /// Whether the result is the same for all instances in one parent, so that one check is enough.
     pub is_uniform: bool,
-    /// `when`s are settled in this order: each after those that it reads.
+    /// The order of `when`s: each after those that it reads.
     pub rank: u32,
 }
 
-/// A rule to check because a node changed, and the way back from the change to the rule's anchor.
+/// A rule to check because a node changed, and the route from the rule's anchor to that node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub rule: RuleId,
     pub route: Route,
 }
 
-/// What is demanded of the children of a place.
+/// The required children of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Content {
     /// The rule.
@@ -65,11 +64,11 @@ pub(crate) struct Content {
     pub mandatory: Vec<NodeId>,
     /// Mandatory choices.
     pub choices: Vec<u32>,
-    /// Lists and leaf-lists with a least or greatest number of entries.
+    /// Lists and leaf-lists with a minimum or maximum number of entries.
     pub elements: Vec<NodeId>,
 }
 
-/// The constraints of a schema, compiled. Immutable, shared between threads.
+/// The compiled constraints of a schema. Immutable, shared between threads.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub(crate) rules: Vec<Rule>,
@@ -77,37 +76,37 @@ pub struct Plan {
     pub(crate) triggers: ByNode<Trigger>,
     /// For each node, the rules on its own instances.
     pub(crate) own: ByNode<RuleId>,
-    /// For each node (last: the root), the rules that are checked at its instances.
+    /// For each node (last: the root), the rules whose anchor it is.
     pub(crate) anchored: ByNode<RuleId>,
     /// For each node, the leafrefs that refer to it.
     pub(crate) referrers: ByNode<NodeId>,
-    /// For each node, whether something in or below it has rules, and must be visited.
+    /// For each node, whether it or a descendant has rules, so that validation must visit it.
     pub(crate) has_rules: Vec<bool>,
-    /// For each node, whether a change of it, or of a default in it, can matter to a rule.
+    /// For each node, whether a change of it, or of a default in it, can affect a rule.
     pub(crate) matters: Vec<bool>,
     /// For each node that is a leaf of a `unique`: the list and the index of the `unique`.
     pub(crate) uniques: FxHashMap<NodeId, Vec<(NodeId, usize)>>,
-    /// What must be in the places of a node (none: the root).
+    /// The required children by node (`None`: the root).
     pub(crate) contents: FxHashMap<Option<NodeId>, Content>,
     /// For each node with references, the rule on them.
     pub(crate) references: FxHashMap<NodeId, RuleId>,
-    /// For each leafref, its path (a union may have several), by its text.
+    /// For each leafref, its paths (a union may have several), by their text.
     pub(crate) targets: FxHashMap<NodeId, Vec<(Box<str>, TargetPath)>>,
-    /// Rules that may read anything.
+    /// Rules that may read any node.
     pub(crate) open: Vec<RuleId>,
-    /// Rules on values that may name any node.
+    /// Rules on values that may refer to any node.
     pub(crate) instance_identifiers: Vec<RuleId>,
-    /// Leaves and leaf-lists with an index from values to places.
+    /// Leaves and leaf-lists with an index by value.
     pub(crate) indexed: Vec<bool>,
-    /// Lists and leaf-lists whose number of entries is kept.
+    /// Lists and leaf-lists whose number of entries is maintained.
     pub(crate) counted: Vec<bool>,
-    /// Leaves in lists whose sum is kept.
+    /// Leaves in lists whose sum is maintained.
     pub(crate) summed: Vec<bool>,
-    /// Leaves in lists with an index from lists to their values in order.
+    /// Leaves in lists with an index of their values in order, per list.
     pub(crate) ordered: Vec<bool>,
     /// For each node (last: the root), whether a leaf in its fragment belongs to an index.
     pub(crate) index_holders: Vec<bool>,
-    /// For each node (last: the root), whether a change of its fragment can matter to a rule.
+    /// For each node (last: the root), whether a change of its fragment can affect a rule.
     pub(crate) loud: Vec<bool>,
 }
 
@@ -122,7 +121,7 @@ impl Plan {
         planning.finish()
     }
 
-    /// Whether a node has a rule on what is in a place of it (none: the root).
+    /// The required children of a node (`None`: the root).
     pub(crate) fn content(&self, place: Option<NodeId>) -> Option<&Content> {
         self.contents.get(&place)
     }
@@ -134,40 +133,39 @@ impl Plan {
         found.map(|(_, target)| target)
     }
 
-    /// Whether there is nothing to validate but types and structure.
+    /// Returns whether there is nothing to validate except types and structure.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether places of the values of a leaf or leaf-list are to be kept in an index.
+    /// Returns whether the store must maintain an index of a leaf or leaf-list by value.
     pub fn is_indexed(&self, node: NodeId) -> bool {
         self.indexed[node.0 as usize]
     }
 
-    /// Whether the number of entries of a list or leaf-list is to be kept.
+    /// Returns whether the store must maintain the number of entries of a list or leaf-list.
     pub fn is_counted(&self, node: NodeId) -> bool {
         self.counted[node.0 as usize]
     }
 
-    /// Whether the sum of a leaf is to be kept for each list that its entries are in.
+    /// Returns whether the store must maintain the sum of a leaf per list.
     pub fn is_summed(&self, node: NodeId) -> bool {
         self.summed[node.0 as usize]
     }
 
-    /// Whether the values of a leaf are to be kept in order for each list that its entries are in.
+    /// Returns whether the store must maintain an ordered index of a leaf per list.
     pub fn is_ordered(&self, node: NodeId) -> bool {
         self.ordered[node.0 as usize]
     }
 
-    /// Whether leaves directly in the places of a node (none: the root) belong to an index, their
-    /// own or that of a `unique`.
+    /// Returns whether leaves that are direct children of a node (`None`: the root) belong to an index, their own or that of
+    /// a `unique`.
     pub fn indexes_in(&self, place: Option<NodeId>) -> bool {
         let index = place.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
         self.index_holders[index]
     }
 
-    /// Whether a place of a node (none: the root) that comes, goes, or changes its leaves can matter
-    /// to a rule.
+    /// Returns whether the creation, deletion or leaf changes of a node's instance (`None`: the root) can affect a rule.
     pub fn listens_to(&self, place: Option<NodeId>) -> bool {
         let index = place.map_or(self.loud.len() - 1, |node| node.0 as usize);
         self.loud[index]
@@ -233,8 +231,8 @@ impl<'s> Planning<'s> {
         id
     }
 
-    /// What must be in the root and in every inner node. Below operations and notifications too:
-    /// their input and output are validated by the same rules.
+    /// Adds the rules on required children of the root and of every interior node, including those in operations and
+    /// notifications: their input and output are validated by the same rules.
     fn content_rules(&mut self) {
         let schema = self.schema;
         let places = std::iter::once(None).chain(schema.nodes().map(|node| Some(node.id)));
@@ -305,7 +303,7 @@ impl<'s> Planning<'s> {
         }
     }
 
-    /// A rule is checked when something changes that it reads.
+    /// Adds the triggers of a rule: it is checked when something that it reads changes.
     fn watch(&mut self, rule: RuleId, reads: Reads) {
         for list in &reads.counted {
             self.plan.counted[list.0 as usize] = true;
@@ -347,7 +345,7 @@ impl<'s> Planning<'s> {
         }
     }
 
-    /// Expressions find entries by the value of a leaf through an index, except by their keys.
+    /// Adds an index, by which expressions find entries by the value of a leaf, unless the leaf is a key.
     fn index_unless_key(&mut self, leaf: NodeId) {
         let node = self.schema.node(leaf);
         let is_only_key = node
@@ -380,7 +378,7 @@ impl<'s> Planning<'s> {
                     targets.push((path.text.clone(), compiled));
                 }
                 let mut reads = Reads::of(self.schema, path, Some(id), 0);
-                // The target is found by its value, not by the way.
+                // The target is found by its value, not by the route.
                 let schema = self.schema;
                 reads.routes.retain(|route| {
                     let end = route.last().end(schema);
@@ -412,7 +410,7 @@ impl<'s> Planning<'s> {
                 self.plan.rules[index].rank = self.rank(node, &mut Vec::new());
             }
         }
-        // Nodes come before their children, so backwards every child is known.
+        // Nodes precede their children, so in reverse order every child is processed first.
         for index in (0..schema.nodes().len()).rev() {
             let node = schema.node(NodeId(index as u32));
             let plan = &self.plan;
@@ -446,7 +444,7 @@ impl<'s> Planning<'s> {
                     plan.is_indexed(*child) || plan.is_summed(*child) || plan.is_ordered(*child);
                 is_kept && !schema.node(*child).is_leaf_list()
             };
-            // An entry may have its values by default, without the containers they are in.
+            // An entry may have default values without the containers that contain them.
             let has_unique = own
                 .and_then(Node::as_list)
                 .is_some_and(|list| !list.unique.is_empty());
@@ -462,8 +460,7 @@ impl<'s> Planning<'s> {
                     || !node.cases.is_empty()
                     || plan.contents.contains_key(&node.parent)
             };
-            // What comes to be in a container without presence makes it and those around it count
-            // as there.
+            // A node created in a container without presence makes that container and its ancestors count as existing.
             let around = |node: &&Node| {
                 let parent = schema.node(node.parent?);
                 parent.is_np_container().then_some(parent)
@@ -479,8 +476,7 @@ impl<'s> Planning<'s> {
         }
     }
 
-    /// The place of a node's `when` in the order: after those of the nodes around it, and after
-    /// those of what it reads.
+    /// The position of a node's `when` in the order: after those of its ancestors, and after those of the nodes that it reads.
     fn rank(&self, node: NodeId, path: &mut Vec<NodeId>) -> u32 {
         if path.contains(&node) {
             return 0;
@@ -504,8 +500,8 @@ impl<'s> Planning<'s> {
     }
 }
 
-/// Whether the constraints of a node are validated. State data are not: they tell what is
-/// (RFC 8342 §5.3), and what is may differ from what the model asks for.
+/// Returns whether the constraints of a node are validated. Those of state data are not: state data report the actual state
+/// (RFC 8342 §5.3), which may violate the model.
 pub(crate) fn is_validated(schema: &Schema, node: NodeId) -> bool {
     let is_operation = |&id: &NodeId| {
         matches!(
@@ -534,7 +530,7 @@ fn is_number(schema: &Schema, leaf: NodeId) -> bool {
     matches!(kind, Some(TypeKind::Integer(..) | TypeKind::Decimal64(..)))
 }
 
-/// The least and the greatest number of entries of a list or leaf-list.
+/// The minimum and maximum number of entries of a list or leaf-list.
 pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
     match kind {
         NodeKind::List(list) => (list.min_elements, list.max_elements),
@@ -543,7 +539,7 @@ pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
     }
 }
 
-/// What is demanded of the children of a node, or of the top-level nodes.
+/// The required children of a node, or of the top level.
 fn demanded_content(
     schema: &Schema,
     place: Option<NodeId>,
@@ -570,7 +566,7 @@ fn demanded_content(
     content
 }
 
-/// The mandatory choices by the place that they are in.
+/// The mandatory choices by parent node.
 fn mandatory_choices(schema: &Schema) -> FxHashMap<Option<NodeId>, Vec<u32>> {
     let mut found = FxHashMap::<_, Vec<u32>>::default();
     let choices = (0..).zip(schema.choices());
@@ -580,7 +576,7 @@ fn mandatory_choices(schema: &Schema) -> FxHashMap<Option<NodeId>, Vec<u32>> {
     found
 }
 
-/// Whether a node is mandatory by itself. A container is not, what is in it is.
+/// Returns whether a node is mandatory by itself. A container is not, but its children may be.
 pub(crate) fn demands_existence(schema: &Schema, node: NodeId) -> bool {
     let node = schema.node(node);
     node.is_mandatory
@@ -590,7 +586,7 @@ pub(crate) fn demands_existence(schema: &Schema, node: NodeId) -> bool {
         )
 }
 
-/// Whether values of a type refer to nodes that must be there.
+/// Returns whether values of a type refer to nodes that must exist.
 pub(crate) fn refers(value_type: &Type) -> bool {
     match &value_type.kind {
         TypeKind::LeafRef {
@@ -602,8 +598,8 @@ pub(crate) fn refers(value_type: &Type) -> bool {
     }
 }
 
-/// Whether a node is the target of a leafref, or around it, or a key of a list around it: these
-/// do not change without the target.
+/// Returns whether a node is the target of a leafref, an ancestor of it, or a key of an ancestor list: these do not change
+/// without the target.
 pub(super) fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
     let mut around = std::iter::successors(Some(target), |&id| schema.node(id).parent);
     around.any(|id| id == node || schema.node(id).keys().contains(&node))

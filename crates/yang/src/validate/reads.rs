@@ -1,8 +1,7 @@
-//! What an expression reads: every schema node, and the way there from the context node.
+//! The dependencies of an expression: every schema node that it reads, and the route to it from the context node.
 //!
-//! The expression is evaluated over the schema in place of data: a location path gives the schema
-//! nodes that it can come to. What is read is told rather too much than too little: a constraint
-//! is then checked without need, never left out.
+//! The expression is evaluated over the schema instead of data: a location path gives the schema nodes that it can reach.
+//! The result is conservative: a constraint may be checked unnecessarily, but is never skipped.
 
 use crate::instances::Side;
 use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
@@ -13,29 +12,28 @@ use crate::xpath::{
 use super::plan::is_on_the_way;
 use super::route::{Join, Route};
 
-/// An expression that can come to more places of the schema than this is checked on every change.
+/// An expression that can reach more nodes of the schema than this is checked on every change.
 const SPOTS_MAX: usize = 2048;
 
-/// What an expression reads.
+/// The dependencies of an expression.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
-    /// The ways to what is read; their last node is read.
+    /// The routes to the nodes that it reads; the last node of each is read.
     pub routes: Vec<Route>,
-    /// Whether it cannot be told: then everything may be read.
+    /// Whether the dependencies are unknown, so that it may read everything.
     pub is_open: bool,
-    /// Lists and leaf-lists that are counted as a whole.
+    /// Lists and leaf-lists whose entries it counts.
     pub counted: Vec<NodeId>,
-    /// Leaves of which the sum over a list is read.
+    /// Leaves whose sum over a list it reads.
     pub summed: Vec<NodeId>,
-    /// Leaves of which a comparison of order reads all of a list.
+    /// Leaves that an order comparison reads in all entries of a list.
     pub ordered: Vec<NodeId>,
-    /// Siblings of the node so many levels above the context node are told apart.
+    /// Whether it distinguishes siblings of the node this many levels above the context node.
     pinned: Option<usize>,
 }
 
 impl Reads {
-    /// What an expression reads whose context node is `levels_up` levels above an instance of
-    /// `node`.
+    /// The dependencies of an expression whose context node is `levels_up` levels above an instance of `node`.
     pub fn of(
         schema: &Schema,
         expression: &Expression,
@@ -52,8 +50,8 @@ impl Reads {
         analysis.reads
     }
 
-    /// The least number of levels that every way begins with going up: the expression has one
-    /// value for all context nodes below one place so far up.
+    /// The minimum number of levels that every route goes up at its start: the expression has the same value for all context
+    /// nodes below one ancestor at that level.
     pub fn lift(&self) -> usize {
         let first = self.routes.iter().flat_map(|route| {
             let leg = &route.legs[0];
@@ -67,12 +65,12 @@ impl Reads {
     }
 }
 
-/// What is made of a node set.
+/// The use of a node-set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Whether or how many nodes there are.
+    /// Only the existence or number of the nodes.
     Existence,
-    /// What they hold.
+    /// The content of the nodes.
     Value,
 }
 
@@ -83,7 +81,7 @@ struct Analysis<'s> {
 }
 
 impl Analysis<'_> {
-    /// Reads an expression from every spot.
+    /// Analyses an expression for each context node.
     fn read(&mut self, expr: &Expr, at: &[Route], used: Use) {
         match expr {
             Expr::Or(parts) | Expr::And(parts) => {
@@ -166,7 +164,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// The leaves that a path ends at which goes through all entries of a list: `../entry/leaf`.
+    /// The leaves of a path that goes through all entries of a list: `../entry/leaf`.
     fn leaves_of_lists(&mut self, expr: &Expr, at: &[Route]) -> Vec<NodeId> {
         if !ends_in_all_entries(expr) {
             return Vec::new();
@@ -176,7 +174,7 @@ impl Analysis<'_> {
         ends.filter(|&leaf| is_in_list(self.schema, leaf)).collect()
     }
 
-    /// The spots that a node set can come to.
+    /// The routes to the nodes of a node-set.
     fn nodes(&mut self, expr: &Expr, at: &[Route]) -> Vec<Route> {
         match expr {
             Expr::Union(parts) => {
@@ -251,8 +249,7 @@ impl Analysis<'_> {
                 let jump = spot.jump(*target);
                 self.record(jump.clone());
                 targets.push(jump);
-                // What the path itself reads decides on the target too, but for what is there
-                // with the target.
+                // The target also depends on what the path itself reads, except for nodes that exist whenever the target does.
                 let inner = Reads::of(self.schema, path, Some(leaf), 0);
                 self.reads.is_open |= inner.is_open;
                 let is_along = |route: &Route| {
@@ -281,7 +278,7 @@ impl Analysis<'_> {
         leg.down.clear();
         leg.joins.clear();
         leg.nearest = None;
-        // A way from the root does not depend on where the leg began.
+        // A route from the root does not depend on the start of the segment.
         if spot.legs.len() > 1 {
             let start = self.context.last().start;
             let up = super::route::depth(self.schema, start);
@@ -373,7 +370,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// The expression depends on where a node stands among its siblings.
+    /// Records that the expression depends on the position of a node among its siblings.
     fn pin(&mut self, spot: &Route) {
         let leg = &spot.legs[0];
         if spot.legs.len() == 1 && leg.down.is_empty() {
@@ -442,7 +439,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Applies predicates: what they read is read, and equalities in them become joins.
+    /// Applies predicates: records what they read, and converts their equalities to joins.
     fn filtered(&mut self, mut spots: Vec<Route>, predicates: &[Expr]) -> Vec<Route> {
         let mut may_join = true;
         for predicate in predicates {
@@ -458,7 +455,7 @@ impl Analysis<'_> {
         spots
     }
 
-    /// Takes the equalities out of a predicate on an entry.
+    /// Converts the equalities of a predicate on an entry to joins.
     fn join(&self, spot: &mut Route, predicate: &Expr) {
         match predicate {
             Expr::And(parts) => {
@@ -488,8 +485,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// The way from an entry to the leaf that an operand is: the leaf, after the containers around
-    /// it.
+    /// The route from an entry to the leaf that an operand refers to: the leaf, after the containers that contain it.
     fn leaf_of(&self, entry: NodeId, operand: &Expr) -> Option<Vec<NodeId>> {
         let Expr::Path(path) = operand else {
             return None;
@@ -525,7 +521,7 @@ impl Analysis<'_> {
         matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_)).then_some(way)
     }
 
-    /// The way from the context node to the leaf that an operand is.
+    /// The route from the context node to the leaf that an operand refers to.
     fn way_to_operand(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
         let Expr::Filter {
             primary,
@@ -569,7 +565,7 @@ impl Analysis<'_> {
         let end = spot.last().end(self.schema)?;
         self.schema.node(end).as_value()?;
         let mut leg = spot.legs.into_iter().next()?;
-        // A context node that is the leaf itself: seen from the node that holds it.
+        // A context node that is the leaf itself: relative to its parent.
         if leg.down.is_empty() {
             leg.down.push(end);
             leg.up += 1;
@@ -585,7 +581,7 @@ impl Analysis<'_> {
                 self.record(spot.clone());
                 continue;
             }
-            // The string value of a node is that of everything in it.
+            // The string value of a node is the text of all its descendants.
             let mut inside = Vec::new();
             self.descendants(spot, &NodeTest::Node, &mut inside);
             if inside.len() > SPOTS_MAX {
@@ -596,14 +592,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// Records that the end of a way is read. What is only passed on the way up exists anyway.
+    /// Records that the end of a route is read. Ancestors on the way up exist in any case.
     fn record(&mut self, spot: Route) {
         let leg = spot.last();
         let is_leaf = leg
             .end(self.schema)
             .is_some_and(|end| self.schema.node(end).as_value().is_some());
         if leg.down.is_empty() && !is_leaf {
-            // Still, the expression depends on where its context node stands.
+            // The expression still depends on the position of its context node.
             if spot.legs.len() == 1 && leg.up == 0 && !self.reads.routes.contains(&spot) {
                 self.reads.routes.push(spot);
             }
@@ -628,7 +624,7 @@ impl Analysis<'_> {
     }
 }
 
-/// Whether a path ends with two steps to all children of a name.
+/// Returns whether a path ends with two steps to all children of a name.
 pub(crate) fn ends_in_all_entries(expr: &Expr) -> bool {
     let Expr::Path(crate::xpath::LocationPath { steps, .. }) = expr else {
         return false;
@@ -646,7 +642,7 @@ pub(crate) fn ends_in_all_entries(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a node is a configuration leaf without default, directly in the entries of a list.
+/// Returns whether a node is a configuration leaf without default, directly in the entries of a list.
 pub(crate) fn is_in_list(schema: &Schema, leaf: NodeId) -> bool {
     let node = schema.node(leaf);
     let list = node.parent.map(|parent| schema.node(parent));
@@ -667,7 +663,7 @@ fn is_of_order(operator: BinaryOperator) -> bool {
     )
 }
 
-/// Whether a path ends with a step to all children of a name.
+/// Returns whether a path ends with a step to all children of a name.
 fn is_plain_child(expr: &Expr) -> bool {
     let (Expr::Path(crate::xpath::LocationPath { steps, .. }) | Expr::Filter { steps, .. }) = expr
     else {
@@ -678,7 +674,7 @@ fn is_plain_child(expr: &Expr) -> bool {
         .is_some_and(|step| step.axis == Axis::Child && step.predicates.is_empty())
 }
 
-/// A leg followed by another that begins where it ends.
+/// Appends a segment to another that ends at its start.
 fn compose(
     first: Option<super::route::Leg>,
     then: &super::route::Leg,
@@ -693,7 +689,7 @@ fn compose(
     Some(leg)
 }
 
-/// The data nodes below a node, or the top-level ones.
+/// The child data nodes of a node, or the top-level ones.
 fn children_of(schema: &Schema, node: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
     let children = node.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
     children.iter().copied().filter(|&child| {

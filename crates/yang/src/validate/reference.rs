@@ -1,4 +1,4 @@
-//! Values that refer to what must be there: leafref (RFC 7950 §9.9) and instance-identifier (§9.13).
+//! Values that refer to nodes that must exist: leafref (RFC 7950 §9.9) and instance-identifier (§9.13).
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use crate::value::Value;
 use crate::xpath::evaluate::{Item, Leaf};
 
 impl<T: Instances> Checker<'_, T> {
-    /// Checks the values of a leaf or leaf-list in a place, or one of them.
+    /// Checks the values of a leaf or leaf-list, or only one of them.
     pub fn reference(
         &mut self,
         rule: &Rule,
@@ -64,8 +64,7 @@ impl<T: Instances> Checker<'_, T> {
         Ok(())
     }
 
-    /// Whether what a value of a type refers to is there. In a union, one member must have it
-    /// (RFC 7950 §9.12).
+    /// Returns whether the target of a value exists. In a union, that of one member is enough (RFC 7950 §9.12).
     fn is_met(
         &self,
         holder: &T::Inner,

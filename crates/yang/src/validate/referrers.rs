@@ -1,8 +1,8 @@
-//! What refers to a node that went: leafrefs by its value, instance identifiers by its name.
+//! References to removed nodes: leafrefs by value, instance identifiers by path.
 //!
-//! A change only notes what went. Referrers are looked for once, when the change is whole: a target whose
-//! value is still somewhere has no referrer to check, and where more went than there are references of a
-//! kind, the references are read instead of being looked for one by one.
+//! Changes only record what was removed. Referrers are searched for once, when the change is complete: a target whose
+//! value still exists elsewhere has no referrer to check, and if more targets were removed than there are references of a
+//! kind, all references are read instead of being searched for one by one.
 
 use std::hash::Hash;
 use std::ops::ControlFlow;
@@ -16,17 +16,15 @@ use crate::path::{InstancePath, Keys};
 use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, TypeKind};
 use crate::value::Value;
 
-/// So many references are looked for one by one before all references of a kind are read instead.
+/// The maximum number of lookups before all references of a kind are read instead.
 const LOOKUPS_MAX: usize = 16;
 
-/// What went that references may name, as far as a change is known.
+/// The removed nodes that references may refer to, as far as the change has been reported.
 #[derive(Debug)]
 pub(super) struct Gone<I> {
-    /// By leafref: which of its paths led to the target, the place where that path goes down from, and
-    /// the value that is not there any more.
+    /// By leafref: the path that led to the target, the node from which that path descends, and the removed value.
     targets: FxHashMap<NodeId, FxHashSet<(Option<usize>, I, Value)>>,
-    /// Nodes that instance identifiers may name: in the place itself, or the leaf in it, or one value of
-    /// the leaf-list in it.
+    /// Nodes that instance identifiers may refer to: the node itself, or the leaf in it, or one value of the leaf-list in it.
     names: FxHashSet<(NodeId, I, Option<Value>)>,
 }
 
@@ -40,7 +38,7 @@ impl<I> Default for Gone<I> {
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// A value that leafrefs may refer to is not in a place any more.
+    /// Records that a value that leafrefs may refer to was removed from a node.
     pub(super) fn target_went<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -61,7 +59,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                     starts.push((Some(index), from));
                 }
             }
-            // A member of a union whose path only evaluation follows may lead there from anywhere.
+            // A union member whose path can only be evaluated may lead there from anywhere.
             if starts.len() < referrers.iter().filter(|other| **other == leafref).count() {
                 starts.push((None, data.root()));
             }
@@ -71,7 +69,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// A node that instance identifiers may name may have gone; of a leaf-list, one value where it is given.
+    /// Records that a node that instance identifiers may refer to may be removed; for a leaf-list, `value` if it is given.
     pub(super) fn name_went<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -89,8 +87,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Instance identifiers that name something in an entry that another took the place of. What is in
-    /// both alike is no change, and is not reported as one; yet it has another name.
+    /// Records instance identifiers to nodes in an entry that another one replaced. Nodes that are equal in both are not
+    /// reported as changes, yet their path is different.
     pub(super) fn names_within<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -120,7 +118,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Makes the rules due on what refers to what went.
+    /// Schedules the checks of all references to removed nodes.
     pub(super) fn referrers_due<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -167,7 +165,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Whether a reference below a place may have a value.
+    /// Returns whether a reference below a node may have a value.
     fn is_referred<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -187,7 +185,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(is_referred || answer == Indexed::No)
     }
 
-    /// Makes a rule due on all references of a leaf, if there are no more of them than look-ups would be.
+    /// Schedules the checks of all references of a leaf, if these are not more than the lookups.
     fn all_due<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -219,7 +217,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(is_known)
     }
 
-    /// The rule is due on the leafrefs with a value, if what they refer to is not there any more.
+    /// Schedules the checks of the leafrefs with a value, if their target no longer exists.
     fn leafrefs_due<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -240,7 +238,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         self.holders_due(states, (leafref, rule), from, value)
     }
 
-    /// The rule on references is due wherever a leaf holds a value.
+    /// Schedules the checks of all instances of a leaf with a reference.
     fn holders_due<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -263,7 +261,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// A value of a target as a leafref to it holds it: in a union, the first member that has the text decides.
+/// A target value as the leafref stores it: in a union, the first member that accepts the text decides.
 fn as_referred(schema: &Schema, leafref: NodeId, value: &Value) -> Value {
     let node = schema.node(leafref);
     let of = node.as_value().map(|leaf| &leaf.value_type);
@@ -282,7 +280,7 @@ fn is_default<T: Instances>(states: &States<'_, T>, leaf: NodeId, value: &Value)
     leaf.is_some_and(|leaf| leaf.defaults.contains(value))
 }
 
-/// The paths of a node as it was: of all values of a leaf-list where none is given.
+/// The old paths of a node: for a leaf-list, of all values if none is given.
 fn names_of<T: Instances>(
     states: &States<'_, T>,
     node: NodeId,
@@ -298,7 +296,7 @@ fn names_of<T: Instances>(
     } else if let Some(value) = value {
         names.push(path.child(node, Keys::Values(vec![value])));
     } else if schema.node(node).is_leaf_list() {
-        // Defaults too: they are not in use any more once there is an entry.
+        // Defaults too: they are no longer in use once there is an entry.
         states.old.evaluator.values(place, node, &mut |value, _| {
             names.push(path.child(node, Keys::Values(vec![value])));
             Ok(ControlFlow::Continue(()))

@@ -5,10 +5,10 @@ use crate::Schema;
 use crate::schema::stored::{StoredFormError, decode};
 
 impl Plan {
-    /// The plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) gives.
+    /// Loads the plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) returns.
     ///
     /// # Errors
-    /// Where the bytes are not the plan of this schema.
+    /// If the bytes are not the plan of this schema.
     pub fn from_stored(bytes: &[u8], schema: &Schema) -> Result<Self, StoredFormError> {
         let plan: Self = schema.bounds().decode(|| decode(bytes))?;
         if plan.is_of(schema) {
@@ -19,7 +19,7 @@ impl Plan {
         ))
     }
 
-    /// Whether lists by node have the nodes of a schema, and numbers of rules and choices are some.
+    /// Returns whether the lists by node, the rule ids and the choice indexes fit a schema.
     fn is_of(&self, schema: &Schema) -> bool {
         let nodes = schema.nodes().len();
         let flags = [

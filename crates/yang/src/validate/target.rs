@@ -1,4 +1,4 @@
-//! Finding the target of a leafref by its value (RFC 7950 §9.9), without looking at all targets.
+//! Lookup of the target of a leafref by its value (RFC 7950 §9.9), without a scan of all targets.
 
 use std::ops::ControlFlow;
 
@@ -13,15 +13,15 @@ use crate::xpath::{Axis, BinaryOperator, Expr, Expression, NodeTest};
 /// The path of a leafref without `deref()`: up (or from the root), then down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetPath {
-    /// Levels up from the leafref; none from the root.
+    /// The number of levels up from the leafref; `None` from the root.
     up: Option<usize>,
     /// The nodes down to the target.
     down: Vec<NodeId>,
-    /// Keys that predicates give: the list (an index of `down`), the key, and what it equals.
+    /// Keys given by predicates: the list (an index of `down`), the key, and the path that it must equal.
     keys: Vec<(usize, NodeId, Expression)>,
 }
 
-/// A value to be found, and the leafref that has it.
+/// The value to find, and its leafref.
 struct Sought<'a, T: Instances> {
     evaluator: &'a Evaluator<'a, T>,
     context: Item<T>,
@@ -29,7 +29,7 @@ struct Sought<'a, T: Instances> {
 }
 
 impl TargetPath {
-    /// Compiles the path of a leafref to `target`; none for a path that only evaluation follows.
+    /// Compiles the path of a leafref to `target`; `None` for a path that can only be evaluated.
     pub fn compile(schema: &Schema, path: &Expression, target: NodeId) -> Option<Self> {
         let Expr::Path(location) = &path.root else {
             return None;
@@ -64,8 +64,8 @@ impl TargetPath {
         })
     }
 
-    /// Whether the target is found by keys alone: every list on the way has its keys given, but
-    /// for one key of the last that is the target.
+    /// Returns whether the target is found by keys alone: every list on the path has its keys given, except for one key of
+    /// the last list, which is the target.
     pub fn is_direct(&self, schema: &Schema) -> bool {
         let lists = self.down.iter().enumerate();
         lists
@@ -86,7 +86,7 @@ impl TargetPath {
         self.down.last().copied()
     }
 
-    /// The place from which the path goes down to a target in a place.
+    /// The node from which the path descends to a target in a node.
     pub fn start_above<T: Instances>(&self, data: &T, holder: &T::Inner) -> Option<T::Inner> {
         match self.up {
             None => Some(data.root()),
@@ -94,8 +94,8 @@ impl TargetPath {
         }
     }
 
-    /// Whether there is a target with a value below the place from which the path goes down. False where
-    /// that depends on the leafref.
+    /// Returns whether a target with a value exists below the node from which the path descends; false if that depends on the
+    /// leafref.
     pub fn is_there<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
@@ -108,7 +108,7 @@ impl TargetPath {
         }
         let sought = Sought {
             evaluator,
-            // Nothing reads it where there are no predicates.
+            // It is only read by predicates, and there are none.
             context: Item::leaf(from.clone(), leafref, value.clone()),
             value,
         };
@@ -121,12 +121,12 @@ impl TargetPath {
             .any(|(at, given, _)| *at == depth && *given == key)
     }
 
-    /// The target, where it is directly in the list at a depth.
+    /// The target, if it is directly in the list at a depth.
     fn target_in(&self, depth: usize) -> Option<NodeId> {
         (depth + 2 == self.down.len()).then(|| self.down[depth + 1])
     }
 
-    /// Whether there is a target with the value of a leafref.
+    /// Returns whether a target with the value of a leafref exists.
     pub fn finds<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
@@ -150,7 +150,7 @@ impl TargetPath {
         self.below(&sought, &from, 0)
     }
 
-    /// Whether there is a target below a place that the path has come to.
+    /// Returns whether a target exists below a node that the path has reached.
     fn below<T: Instances>(
         &self,
         sought: &Sought<'_, T>,
@@ -178,7 +178,7 @@ impl TargetPath {
         }
     }
 
-    /// The key values of the one entry of a list that can hold the target, where they are known.
+    /// The key values of the only list entry that can contain the target, if they are given.
     fn entry_keys<T: Instances>(
         &self,
         sought: &Sought<'_, T>,
@@ -207,7 +207,7 @@ impl TargetPath {
         Ok(Some(values))
     }
 
-    /// Looks for the target in the entries of a list: in the index, else in each.
+    /// Searches the entries of a list: by the index if there is one, otherwise one by one.
     fn among<T: Instances>(
         &self,
         sought: &Sought<'_, T>,
@@ -241,8 +241,7 @@ impl TargetPath {
         Ok(is_found)
     }
 
-    /// Whether the path leads to a target that the index told: it satisfies the predicates from
-    /// `depth` on.
+    /// Returns whether the path leads to a target found by the index: it satisfies the predicates from `depth` on.
     fn is_reached<T: Instances>(
         &self,
         sought: &Sought<'_, T>,
@@ -263,7 +262,7 @@ impl TargetPath {
         Ok(true)
     }
 
-    /// Whether an entry of the list at a depth has the keys that the predicates give.
+    /// Returns whether an entry of the list at a depth has the keys given by the predicates.
     fn has_keys<T: Instances>(
         &self,
         sought: &Sought<'_, T>,
@@ -308,7 +307,7 @@ fn has_value<T: Instances>(
     Ok(is_found)
 }
 
-/// The value that a predicate gives a key.
+/// The value that a predicate gives for a key.
 fn key_value<T: Instances>(
     sought: &Sought<'_, T>,
     key: NodeId,
@@ -333,7 +332,7 @@ fn key_value<T: Instances>(
         .ok())
 }
 
-/// The place so many levels above another.
+/// The ancestor of a node this many levels up.
 pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> Option<T::Inner> {
     let mut place = place.clone();
     for _ in 0..levels {
@@ -342,7 +341,7 @@ pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> 
     Some(place)
 }
 
-/// Takes the keys out of a predicate; none where it holds something else.
+/// Extracts the keys of a predicate; `None` if it contains anything else.
 fn key_predicates(
     schema: &Schema,
     list: NodeId,

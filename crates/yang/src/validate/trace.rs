@@ -1,4 +1,4 @@
-//! The way back: from what changed to the places whose rules read it.
+//! Reverse tracing: from changed data to the instances whose rules read it.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -15,7 +15,7 @@ use crate::shortest::{Told, in_common};
 use crate::value::Value;
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// Follows a leg of a trigger's route back from its end. A leaf is told by its holder.
+    /// Follows a segment of a trigger's route in reverse, from its end. For a leaf, `place` is its parent.
     pub(super) fn trace<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -27,7 +27,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let schema = data.schema();
         let leg = &trigger.route.legs[leg_index];
         let is_leaf = leg.end(schema).is_some_and(|end| is_leaf_like(schema, end));
-        // The places of the way down, the innermost first, and the place that it begins at.
+        // The ancestors on the way down, innermost first, and the node at which it starts.
         let inner = leg.down.len().saturating_sub(usize::from(is_leaf));
         let mut places = vec![end.clone()];
         for _ in 0..inner {
@@ -46,7 +46,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             states.new.plan.rule(trigger.rule).anchor,
         );
         let Some(below) = below else {
-            // The anchor is above: a rule for all that is below it.
+            // The anchor is above: one rule for everything below it.
             return self.trace_above(states, trigger, &top);
         };
         if !below.iter().any(|&node| schema.node(node).is_list()) {
@@ -67,8 +67,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Back from an entry that changed to the one that has it as its nearest sibling. An entry that lost its
-    /// nearest sibling is now the nearest to where that was, or to one that is new there.
+    /// Traces from a changed entry to the entry that has it as its nearest sibling. After a deletion, the nearest sibling of
+    /// that entry is now the one nearest to the old position, or a new one there.
     fn trace_nearest<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -108,7 +108,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// Makes a rule due at the anchor that a place is in, or at those in the place.
+    /// Schedules a rule at the anchor that contains a node, or at the anchors in the node.
     fn due_around<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -148,7 +148,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Back through a `deref()`: from the targets at a place to the leafrefs with their values.
+    /// Traces through a `deref()`: from the targets in a node to the leafrefs with their values.
     fn trace_jump<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -166,7 +166,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let mut values = Vec::new();
         let way = chain(schema, data.node(top), Some(target));
         let holder_way = way.as_deref().and_then(<[NodeId]>::split_last);
-        // Where the leg goes up no level, the leaf itself changed.
+        // If the segment goes up no level, the leaf itself changed.
         let holder_way = holder_way.map_or(&[][..], |(_, holders)| holders);
         if holder_way.iter().any(|&node| schema.node(node).is_list()) {
             self.is_due(states, trigger.rule, data.root());
@@ -195,7 +195,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Finds the places of a rule through an equality in its expression; false where none helps.
+    /// Finds the instances of a rule by an equality in its expression; returns false if no equality is usable.
     fn trace_joins<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -203,7 +203,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         leg: &Leg,
         places: &[I],
     ) -> Result<bool, T::Error> {
-        // Equalities with leaves around one place lead to places of one kind; the outermost are most.
+        // Equalities with leaves in one ancestor lead to instances of one kind; the outermost lead to the most.
         let Some(up) = leg.joins.iter().map(|join| join.up).min() else {
             return Ok(false);
         };
@@ -212,7 +212,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         for join in &joins {
             sought.push(Sought::of(states, leg, join, places)?);
         }
-        // What an entry held and what it holds are two groups, and each has others.
+        // The old and the new content of an entry are two groups with different members.
         if let [Some(one)] = &sought[..]
             && one.values.len() > 1
         {
@@ -238,7 +238,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         joins: &[&Join],
         sought: Vec<Option<Sought<I>>>,
     ) -> Result<bool, T::Error> {
-        // Entries of one group lead to the same places: once is enough, however many of them change.
+        // Entries of one group lead to the same instances, so one trace is enough however many of them change.
         let step = (std::ptr::from_ref(leg) as usize, sought);
         if self.traced.contains(&step) {
             return Ok(true);
@@ -260,8 +260,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// The nearest entry that is left on a side of an entry that changed. Where many entries in a row are deleted, it is the
-/// same for all of them, and looking for it would pass by all that are deleted.
+/// The nearest remaining entry on one side of a changed entry. If many adjacent entries are deleted, it is the same for all
+/// of them, and a search would pass all deleted ones.
 #[derive(Debug)]
 pub(super) struct Nearest<I> {
     side: Side,
@@ -270,7 +270,7 @@ pub(super) struct Nearest<I> {
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
-    /// Whether it is that of another entry too.
+    /// Returns whether it is also the nearest entry of another one.
     fn reaches<T: Instances<Inner = I>>(
         &self,
         states: &States<'_, T>,
@@ -292,7 +292,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
                     .nearest
                     .as_ref()
                     .is_none_or(|nearest| is_before(entry, nearest))),
-            // What is new between the two is due by itself.
+            // New entries between the two are scheduled by themselves.
             Side::Before => {
                 let mut before = None;
                 old.beside(entry, Side::Before, &mut |other| {
@@ -305,18 +305,18 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
     }
 }
 
-/// What an equality looks for: a leaf with one of these values, below a place.
+/// The key of a join lookup: a leaf with one of these values, below a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sought<I> {
     within: I,
     values: SmallVec<[Value; 2]>,
 }
 
-/// A leg of a route by its address in the plan, and what each of its equalities looks for.
+/// A segment, by its address in the plan, and the key of each of its joins.
 pub(super) type Traced<I> = (usize, Vec<Option<Sought<I>>>);
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
-    /// What an equality looks for from an entry that changed: what the leaf of the entry holds, or held.
+    /// The key of a join for a changed entry: the old and new values of its leaf.
     fn of<T: Instances<Inner = I>>(
         states: &States<'_, T>,
         leg: &Leg,
@@ -325,7 +325,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
     ) -> Result<Option<Self>, T::Error> {
         let data = states.new.data;
         let schema = data.schema();
-        // `places` begins with the end of the way, or the holder of the leaf at its end.
+        // `places` begins with the end of the route, or with the parent of the leaf at its end.
         let inner = places.len() - 1;
         let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
         let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
@@ -351,7 +351,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
     }
 }
 
-/// The places that an equality leads to: those whose leaf holds what is looked for.
+/// The instances that a join leads to: those whose leaf has one of the values.
 fn joined_places<T: Instances>(
     states: &States<'_, T>,
     join: &Join,
@@ -384,7 +384,7 @@ fn joined_places<T: Instances>(
     Ok(told)
 }
 
-/// The values of a leaf or leaf-list in a place, as far as it exists; each once.
+/// The distinct values of a leaf or leaf-list in a node, if it exists.
 fn values_at<T: Instances>(
     checker: &super::checker::Checker<'_, T>,
     holder: &T::Inner,
@@ -416,7 +416,7 @@ fn is_default(schema: &Schema, node: NodeId, value: &Value) -> bool {
     leaf.is_some_and(|leaf| leaf.defaults.contains(value))
 }
 
-/// Whether instances of a node are told by the place that holds them.
+/// Returns whether instances of a node are identified by their parent.
 fn is_leaf_like(schema: &Schema, node: NodeId) -> bool {
     use crate::schema::NodeKind;
     matches!(

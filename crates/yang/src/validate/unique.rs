@@ -12,7 +12,7 @@ use crate::value::Value;
 use crate::xpath::evaluate::Item;
 
 impl<T: Instances> Checker<'_, T> {
-    /// Compares an entry with those that have the same values.
+    /// Compares an entry with the entries that have the same values.
     pub fn unique(&mut self, rule: &Rule, index: usize, entry: &T::Inner) -> Result<(), T::Error> {
         let Some(list) = rule.node else {
             return Ok(());
@@ -57,7 +57,7 @@ impl<T: Instances> Checker<'_, T> {
         self.violated(&Item::Inner(entry.clone()), error)
     }
 
-    /// The values of an entry, defaults in use included; none where one is missing.
+    /// The values of an entry, including defaults in use; `None` if one is missing.
     fn unique_values(
         &self,
         list: NodeId,
