@@ -309,7 +309,7 @@ fn patterns_that_only_libyang_does_not_know_compile_and_are_kept() {
     );
     check("y", &[r"\i\c*"], &[("a:b-1", false), ("1a", true)]);
     let wrong = r"leaf x { type string { pattern '\i\c*'; } default 1a; }";
-    self::check(wrong, &[], &["a.yang:4: /a:x: The default is wrong"]);
+    self::check(wrong, &[], &["a.yang:4: /a:x: The default is invalid"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How names and key predicates are written: the three dialects of `/a/b[k='v']`.
+//! The syntax of names and key predicates: the three dialects of `/a/b[k='v']`.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,28 @@ use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleId, Namespaces, NodeId, NodeKind};
 use crate::value::Value;
 
-/// How names and predicates are written.
+/// The syntax of names and predicates.
 #[derive(Clone, Copy)]
 pub(super) enum Dialect<'a> {
-    /// RFC 7951 §6.11: module names, where the module changes.
+    /// RFC 7951 §6.11: module names, only if the module differs from the parent's.
     Json,
     /// RFC 7950 §9.13.2: a prefix on every name.
     Xml(&'a dyn Namespaces),
-    /// As people type: module names or prefixes where they are needed, quotes or not.
+    /// For users: module names or prefixes only if they are needed, quotes optional.
     CommandLine,
 }
 
-/// What the predicates of one step say.
+/// The predicates of one step.
 #[derive(Default)]
 struct Written {
-    /// The values of the keys, by their place in the `key` statement.
+    /// The values of the keys, by their index in the `key` statement.
     keys: Vec<Option<Value>>,
     own: Option<Value>,
     position: Option<u64>,
 }
 
 impl Dialect<'_> {
-    /// The child of the node that was reached.
+    /// The child of the current node.
     pub(super) fn child(
         self,
         descent: &Descent<'_>,
@@ -51,7 +51,7 @@ impl Dialect<'_> {
         }
     }
 
-    /// RFC 7951 §6.11: a name has no module where it is that of the node above.
+    /// RFC 7951 §6.11: a name has no module if it equals that of the parent.
     fn require_simple(
         self,
         descent: &Descent<'_>,
@@ -63,7 +63,7 @@ impl Dialect<'_> {
         let is_same = above.is_some_and(|above| module(above) == module(node));
         match (self, name.prefix) {
             (Self::Json, Some(_)) if is_same => {
-                let message = format!("'{name}' is written '{}' here", name.name);
+                let message = format!("'{name}' must be written '{}' here", name.name);
                 Err(descent.error(ErrorTag::InvalidValue, message))
             }
             _ => Ok(()),
@@ -86,12 +86,12 @@ impl Dialect<'_> {
             }
         };
         module.ok_or_else(|| {
-            let message = descent.no_module(format!("'{prefix}' stands for no module"), prefix);
+            let message = descent.no_module(format!("'{prefix}' is not a known module"), prefix);
             descent.error(ErrorTag::UnknownNamespace, message)
         })
     }
 
-    /// Reads all predicates of the node that was reached and names its instance.
+    /// Parses all predicates of the current node and sets its keys.
     pub(super) fn predicates(
         self,
         descent: &mut Descent<'_>,
@@ -119,14 +119,14 @@ impl Dialect<'_> {
         Ok(())
     }
 
-    /// Spaces between predicates and steps; on a command line they are mistakes.
+    /// Spaces between predicates and steps; on a command line they are errors.
     fn spaces(self, scanner: &mut Scanner<'_>) {
         if !matches!(self, Self::CommandLine) {
             scanner.spaces();
         }
     }
 
-    /// The inside of one predicate.
+    /// Parses one predicate, without its brackets.
     fn predicate(
         self,
         descent: &Descent<'_>,
@@ -143,7 +143,7 @@ impl Dialect<'_> {
                 scanner.eat('.');
                 let text = self.equals(scanner)?;
                 if !descent.schema.node(id).is_leaf_list() {
-                    let message = "'.' stands for the value of a leaf-list";
+                    let message = "'.' is only allowed for a leaf-list";
                     return Err(descent.error(ErrorTag::InvalidValue, message));
                 }
                 let value = self.value(descent, id, &text)?;
@@ -159,7 +159,7 @@ impl Dialect<'_> {
         }
     }
 
-    /// The key of a list that a name in a predicate means, and its place.
+    /// The key of a list for a name in a predicate, and its index.
     fn key(
         self,
         descent: &Descent<'_>,
@@ -210,7 +210,7 @@ impl Written {
         let node = descent.schema.node(id);
         let named = self.keys.iter().flatten().count();
         if named + usize::from(self.own.is_some()) > 0 && self.position.is_some() {
-            let message = format!("'{}' is named by a position or by values", node.name);
+            let message = format!("'{}' is identified either by a position or by values", node.name);
             return Err(descent.error(ErrorTag::InvalidValue, message));
         }
         if let Some(position) = self.position {
@@ -222,7 +222,7 @@ impl Written {
         let missing = self.keys.iter().position(Option::is_none);
         if let Some(&missing) = missing.and_then(|index| node.keys().get(index)) {
             let key = &descent.schema.node(missing).name;
-            let message = format!("'{}' is named without its key '{key}'", node.name);
+            let message = format!("'{}' lacks its key '{key}'", node.name);
             return Err(descent.error(ErrorTag::MissingElement, message));
         }
         Ok(Keys::Values(self.keys.into_iter().flatten().collect()))
@@ -232,11 +232,11 @@ impl Written {
 fn set_once<T>(descent: &Descent<'_>, slot: &mut Option<T>, value: T) -> Result<(), DataError> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(descent.error(ErrorTag::InvalidValue, "the same predicate twice")),
+        Some(_) => Err(descent.error(ErrorTag::InvalidValue, "duplicate predicate")),
     }
 }
 
-/// Positions name the entries of keyless lists and of state leaf-lists.
+/// Positions identify the entries of keyless lists and of state leaf-lists.
 fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataError> {
     let node = descent.schema.node(id);
     let is_allowed = match &node.kind {
@@ -245,13 +245,13 @@ fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataEr
         _ => false,
     };
     if !is_allowed {
-        let message = format!("an entry of '{}' is not named by a position", node.name);
+        let message = format!("an entry of '{}' is not identified by a position", node.name);
         return Err(descent.error(ErrorTag::InvalidValue, message));
     }
     match text.parse() {
         Ok(position) if position > 0 && !text.starts_with('0') => Ok(position),
         _ => {
-            let message = format!("'{text}' is no position; the first is 1");
+            let message = format!("'{text}' is not a position; positions start at 1");
             Err(descent.error(ErrorTag::InvalidValue, message))
         }
     }
@@ -268,8 +268,7 @@ fn module_by_prefix(descent: &Descent<'_>, prefix: &str) -> Option<ModuleId> {
     }
 }
 
-/// The child that a name without a module means: that in the module of the node above, or else the
-/// only one of that name.
+/// The child for a name without a module: the one in the parent's module, otherwise the only one with that name.
 fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<NodeId, DataError> {
     let schema = descent.schema;
     let is_data = |&id: &NodeId| {

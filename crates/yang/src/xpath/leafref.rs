@@ -1,8 +1,8 @@
-//! What a leafref's `path` may use of XPath (RFC 7950 §9.9.2 and `path-arg` of §14).
+//! The XPath subset of a leafref's `path` (RFC 7950 §9.9.2 and `path-arg` of §14).
 
 use super::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep, XPathError};
 
-/// Whether the expression is a leafref path.
+/// Checks that the expression is a leafref path.
 pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
     let steps = match &expression.root {
         Expr::Path(path) if !path.steps.is_empty() => &path.steps,
@@ -15,7 +15,7 @@ pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
         root => {
             return Err(refused(
                 root,
-                "a location path or deref() with a path behind",
+                "a location path or deref() followed by a path",
             ));
         }
     };

@@ -6,14 +6,14 @@ use super::{
     XPathError,
 };
 
-/// The longest expression, in characters.
+/// The maximum length of an expression, in characters.
 pub const XPATH_CHARS_MAX: usize = 262_144;
 
-/// How deep parentheses, predicates and arguments nest.
+/// The maximum nesting depth of parentheses, predicates and arguments.
 pub const XPATH_DEPTH_MAX: usize = 100;
 
-/// How high the tree grows; a chain of one operator is as high as it is long, but for `or`, `and`
-/// and `|`, whose chains are flat. Whoever walks the tree recursively may rely on it.
+/// The maximum height of the tree. A chain of one operator is as high as it is long, except for `or`, `and` and `|`, whose
+/// chains are flat. Recursive tree walks may rely on this limit.
 pub const XPATH_HEIGHT_MAX: usize = 500;
 
 /// Parses a whole expression.
@@ -41,13 +41,13 @@ pub(super) fn parse(
     Ok(part.expr)
 }
 
-/// A part of the tree and its height.
+/// A subtree and its height.
 struct Part {
     expr: Expr,
     height: usize,
 }
 
-/// Predicates and the height of the highest.
+/// Predicates and the maximum of their heights.
 #[derive(Default)]
 struct Predicates {
     exprs: Vec<Expr>,
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Operands between one operator; the first alone, where there is no operator.
+    /// Operands separated by one operator; a single operand if there is no operator.
     fn chain(
         &mut self,
         first: Part,
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Operators that bind at least as strongly as `level`, from the left.
+    /// Operators that bind at least as strongly as `level`, left-associative.
     fn binary(&mut self, level: u8) -> Result<Part, XPathError> {
         let mut left = self.unary()?;
         while let Some(operator) = self.peek().and_then(binary_operator) {
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         self.chain(first, |parser| parser.eat("|"), Self::path, Expr::Union)
     }
 
-    /// `PathExpr` (§3.3): a location path, or a filter expression with a path behind.
+    /// `PathExpr` (§3.3): a location path, or a filter expression followed by a path.
     fn path(&mut self) -> Result<Part, XPathError> {
         if !self.at_primary() {
             return self.location_path();
@@ -332,7 +332,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Some(Token::Mark("/" | "//")))
     }
 
-    /// Takes `/` or `//`; the latter is a step of its own.
+    /// Consumes `/` or `//`; the latter is a step of its own.
     fn separator(&mut self, steps: &mut Vec<PathStep>) {
         if self.next() == Some(Token::Mark("//")) {
             steps.push(PathStep::new(Axis::DescendantOrSelf, NodeTest::Node));
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Adds steps; gives the height of their highest predicate.
+    /// Adds steps; returns the maximum height of their predicates.
     fn relative_path(&mut self, steps: &mut Vec<PathStep>) -> Result<usize, XPathError> {
         let mut height = 0;
         loop {
@@ -440,7 +440,7 @@ impl<'a> Parser<'a> {
 }
 
 impl BinaryOperator {
-    /// How strongly it binds (§3.5).
+    /// The precedence of the operator (§3.5).
     pub(super) fn level(self) -> u8 {
         match self {
             Self::Equal | Self::NotEqual => 0,

@@ -1,8 +1,8 @@
-//! Predicates that depend on where a node stands among the others.
+//! Detection of predicates that depend on the position of a node.
 
 use super::{BinaryOperator, Expr, Function};
 
-/// Whether the value of an expression may be a number.
+/// Returns whether the value of an expression may be a number.
 pub(crate) fn may_be_number(expr: &Expr) -> bool {
     match expr {
         Expr::Number(_) | Expr::Negate(_) => true,
@@ -27,13 +27,13 @@ pub(crate) fn may_be_number(expr: &Expr) -> bool {
                 | Function::Round
                 | Function::EnumValue
         ),
-        // Evaluation refuses it, whatever it is.
+        // Evaluation rejects it in any case.
         Expr::Variable(..) => true,
         _ => false,
     }
 }
 
-/// Whether a predicate may depend on where among the others the node is.
+/// Returns whether a predicate may depend on the position of the node.
 pub(crate) fn is_positional(predicate: &Expr) -> bool {
     may_be_number(predicate)
         || mentions(predicate, &|function| {
@@ -41,7 +41,7 @@ pub(crate) fn is_positional(predicate: &Expr) -> bool {
         })
 }
 
-/// Whether an expression calls a function in its own context, not in that of a predicate within.
+/// Returns whether an expression calls a function in its own context, not in that of a nested predicate.
 pub(crate) fn mentions(expr: &Expr, wanted: &dyn Fn(Function) -> bool) -> bool {
     match expr {
         Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {

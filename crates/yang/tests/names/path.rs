@@ -319,17 +319,17 @@ fn instance_identifiers_that_are_wrong_say_what_is_wrong() {
     check("", ErrorTag::MalformedMessage, "expected '/'");
     check("t:top", ErrorTag::MalformedMessage, "column 1");
     check("/t:top/", ErrorTag::MalformedMessage, "column 8");
-    check("/t:top/t:pair", ErrorTag::InvalidValue, "is written 'pair'");
+    check("/t:top/t:pair", ErrorTag::InvalidValue, "must be written 'pair'");
     check(
         "/t:top/string[t:k='']",
         ErrorTag::InvalidValue,
-        "is written 'k'",
+        "must be written 'k'",
     );
     check("/t:top/pair", ErrorTag::MissingElement, "its keys");
     check(
         "/t:top/pair[b='1']",
         ErrorTag::MissingElement,
-        "without its key 'a'",
+        "lacks its key 'a'",
     );
     check(
         "/t:top/pair[b='1'][a='x'][a='x']",
@@ -395,7 +395,7 @@ fn xml_instance_identifiers_have_a_prefix_on_every_name() {
     refused(
         parse("/t:top"),
         ErrorTag::UnknownNamespace,
-        "'t' stands for no module",
+        "'t' is not a known module",
     );
     refused(
         parse("/one:top/one:string[k='a']"),

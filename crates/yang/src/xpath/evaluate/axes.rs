@@ -1,5 +1,5 @@
-//! The other axes (XPath 1.0 §2.2). Forward axes give nodes in document order, reverse axes in reverse
-//! document order, so that the n-th node given is the one at position n.
+//! All axes except `child` (XPath 1.0 §2.2). Forward axes visit nodes in document order, reverse axes in reverse document
+//! order, so that the n-th node has position n.
 
 use std::ops::ControlFlow;
 
@@ -52,7 +52,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Hands on a node if it passes.
+    /// Visits a node if it passes.
     fn tested(
         &self,
         item: Item<T>,
@@ -83,7 +83,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(GO_ON)
     }
 
-    /// What is below a node and passes a test, in document order.
+    /// The descendants of a node that pass a test, in document order.
     fn descendants(
         &self,
         of: &Item<T>,
@@ -117,8 +117,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(GO_ON)
     }
 
-    /// Every place at or below a node that may have a child that passes a test, in document order:
-    /// what `descendant-or-self::node()` is before `/child::`.
+    /// Every interior node at or below a node that may have a child that passes a test, in document order:
+    /// `descendant-or-self::node()` before `/child::`.
     pub(super) fn places(
         &self,
         of: &Item<T>,
@@ -187,7 +187,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(GO_ON)
     }
 
-    /// Whether instances of a schema node may pass a test.
+    /// Returns whether instances of a schema node may pass a test.
     fn may_pass(&self, id: NodeId, test: &NodeTest) -> bool {
         match test {
             NodeTest::Name(_, name) => self.named_node(id).name == *name,
@@ -213,7 +213,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The schema node that a node is an instance of among the children of its parent.
+    /// The schema node of a node, as a child of its parent.
     fn sibling_node(&self, of: &Item<T>) -> Option<NodeId> {
         let id = match of {
             Item::Text(_) => return None,
@@ -257,7 +257,7 @@ impl<T: Instances> Evaluator<'_, T> {
         handed_back(before, visit)
     }
 
-    /// The entries of its list on one side of an entry, nearest first; none where the data cannot begin there.
+    /// The entries of its list on one side of an entry, nearest first; `None` if the storage cannot start there.
     fn entries_beside(
         &self,
         of: &Item<T>,
@@ -281,7 +281,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok((answer == Indexed::Yes).then_some(flow))
     }
 
-    /// The instances of a schema node in a place, last first.
+    /// The instances of a schema node in a parent, last first.
     fn backwards(
         &self,
         place: &T::Inner,
@@ -345,7 +345,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// Hands on nodes, last first.
+/// Visits nodes in reverse order.
 fn handed_back<T: Instances>(items: Vec<Item<T>>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
     for item in items.into_iter().rev() {
         if visit(item)?.is_break() {

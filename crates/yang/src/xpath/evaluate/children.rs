@@ -1,4 +1,4 @@
-//! The `child` axis: the instances of schema nodes in a place.
+//! The `child` axis: the instances of schema nodes in a parent.
 
 use super::evaluator::{GO_ON, STOP, Visitor};
 use super::values::has_text;
@@ -34,8 +34,8 @@ impl<T: Instances> Evaluator<'_, T> {
         visit(Item::Text(leaf.clone()))
     }
 
-    /// The schema nodes below a node that pass a test, in order. At the top level, operations and
-    /// notifications too: one of them may be at hand.
+    /// The child schema nodes of a node that pass a test, in order. At the top level, operations and notifications too,
+    /// because one of them may be given.
     pub(super) fn child_nodes(
         &self,
         parent: Option<NodeId>,
@@ -76,7 +76,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(GO_ON)
     }
 
-    /// Every schema node below a node, in order.
+    /// All child schema nodes of a node, in order.
     pub(super) fn schema_children(
         &self,
         parent: Option<NodeId>,
@@ -89,7 +89,7 @@ impl<T: Instances> Evaluator<'_, T> {
         below.iter().chain(operations).chain(notifications)
     }
 
-    /// The instances of one schema node in a place that exists, in document order.
+    /// The instances of one schema node in an existing parent, in document order.
     pub(super) fn instances(
         &self,
         place: &T::Inner,
@@ -163,7 +163,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The input, output or notification at hand, if it is that one.
+    /// The given input, output or notification, if it is an instance of this node.
     fn operation(
         &self,
         place: &T::Inner,
@@ -179,12 +179,12 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Whether instances of a schema node are seen at all.
+    /// Returns whether instances of a schema node are in scope.
     pub(super) fn is_in_scope(&self, node: &Node) -> bool {
         self.scope == Scope::All || node.is_config
     }
 
-    /// Whether a node passes a test on an axis other than `attribute` and `namespace`.
+    /// Returns whether a node passes a test on an axis other than `attribute` and `namespace`.
     pub(super) fn passes(&self, item: &Item<T>, test: &NodeTest) -> bool {
         let id = match (item, test) {
             (Item::Text(_), _) => return matches!(test, NodeTest::Node | NodeTest::Text),
@@ -206,7 +206,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The node that has the name: the operation, for its input and output.
+    /// The node whose name is used: the operation, for its input and output.
     pub(super) fn named_node(&self, id: NodeId) -> &Node {
         let schema = self.schema();
         let node = schema.node(id);

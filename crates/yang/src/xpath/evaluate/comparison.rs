@@ -21,7 +21,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison that an operator is.
+    /// The comparison of an operator.
     pub(super) fn of(operator: BinaryOperator) -> Option<Self> {
         Some(match operator {
             BinaryOperator::Equal => Self::Equal,
@@ -34,7 +34,7 @@ impl Comparison {
         })
     }
 
-    /// The same with the operands exchanged.
+    /// The comparison with exchanged operands.
     pub(super) fn exchanged(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -65,10 +65,10 @@ impl Comparison {
     }
 }
 
-/// Whether something holds of a node.
+/// A predicate on a node.
 type Holds<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
 
-/// A string to compare with, and the same with module names for prefixes if it is a name.
+/// A string to compare with, and the same with module names as prefixes if it is a name.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'t> {
     text: &'t str,
@@ -105,7 +105,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Neither is a node-set.
+    /// Compares two values that are not node-sets.
     fn compare_objects(
         &self,
         comparison: Comparison,
@@ -127,7 +127,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(comparison.numbers(left, right))
     }
 
-    /// Whether there is a node that compares with a value that is no node-set.
+    /// Returns whether a node compares with a value that is not a node-set.
     fn compare_node_set(
         &self,
         comparison: Comparison,
@@ -180,7 +180,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether there is a node that compares with a number.
+    /// Returns whether a node compares with a number.
     fn any_number(
         &self,
         comparison: Comparison,
@@ -200,7 +200,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether there is a node of which something holds.
+    /// Returns whether a node satisfies a predicate.
     pub(super) fn any(
         &self,
         nodes: &Expr,
@@ -215,7 +215,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(is_found)
     }
 
-    /// Whether the string-value of a node is a text, or is its canonical form in the type of the leaf.
+    /// Returns whether the string-value of a node equals a text, or its canonical form in the type of the leaf.
     fn equals_text(&self, item: &Item<T>, text: Text<'_>) -> Result<bool, T::Error> {
         let leaf = match item {
             Item::Inner(_) => return Ok(*self.string_of(item)? == *text.text),
@@ -230,7 +230,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }))
     }
 
-    /// The canonical form of a text in the type of a leaf, if that may be another.
+    /// The canonical form of a text in the type of a leaf, if it may differ.
     pub(super) fn canonical(&self, of: &Item<T>, text: Text<'_>) -> Option<Box<str>> {
         let value = self.canonical_value(of, text)?;
         Some(with_text(&value, |text| text.into()))

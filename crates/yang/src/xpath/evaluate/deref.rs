@@ -1,4 +1,4 @@
-//! `deref()` (RFC 7950 §10.3.1), and the instances that leafrefs and instance-identifiers point to.
+//! `deref()` (RFC 7950 §10.3.1), and the targets of leafrefs and instance-identifiers.
 
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
 use super::plan::{Known, is_plain_child};
@@ -10,8 +10,8 @@ use crate::value::Value;
 use crate::xpath::{Expr, Expression, LocationPath, PathStep};
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The instances that a leaf points to: those of the leafref's path that have its value, or the one that
-    /// its instance-identifier names. For a union, those of the first member that has any.
+    /// The targets of a leaf: the instances of the leafref's path that have its value, or the target of its
+    /// instance-identifier. For a union, those of the first member that has any.
     pub fn targets(&self, leaf: &Leaf<T>) -> Result<Vec<Item<T>>, T::Error> {
         self.budget.run(|| {
             let Some(node) = self.schema().node(leaf.node).as_value() else {
@@ -21,7 +21,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether a leafref's path leads from a leaf to an instance that has its value.
+    /// Returns whether a leafref's path leads from a leaf to an instance that has its value.
     pub fn has_target(&self, leaf: &Leaf<T>, path: &Expression) -> Result<bool, T::Error> {
         self.budget.run(|| {
             let mut is_found = false;
@@ -33,7 +33,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The node that a path names, if it exists.
+    /// The node at a path, if it exists.
     pub fn resolve(&self, path: &InstancePath) -> Result<Option<Item<T>>, T::Error> {
         let mut item = Item::Inner(self.data.root());
         for step in &path.steps {
@@ -101,7 +101,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The instances of a leafref's path that have the value of the leaf, each once.
+    /// The distinct instances of a leafref's path that have the value of the leaf.
     fn visit_targets(
         &self,
         leaf: &Leaf<T>,
@@ -121,8 +121,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The last step is a leaf or leaf-list. Where the one before is a list without predicates, its entry
-    /// is looked up by the value.
+    /// For a path that ends in a leaf or leaf-list of a list without predicates: looks the entry up by the value.
     fn targets_by_entry(
         &self,
         path: &LocationPath,
@@ -228,7 +227,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// Hands on a node that has the value of a leaf.
+/// Visits a node if it has the value of a leaf.
 fn with_value<T: Instances>(
     found: Item<T>,
     leaf: &Leaf<T>,

@@ -1,4 +1,4 @@
-//! Document order (XPath 1.0 §5): siblings in schema order, entries as the data tells them.
+//! Document order (XPath 1.0 §5): siblings in schema order, entries in the order of the storage.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -10,13 +10,13 @@ use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// Where a node is among its siblings.
+/// The position of a node among its siblings.
 #[derive(Clone, Debug)]
 struct Rank {
     node: NodeId,
-    /// The position of an entry that is where the user or the system put it.
+    /// The position of an entry in a list whose order is stored.
     position: u64,
-    /// The keys of an entry in the order of its keys, or the value of a leaf-list entry in that of values.
+    /// The keys of an entry of a list ordered by keys, or the value of an entry of a leaf-list ordered by value.
     keys: SmallVec<[Value; 1]>,
 }
 
@@ -40,14 +40,14 @@ impl Rank {
     }
 }
 
-/// The positions of entries, as far as they were asked for.
+/// The positions of entries read so far.
 struct Positions<T: Instances> {
     entries: FxHashMap<(T::Inner, NodeId), FxHashMap<T::Inner, u64>>,
     values: FxHashMap<(T::Inner, NodeId), FxHashMap<Value, u64>>,
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// Brings nodes into document order, each once.
+    /// Sorts nodes into document order and removes duplicates.
     pub(super) fn sort(&self, items: &mut Vec<Item<T>>, order: Order) -> Result<(), T::Error> {
         let is_of_one_node = |items: &[Item<T>]| {
             let mut pairs = items.windows(2);
@@ -85,7 +85,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(())
     }
 
-    /// From the root down.
+    /// The ranks of a node and its ancestors, from the root down.
     fn ranks(&self, item: &Item<T>, positions: &mut Positions<T>) -> Result<Vec<Rank>, T::Error> {
         let mut ranks = Vec::new();
         let mut place = match item {

@@ -1,4 +1,4 @@
-//! Expressions (XPath 1.0 §3), each asked for the type that is wanted of it.
+//! Expressions (XPath 1.0 §3), each evaluated to the required type.
 
 use super::comparison::Comparison;
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
@@ -31,7 +31,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The same as a boolean.
+    /// The value of an expression as a boolean.
     pub(super) fn truth(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         match expr {
             Expr::Or(operands) => {
@@ -73,7 +73,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Whether an expression gives a node.
+    /// Returns whether an expression has a node.
     fn exists(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count > 0);
@@ -89,7 +89,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(matches!(kept, Kept::Truth(true)))
     }
 
-    /// The same as a number.
+    /// The value of an expression as a number.
     pub(super) fn number(&self, expr: &Expr, env: &Env<'_, T>) -> Result<f64, T::Error> {
         match expr {
             Expr::Number(number) => Ok(*number),
@@ -116,7 +116,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The same as a string.
+    /// The value of an expression as a string.
     pub(super) fn text(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Box<str>, T::Error> {
         if let Expr::Literal(text) = expr {
             return Ok(text.as_str().into());
@@ -131,7 +131,7 @@ impl<T: Instances> Evaluator<'_, T> {
         self.string_from(object)
     }
 
-    /// Whether the value of an expression is a node-set.
+    /// Returns whether the value of an expression is a node-set.
     pub(super) fn is_node_set(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => true,
@@ -142,7 +142,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes of an expression, in document order, each once.
+    /// The distinct nodes of an expression, in document order.
     pub(super) fn nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Vec<Item<T>>, T::Error> {
         let mut items = Vec::new();
         let _ = self.stream(expr, env, &mut |item| {
@@ -173,7 +173,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// What is known of the nodes of an expression before it is evaluated.
+    /// The properties of the node stream of an expression.
     fn flow(&self, expr: &Expr) -> Flow {
         match expr {
             Expr::Path(path) => flow_of(Flow::ONE, &path.steps),
@@ -190,7 +190,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes of an expression, each once.
+    /// Visits the distinct nodes of an expression.
     pub(super) fn stream(
         &self,
         expr: &Expr,
@@ -237,7 +237,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 }
                 Ok(GO_ON)
             }
-            expr => Err(Self::no_value(format!("'{expr}' is no node-set"))),
+            expr => Err(Self::no_value(format!("'{expr}' is not a node-set"))),
         }
     }
 
@@ -270,7 +270,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The last step is counted, not enumerated, where it can be.
+    /// Counts the last step without enumeration, if possible.
     fn count_nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
         if let Expr::Path(LocationPath { is_absolute, steps }) = expr
             && let Some((last, before)) = steps.split_last()

@@ -1,5 +1,5 @@
-//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in
-//! [`super::strings`], what YANG adds (RFC 7950 §10) in [`super::yang_functions`].
+//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`], the
+//! functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
 use super::evaluator::{Env, GO_ON};
 use super::memo::{Kept, Kind};
@@ -9,7 +9,7 @@ use crate::schema::NodeKind;
 use crate::xpath::{Expr, Function, NodeTest};
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The value of a function call; the parser has counted the arguments.
+    /// The value of a function call; the parser has checked the number of arguments.
     pub(super) fn call(
         &self,
         function: Function,
@@ -52,7 +52,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// An argument as a string; the context node where it is left out.
+    /// An argument as a string; defaults to the context node.
     pub(super) fn argument_text(
         &self,
         arguments: &[Expr],
@@ -77,7 +77,7 @@ impl<T: Instances> Evaluator<'_, T> {
         argument.map_or(Ok(false), |argument| self.truth(argument, env))
     }
 
-    /// The first node of the argument; the context node where it is left out.
+    /// The first node of the argument; defaults to the context node.
     fn argument_node(
         &self,
         arguments: &[Expr],
@@ -97,7 +97,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     return Ok(Kept::Sum(sum));
                 }
                 let mut sum = 0.0;
-                // In document order: adding numbers that are no integers is not associative.
+                // In document order: adding non-integers is not associative.
                 for item in self.nodes(nodes, env)? {
                     sum += self.number_of(&item)?;
                 }
@@ -126,7 +126,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// How many children of a node pass a test: lists know it.
+    /// The number of children of a node that pass a test; lists have a counter.
     pub(super) fn count_children(&self, of: &Item<T>, test: &NodeTest) -> Result<u64, T::Error> {
         let Item::Inner(place) = of else {
             return Ok(0);
@@ -162,7 +162,7 @@ impl<T: Instances> Evaluator<'_, T> {
 pub(super) fn rounded(number: f64) -> f64 {
     if number.is_finite() && number.fract() != 0.0 {
         let up = (number + 0.5).floor();
-        // What lies between -0.5 and 0 is minus zero.
+        // The result between -0.5 and 0 is minus zero.
         if up == 0.0 && number < 0.0 { -0.0 } else { up }
     } else {
         number

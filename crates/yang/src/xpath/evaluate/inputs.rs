@@ -1,8 +1,8 @@
-//! What the value of an expression depends on, besides the data.
+//! The inputs of an expression: what its value depends on in addition to the data.
 //!
-//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` begins, and on
-//! the value of `current()/a`: on the place by its identity, on the operand by its value. An expression
-//! that begins at the context node itself depends on that: its value is not shared with other nodes.
+//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` starts, and on the value of
+//! `current()/a`: on the parent by its identity, on the operand by its value. An expression that starts at the context node
+//! itself depends on that node: its value is not shared with other nodes.
 
 use smallvec::SmallVec;
 
@@ -13,14 +13,14 @@ use crate::schema::NodeId;
 use crate::value::Value;
 use crate::xpath::{Axis, Expr, Function, NodeTest, PathStep};
 
-/// An operand with more nodes is not kept as an input.
+/// The maximum number of nodes of an operand that is used as an input.
 const OPERAND_NODES_MAX: usize = 4;
 
 /// The inputs of an expression in one context.
 pub(super) struct Inputs<T: Instances> {
-    /// Where paths begin that go up from the context node.
+    /// The start of paths that go up from the context node.
     item: Option<T::Inner>,
-    /// Where paths begin that go up from the current node.
+    /// The start of paths that go up from the current node.
     current: Option<T::Inner>,
     operands: SmallVec<[Operand; 1]>,
 }
@@ -41,7 +41,7 @@ impl<T: Instances> std::hash::Hash for Inputs<T> {
     }
 }
 
-/// The value of a part of a predicate that depends on the current node.
+/// The value of a subexpression of a predicate that depends on the current node.
 #[derive(PartialEq, Eq, Hash)]
 enum Operand {
     /// Leaves by schema node and value, and whether they are text nodes.
@@ -51,44 +51,44 @@ enum Operand {
 /// Whether an item is the text node of a leaf.
 type IsText = bool;
 
-/// Which node an expression is evaluated at.
+/// The node at which an expression is evaluated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     /// The context node.
     Outer,
-    /// A node that the expression has come to.
+    /// A node that the expression has reached.
     Inner,
 }
 
-/// What is made of a node-set.
+/// The use of a node-set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Its nodes are told apart, or the way goes on from them.
+    /// Its nodes are distinguished, or paths continue from them.
     Nodes,
-    /// What it holds, or whether it holds anything.
+    /// Its content, or whether it is empty.
     Value,
 }
 
-/// The inputs of an expression, by the form of the expression.
+/// The inputs of an expression, according to its syntax.
 #[derive(Default)]
 struct Needs<'e> {
-    /// The least number of levels that a path goes up from the context node before anything else.
+    /// The minimum number of levels that a path goes up from the context node at its start.
     item: Option<usize>,
-    /// The same from the current node.
+    /// The same for paths from the current node.
     current: Option<usize>,
-    /// Parts that depend on the current node by their value.
+    /// Subexpressions that depend on the current node by their value.
     operands: SmallVec<[&'e Expr; 2]>,
-    /// It depends on the node itself, or cannot be told.
+    /// Whether it depends on the node itself, or this is unknown.
     is_individual: bool,
 }
 
-/// Whether an expression may have one value for several context nodes.
+/// Returns whether an expression may have one value for several context nodes.
 pub(super) fn is_shared(expr: &Expr) -> bool {
     !Needs::of(expr).is_individual
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The inputs of an expression in a context; none if they cannot be compared.
+    /// The inputs of an expression in a context; `None` if they cannot be compared.
     pub(super) fn inputs(
         &self,
         expr: &Expr,
@@ -145,7 +145,7 @@ impl<T: Instances> Evaluator<'_, T> {
         self.inputs_by(&needs, env)
     }
 
-    /// The place so many levels above a node, at least one.
+    /// The ancestor of a node this many levels up, at least one.
     fn place_above(&self, item: &Item<T>, levels: usize) -> Option<T::Inner> {
         let mut item = self.parent(item)?;
         for _ in 1..levels {
@@ -245,7 +245,7 @@ impl<'e> Needs<'e> {
             Function::Current => self.is_individual = true,
             Function::Deref => self.read_all(arguments, level, Use::Nodes),
             Function::True | Function::False => {}
-            // These read the context node, its position, or how many there are.
+            // These read the context node, its position, or the context size.
             _ if arguments.is_empty() || function == Function::Lang => {
                 self.is_individual |= level == Level::Outer;
                 self.read_all(arguments, level, Use::Value);
@@ -260,7 +260,7 @@ impl<'e> Needs<'e> {
         }
     }
 
-    /// The least of a number of levels and of those that steps go up first.
+    /// The minimum of a number of levels and of those that steps go up first.
     fn up(&mut self, before: Option<usize>, steps: &[PathStep]) -> Option<usize> {
         let is_up = |step: &&PathStep| {
             step.axis == Axis::Parent && step.test == NodeTest::Node && step.predicates.is_empty()

@@ -1,10 +1,10 @@
-//! Values of parts of expressions, kept for the context nodes that share them.
+//! A cache of values of subexpressions, for the context nodes that share them.
 //!
-//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first
-//! evaluation computes it, the others read it from the memo, so that a list of n entries in groups of g
-//! costs n and not n times g. A value is kept under what it depends on ([`super::inputs`]).
+//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first evaluation computes it,
+//! the others read it from the cache, so that a list of n entries in groups of g costs n and not n times g. The cache key
+//! contains the inputs of the subexpression ([`super::inputs`]).
 //!
-//! An evaluator sees one state of the data, so a kept value stays true for its lifetime.
+//! An evaluator reads one state of the data, so a cached value stays valid for its lifetime.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,19 +18,19 @@ use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::xpath::Expr;
 
-/// Values and entries that are kept at once. When there are more, all are dropped.
+/// The maximum number of cached values and entries. Beyond it, all are dropped.
 const KEPT_MAX: usize = 1 << 18;
 
-/// A part that visits fewer nodes is evaluated again: that costs less than a look into the memo.
+/// A subexpression that visits fewer nodes is evaluated again: that costs less than a cache lookup.
 const STEPS_WORTH_KEEPING: u64 = 12;
 
-/// After so many steps, all nodes of a part are visited for its summary only if summaries are shared.
+/// After this many steps, all nodes of a subexpression are visited for its summary only if summaries are shared.
 const STEPS_WASTED_MAX: u64 = 1 << 20;
 
-/// What is kept of a part.
+/// The kind of a cached value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// How many nodes there are.
+    /// The number of nodes.
     Count,
     /// The sum of their numbers.
     Sum,
@@ -38,27 +38,27 @@ pub(super) enum Kind {
     Truth,
     /// The first node in document order.
     First,
-    /// What comparisons of order read.
+    /// The summary for order comparisons.
     Numbers,
-    /// What comparisons for equality read.
+    /// The summary for equality comparisons.
     Texts,
-    /// The entries of a list among which siblings are.
+    /// The entries of a list that contains the siblings.
     Siblings,
 }
 
-/// A kept value; its variant belongs to its [`Kind`].
+/// A cached value; its variant corresponds to its [`Kind`].
 pub(super) enum Kept<T: Instances> {
     Count(u64),
     Sum(f64),
     Truth(bool),
     First(Option<Item<T>>),
     Others(Rc<Others<T>>),
-    /// None where their order is not known.
+    /// `None` if their order is unknown.
     Entries(Option<Entries<T>>),
 }
 
 impl<T: Instances> Kept<T> {
-    /// How much of [`KEPT_MAX`] it takes.
+    /// Its share of [`KEPT_MAX`].
     fn weight(&self) -> usize {
         match self {
             Self::Others(others) => 1 + others.len(),
@@ -81,13 +81,13 @@ impl<T: Instances> Clone for Kept<T> {
     }
 }
 
-/// Entries of a list in their order.
+/// Entries of a list in document order.
 pub(super) type Entries<T> = Rc<[<T as Instances>::Inner]>;
 
-/// The address of a part of an expression that lives longer than the evaluator.
+/// The address of a subexpression that outlives the evaluator.
 pub(super) type PartId = usize;
 
-/// Whether values of a part are kept.
+/// Whether values of a subexpression are cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Worth {
     /// No evaluation was expensive so far.
@@ -99,33 +99,33 @@ enum Worth {
     Individual,
 }
 
-/// What is known of a part.
+/// The statistics of a subexpression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     worth: Worth,
-    /// How often a value was in the memo, and how often it was not.
+    /// The numbers of cache hits and misses.
     hits: u64,
     misses: u64,
-    /// Nodes that were visited to compute values that are kept.
+    /// The number of nodes visited to compute cached values.
     steps: u64,
 }
 
 impl Part {
-    /// Whether all nodes are visited for values that hardly any context node shares.
+    /// Returns whether all nodes are visited for values that are hardly shared.
     fn is_wasteful(&self) -> bool {
         self.steps > STEPS_WASTED_MAX && self.hits < self.misses
     }
 }
 
-/// What a value is kept under.
+/// The key of a cached value.
 type Key<T> = (PartId, Kind, Inputs<T>);
 
 /// See the module documentation.
 pub(super) struct Memo<T: Instances> {
-    /// Whether the expression that is evaluated outlives the evaluator. Parts are known by their
-    /// address, which another expression may have later otherwise.
+    /// Whether the evaluated expression outlives the evaluator. Subexpressions are identified by their address, which could
+    /// otherwise be reused by another expression.
     is_lasting: Cell<bool>,
-    /// A part that visits fewer nodes is not kept.
+    /// A subexpression that visits fewer nodes is not cached.
     steps_worth_keeping: Cell<u64>,
     /// The weight of all values.
     weight: Cell<usize>,
@@ -146,7 +146,7 @@ impl<T: Instances> Default for Memo<T> {
 }
 
 impl<'a, T: Instances> Evaluator<'a, T> {
-    /// Evaluates an expression that outlives the evaluator: values of its parts are kept.
+    /// Evaluates an expression that outlives the evaluator: values of its subexpressions are cached.
     pub(super) fn lasting<R>(&self, _: &'a Expr, act: impl FnOnce() -> R) -> R {
         let before = self.memo.is_lasting.replace(true);
         let result = act();
@@ -154,7 +154,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         result
     }
 
-    /// Evaluates an expression that may be gone before the evaluator is.
+    /// Evaluates an expression that the evaluator may outlive: nothing is cached.
     pub(super) fn passing<R>(&self, act: impl FnOnce() -> R) -> R {
         let before = self.memo.is_lasting.replace(false);
         let result = act();
@@ -162,7 +162,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         result
     }
 
-    /// The value of a part: from the memo if it is there.
+    /// The value of a subexpression, cached if possible.
     pub(super) fn kept(
         &self,
         kind: Kind,
@@ -179,8 +179,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         }
     }
 
-    /// A value of a part that other context nodes may share; none where they do not, or where it is cheap.
-    /// For values that are more expensive than to evaluate the expression once.
+    /// A value of a subexpression that other context nodes may share; `None` if they do not, or if it is cheap. For values
+    /// that are more expensive than one evaluation of the expression.
     pub(super) fn kept_summary(
         &self,
         kind: Kind,
@@ -197,7 +197,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         shared.transpose()
     }
 
-    /// The value of a part with these inputs.
+    /// The value of a subexpression with these inputs.
     pub(super) fn shared(
         &self,
         kind: Kind,
@@ -230,18 +230,17 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(value)
     }
 
-    /// Whether an evaluation of a part was expensive, and its value is one for several context nodes as
-    /// far as is known.
+    /// Returns whether an evaluation of a subexpression was expensive, and several context nodes may share its value.
     pub(super) fn is_worth_keeping(&self, part: &Expr) -> bool {
         self.memo.is_lasting.get() && self.memo.part(part).worth == Worth::Expensive
     }
 
-    /// Whether values of a part are not kept, as no evaluation was expensive so far.
+    /// Returns whether values of a subexpression are not cached because no evaluation was expensive so far.
     pub(super) fn is_cheap(&self, part: &Expr) -> bool {
         !self.memo.is_lasting.get() || self.memo.part(part).worth == Worth::Cheap
     }
 
-    /// Evaluates a part and remembers whether that was expensive.
+    /// Evaluates a subexpression and records whether that was expensive.
     pub(super) fn weighed<R>(
         &self,
         part: &Expr,
@@ -262,7 +261,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(result)
     }
 
-    /// What the value of a part depends on. None of a part that depends on the context node itself.
+    /// The inputs of a subexpression; `None` if it depends on the context node itself.
     fn inputs_of(&self, part: &Expr, env: &Env<'_, T>) -> Result<Option<Inputs<T>>, T::Error> {
         if !super::inputs::is_shared(part) {
             self.memo
@@ -274,7 +273,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 }
 
 impl<T: Instances> Memo<T> {
-    /// Keeps the values of parts that visit so many nodes.
+    /// Sets the minimum number of visited nodes for caching.
     pub(super) fn keep_from(&self, steps: u64) {
         self.steps_worth_keeping.set(steps);
     }

@@ -1,5 +1,5 @@
-//! Two node-sets compared (XPath 1.0 §3.4): one is looked through, the other is kept so that each node of the
-//! first is compared with all of it at once.
+//! Comparison of two node-sets (XPath 1.0 §3.4): the right one is summarised, so that each node of the left one is compared
+//! with all its nodes at once.
 
 use std::rc::Rc;
 
@@ -15,16 +15,16 @@ use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::xpath::Expr;
 
-/// The nodes of the right-hand side.
+/// The summary of the nodes on the right-hand side.
 pub(super) enum Others<T: Instances> {
-    /// For comparisons of order: the least and the greatest number, if there is one.
+    /// For order comparisons: the least and the greatest number, if there is one.
     Numbers(Option<(f64, f64)>),
-    /// For the others: by schema node (none for what is compared as it is), one of the nodes and all their texts.
+    /// For equality: by schema node (`None` for nodes compared as they are), one of the nodes and all their texts.
     Texts(SmallVec<[Alike<T>; 1]>),
 }
 
 impl<T: Instances> Others<T> {
-    /// How many texts are kept.
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Numbers(_) => 0,
@@ -34,7 +34,7 @@ impl<T: Instances> Others<T> {
 }
 
 impl Kind {
-    /// What a comparison reads.
+    /// The summary that a comparison needs.
     fn of(comparison: Comparison) -> Self {
         match comparison.is_of_order() {
             true => Self::Numbers,
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Nodes whose texts are compared alike.
+/// Nodes whose texts are compared in the same way.
 pub(super) struct Alike<T: Instances> {
     node: Option<NodeId>,
     example: Item<T>,
@@ -75,7 +75,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether a node compares with one of several on the right.
+    /// Returns whether a node compares with one of the nodes on the right.
     fn compares(
         &self,
         comparison: Comparison,
@@ -96,8 +96,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// What comparisons read of an expression that many context nodes share; none where they do not, or
-    /// where it is cheap.
+    /// The summary of an expression that many context nodes share; `None` if they do not, or if it is cheap.
     pub(super) fn kept_others(
         &self,
         comparison: Comparison,
@@ -117,8 +116,8 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Compares nodes on the left, of which all is known, with those on the right. None where the text of
-    /// the left has to be brought into the form of a type on the right.
+    /// Compares two summarised node-sets. `None` if the text of the left must be converted to the canonical form of a type on
+    /// the right.
     fn compare_kept(
         &self,
         comparison: Comparison,
@@ -147,7 +146,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(is_known.then_some(holds))
     }
 
-    /// Whether texts of nodes like one on the left need not be brought into the form of the right one's type.
+    /// Returns whether texts of nodes like one on the left need no conversion to the canonical form of the right one's type.
     fn keeps_text(&self, left: &Item<T>, right: &Item<T>) -> bool {
         let type_of = |item: &Item<T>| match item {
             Item::Leaf(leaf) => self.schema().node(leaf.node).as_value(),
@@ -162,7 +161,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// What a comparison reads of the nodes of an expression.
+    /// The summary of the nodes of an expression.
     fn others(
         &self,
         comparison: Comparison,
@@ -223,7 +222,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Others::Texts(all))
     }
 
-    /// Whether a number compares with one of several nodes, of which the extremes are known.
+    /// Returns whether a number compares with a node of a set with known extremes.
     pub(super) fn compare_number(
         &self,
         comparison: Comparison,
@@ -238,7 +237,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Whether one of several nodes has a text, or its canonical form in the node's type.
+    /// Returns whether a node of a set has a text, or its canonical form in the node's type.
     pub(super) fn have_text(&self, nodes: &Others<T>, text: Text<'_>) -> bool {
         let Others::Texts(all) = nodes else {
             return false;
@@ -252,7 +251,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether a text compares with one of the nodes.
+    /// Returns whether a text compares with one of the nodes.
     fn compares_with_one(&self, comparison: Comparison, text: &str, others: &Alike<T>) -> bool {
         let canonical = self.canonical(&others.example, Text::plain(text));
         let canonical = canonical.as_deref().unwrap_or(text);

@@ -1,7 +1,7 @@
-//! Location paths (XPath 1.0 §2), a node at a time.
+//! Location paths (XPath 1.0 §2), one node at a time.
 //!
-//! As long as no step can give a node twice, a path is a stream: each node goes through all steps before
-//! the next. Where a step could (`..` from several nodes, `descendant` from nodes within one another), what came
+//! As long as no step can visit a node twice, a path is a stream: each node goes through all steps before the next. If a
+//! step could (`..` from several nodes, `descendant` from nested nodes), the nodes before it are collected into a set first.
 //! before is made a set first.
 
 use rustc_hash::FxHashSet;
@@ -11,18 +11,18 @@ use super::{Evaluator, Item};
 use crate::instances::{Instances, Visit};
 use crate::xpath::{Axis, LocationPath, NodeTest, PathStep};
 
-/// How the nodes of a stream lie to each other.
+/// The position of the nodes of a stream relative to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// At most one.
+    /// At most one node.
     One,
-    /// All on one level of the tree, none twice.
+    /// Distinct nodes on one level of the tree.
     Level,
-    /// None twice.
+    /// Distinct nodes.
     Any,
 }
 
-/// In which order the nodes of a stream come.
+/// The order of the nodes of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Document,
@@ -32,7 +32,7 @@ pub(super) enum Order {
     Unknown,
 }
 
-/// What is known of a stream before it runs.
+/// The static properties of a node stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) spread: Spread,
@@ -55,7 +55,7 @@ impl Flow {
         Self { spread, order }
     }
 
-    /// What it becomes on an axis; none where nodes might come twice.
+    /// The properties after an axis; `None` if nodes might be visited twice.
     fn along(self, axis: Axis) -> Option<Self> {
         let Self { spread, order } = self;
         let is_one = spread == Spread::One;
@@ -83,7 +83,7 @@ impl Flow {
         })
     }
 
-    /// What it becomes by `//` and a name.
+    /// The properties after `//` and a name.
     fn down(self) -> Option<Self> {
         let order = match self {
             Self {
@@ -99,8 +99,7 @@ impl Flow {
         Some(Self::new(Spread::Any, order))
     }
 
-    /// What a sorted set of what an axis gives is, where nodes might come twice. Parents of a sorted level
-    /// come sorted.
+    /// The properties of the sorted set of an axis that might visit nodes twice. Parents of a sorted level are sorted.
     fn after_set(self, axis: Axis) -> Self {
         let stays_level = matches!(
             axis,
@@ -113,7 +112,7 @@ impl Flow {
         }
     }
 
-    /// What it becomes by a step, or by two that are one.
+    /// The properties after a step, or after two steps that are evaluated as one.
     fn by(self, steps: &[PathStep]) -> Option<(Self, usize)> {
         match steps {
             [first, second, ..] if is_descent(first) && second.axis == Axis::Child => {
@@ -125,13 +124,13 @@ impl Flow {
     }
 }
 
-/// Whether a step is what `//` stands for.
+/// Returns whether a step is the abbreviated part of `//`.
 pub(super) fn is_descent(step: &PathStep) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The nodes of a path, each once; and what is known of them.
+    /// Visits the distinct nodes of a path; returns the properties of the stream.
     pub(super) fn stream_path(
         &self,
         path: &LocationPath,
@@ -146,7 +145,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes that steps lead to from one node, each once.
+    /// Visits the distinct nodes that steps lead to from one node.
     pub(super) fn stream_steps(
         &self,
         from: &Item<T>,
@@ -166,7 +165,7 @@ impl<T: Instances> Evaluator<'_, T> {
         self.stream_from(items, flow, &steps[count..], env, visit)
     }
 
-    /// The nodes that steps lead to from several, each once.
+    /// Visits the distinct nodes that steps lead to from several nodes.
     pub(super) fn stream_from(
         &self,
         mut items: Vec<Item<T>>,
@@ -194,7 +193,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// All the nodes that steps lead to which give none twice.
+    /// Collects the nodes of steps that visit no node twice.
     fn gathered(
         &self,
         from: &[Item<T>],
@@ -211,7 +210,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(items)
     }
 
-    /// One step that may give nodes twice, as a sorted set.
+    /// The result of one step that may visit nodes twice, as a sorted set.
     fn through(
         &self,
         mut from: Vec<Item<T>>,
@@ -237,7 +236,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok((items, after))
     }
 
-    /// The nodes that steps lead to from one node, where none gives a node twice.
+    /// Visits the nodes of steps that visit no node twice, from one node.
     fn each(
         &self,
         from: &Item<T>,
@@ -272,7 +271,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes that one step leads to from one node, nearest first.
+    /// Visits the nodes of one step from one node, nearest first.
     pub(super) fn step(
         &self,
         from: &Item<T>,
@@ -288,7 +287,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// How many of the steps give no node twice, and what is known of the nodes then.
+/// The number of leading steps that visit no node twice, and the properties after them.
 fn streamed(mut flow: Flow, steps: &[PathStep]) -> (usize, Flow) {
     let mut count = 0;
     while count < steps.len() {
@@ -301,7 +300,7 @@ fn streamed(mut flow: Flow, steps: &[PathStep]) -> (usize, Flow) {
     (count, flow)
 }
 
-/// What is known of the nodes that a path gives.
+/// The properties of the nodes of a path.
 pub(super) fn flow_of(from: Flow, mut steps: &[PathStep]) -> Flow {
     let mut flow = from;
     loop {

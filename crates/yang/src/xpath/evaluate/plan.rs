@@ -1,9 +1,9 @@
-//! Predicates that say which entry is meant: point reads and index reads in place of enumeration.
+//! Predicates that identify an entry: point reads and index reads instead of enumeration.
 //!
-//! `list[k1 = e1][k2 = e2]`, where all keys are compared with what does not depend on the entry, is one
+//! `list[k1 = e1][k2 = e2]`, where all keys are compared with values that do not depend on the entry, is one
 //! [`Instances::entry`]; `list[leaf = e]` is an [`Instances::find`] if there is an index; `leaf-list[. = e]` is
-//! [`Instances::has_value`]. Everything else, and what cannot be read as a value of its type, is
-//! enumerated. Predicates that were not used up are tested on what was found.
+//! [`Instances::has_value`]. Everything else, and a text that is not a value of the leaf's type, is enumerated. The
+//! remaining predicates are tested on the result.
 
 use std::ops::ControlFlow;
 
@@ -18,12 +18,11 @@ use crate::shortest::{Told, in_common};
 use crate::value::Value;
 use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
 
-/// What is known of the nodes that pass: leaves in them (or the leaf-list entries themselves) have
-/// these values.
+/// Values that every matching node must have, in its leaves (or as the leaf-list entry itself).
 #[derive(Debug, Default)]
 pub(super) struct Known {
     values: SmallVec<[KnownValue; 2]>,
-    /// None passes: something is compared with nothing.
+    /// No node matches: something is compared with an empty node-set.
     is_none: bool,
 }
 
@@ -31,7 +30,7 @@ pub(super) struct Known {
 struct KnownValue {
     node: NodeId,
     value: Value,
-    /// The predicate that says this and nothing else.
+    /// The predicate that is implied by this value.
     predicate: Option<usize>,
 }
 
@@ -49,7 +48,7 @@ impl Known {
     }
 }
 
-/// What an expression must be for a leaf to equal it.
+/// The value that a leaf must have to equal an expression.
 enum Wanted {
     /// This value.
     Value(Value),
@@ -59,23 +58,23 @@ enum Wanted {
     Unclear,
 }
 
-/// On which side of a comparison a leaf is.
+/// The side of a comparison on which the leaf is.
 #[derive(Clone, Copy)]
 enum Side {
     Left,
     Right,
 }
 
-/// Takes a node that was found, and the predicates that it is known to pass, by their bits.
+/// Receives a node, and a bit set of the predicates that it is known to pass.
 type Found<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The schema node that a test on the child axis means, if it can be one only.
+    /// The only schema node that a test on the child axis can match, if there is one.
     pub(super) fn only_child(&self, place: &T::Inner, test: &NodeTest) -> Option<NodeId> {
         self.only_child_of(self.data.node(place), test)
     }
 
-    /// The same below a schema node.
+    /// [`Self::only_child`] for a schema node.
     pub(super) fn only_child_of(&self, parent: Option<NodeId>, test: &NodeTest) -> Option<NodeId> {
         let NodeTest::Name(module, name) = test else {
             return None;
@@ -88,7 +87,7 @@ impl<T: Instances> Evaluator<'_, T> {
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// Adds what a predicate (or an operand of `and` in one) on the instances of a list or leaf-list says.
+    /// Adds the values required by a predicate (or by an operand of its `and`) on the instances of a list or leaf-list.
     pub(super) fn add_known(
         &self,
         id: NodeId,
@@ -117,8 +116,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(())
     }
 
-    /// The leaf or leaf-list that an expression names in an entry, or in containers in it; or the
-    /// leaf-list itself for `.`.
+    /// The leaf or leaf-list of an entry, or of containers in it, that an expression refers to; or the leaf-list itself for
+    /// `.`.
     fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
         let Expr::Path(path) = expr else {
             return None;
@@ -185,8 +184,8 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The value that a leaf must have to equal a node on the right: its text must be the same. It is brought into
-    /// the canonical form of the type on the right, which changes nothing where both types are of one kind.
+    /// The value that a leaf must have to equal a node on the right: the texts must be equal. It is converted to the canonical
+    /// form of the type on the right, which changes nothing if both types are of one kind.
     fn wanted_of_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> Wanted {
         let schema = self.schema();
         let type_of = |id: NodeId| {
@@ -205,7 +204,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The value of a leaf that a text is; `name` is the text with module names for prefixes.
+    /// The value of a leaf for a text; `name` is the text with module names as prefixes.
     fn wanted_text(&self, leaf: NodeId, text: &str, name: &str) -> Wanted {
         let schema = self.schema();
         let node = schema.node(leaf);
@@ -213,7 +212,7 @@ impl<T: Instances> Evaluator<'_, T> {
             return Wanted::Unclear;
         };
         let text = match (&of.kind, of.canonical) {
-            // In a union, several values may be written alike.
+            // In a union, several values may have the same text.
             (TypeKind::Union(_), _) => return Wanted::Unclear,
             (TypeKind::String(..), Canonical::BuiltIn) => {
                 return Wanted::Value(Value::string(text));
@@ -236,8 +235,7 @@ impl<T: Instances> Evaluator<'_, T> {
         of.is_some_and(|of| matches!(of.kind, TypeKind::Integer(..)))
     }
 
-    /// The instances of a list or leaf-list in a place that may pass, if there is a way to find them
-    /// other than to enumerate all.
+    /// Visits the instances of a list or leaf-list that may match, if they can be found without enumerating all.
     pub(super) fn look_up(
         &self,
         place: &T::Inner,
@@ -305,8 +303,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok((!has_defaults).then_some(GO_ON))
     }
 
-    /// The entry of a list that a place is, or that is around it with nothing but containers
-    /// between.
+    /// The entry of a list that `place` is, or the closest one above it with only containers between.
     fn entry_around(&self, place: T::Inner, list: NodeId) -> Option<T::Inner> {
         let mut at = place;
         loop {
@@ -321,7 +318,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// By indexes on the leaves. Defaults are in no index.
+    /// Looks up entries by indexes on their leaves. Defaults are not in an index.
     fn look_up_indexed(
         &self,
         place: &T::Inner,
@@ -388,7 +385,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// Whether the value of an expression does not depend on the context node.
+/// Returns whether the value of an expression is independent of the context node.
 fn is_free(expr: &Expr) -> bool {
     match expr {
         Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
@@ -406,7 +403,7 @@ fn is_free(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a call asks for the context.
+/// Returns whether a call reads the context.
 fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
     match function {
         Function::Last | Function::Position | Function::Lang => true,
@@ -415,7 +412,7 @@ fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
     }
 }
 
-/// Whether a step is the name of a child, and nothing else.
+/// Returns whether a step is a child name without predicates.
 pub(super) fn is_plain_child(step: &PathStep) -> bool {
     step.axis == Axis::Child
         && matches!(step.test, NodeTest::Name(..))

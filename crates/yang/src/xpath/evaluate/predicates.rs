@@ -9,10 +9,10 @@ use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
 use crate::xpath::{Axis, Expr, Function, PathStep, is_positional, may_be_number, mentions};
 
-/// The predicates of one step from one node, and how many nodes have reached each.
+/// The predicates of one step from one node, and the number of nodes that have reached each.
 struct Filter<'p> {
     predicates: &'p [Expr],
-    /// Predicates that are known to hold.
+    /// Predicates that are known to be true.
     known: u64,
     reached: SmallVec<[u64; 4]>,
 }
@@ -31,19 +31,19 @@ impl<'p> Filter<'p> {
     }
 }
 
-/// What predicates say of a node.
+/// The result of the predicates for a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Passes,
     Fails,
-    /// It fails, and so will all behind it.
+    /// It fails, and so do all later nodes.
     NoMore,
-    /// It passes, and none behind it will.
+    /// It passes, and no later node does.
     PassesAsLast,
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The nodes that one step leads to from one node and that pass its predicates.
+    /// Visits the nodes of one step from one node that pass its predicates.
     pub(super) fn step_with_predicates(
         &self,
         from: &Item<T>,
@@ -94,8 +94,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(if is_stopped { STOP } else { GO_ON })
     }
 
-    /// Those of several nodes, in the order of their axis, that pass predicates of which none asks how many
-    /// there are.
+    /// The nodes, in the order of their axis, that pass predicates of which none uses the context size.
     pub(super) fn pass(
         &self,
         items: impl Iterator<Item = Item<T>>,
@@ -166,7 +165,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Those of several nodes, in the order of their axis, that pass all predicates.
+    /// The nodes, in the order of their axis, that pass all predicates.
     pub(super) fn filtered(
         &self,
         mut items: Vec<Item<T>>,
@@ -192,7 +191,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(items)
     }
 
-    /// Whether a predicate holds: a number is a position.
+    /// Returns whether a predicate is true: a number is a position.
     fn holds(&self, predicate: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         self.step_one()?;
         self.budget.deeper(|| {
@@ -206,7 +205,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// What the predicates say of the values of the nodes that pass.
+    /// The values that the predicates require of matching nodes.
     pub(super) fn known_values(
         &self,
         id: NodeId,

@@ -1,4 +1,4 @@
-//! Where in the schema nodes with a name are, so that `//name` does not look elsewhere.
+//! The positions of a name in the schema, so that `//name` does not search elsewhere.
 
 use std::rc::Rc;
 
@@ -9,17 +9,17 @@ use crate::instances::Instances;
 use crate::schema::{Node, NodeId, NodeKind, Schema};
 use crate::xpath::NodeTest;
 
-/// What is known of the tests that were asked for.
+/// The matches of the tests used so far.
 pub(super) type Reaches = FxHashMap<NodeTest, Rc<Reach>>;
 
-/// The schema nodes that pass a test, and those that have such nodes below.
+/// The schema nodes that pass a test, and the ancestors of such nodes.
 #[derive(Debug)]
 pub(super) enum Reach {
-    /// All of them.
+    /// All nodes.
     All,
     /// Every leaf: `text()`.
     Leaves,
-    /// Those that pass, and those that are inside.
+    /// The nodes that pass, and the nodes that contain such nodes.
     Some {
         matches: FxHashSet<NodeId>,
         inside: FxHashSet<NodeId>,
@@ -65,7 +65,7 @@ impl Reach {
         }
     }
 
-    /// Whether a schema node passes. (Leaves pass `text()` by what is in them.)
+    /// Returns whether a schema node passes. (Leaves pass `text()` by their content.)
     pub(super) fn is_match(&self, id: NodeId) -> bool {
         match self {
             Self::All => true,
@@ -74,7 +74,7 @@ impl Reach {
         }
     }
 
-    /// Whether a child of a schema node may pass.
+    /// Returns whether a child of a schema node may pass.
     pub(super) fn is_inside(&self, node: &Node) -> bool {
         match self {
             Self::All => !node.children.is_empty(),
@@ -83,7 +83,7 @@ impl Reach {
         }
     }
 
-    /// Whether a schema node or something in it may pass.
+    /// Returns whether a schema node or a descendant may pass.
     pub(super) fn contains(&self, id: NodeId) -> bool {
         match self {
             Self::All | Self::Leaves => true,
@@ -93,7 +93,7 @@ impl Reach {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// Where nodes that pass a test are.
+    /// The matches of a test.
     pub(super) fn reach(&self, test: &NodeTest) -> Rc<Reach> {
         if let Some(reach) = self.reaches.borrow().get(test) {
             return Rc::clone(reach);

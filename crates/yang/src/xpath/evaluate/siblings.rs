@@ -1,8 +1,8 @@
 //! Siblings with predicates: `preceding-sibling::rule[a = current()/a]`.
 //!
-//! The entries that pass are found by the values that the predicates give, as on the `child` axis. All entries
-//! of a list whose predicates have the same operands share them: which of them are earlier is a search
-//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted anew.
+//! The entries that pass are found by the values that the predicates require, as on the `child` axis. All entries of a list
+//! whose predicates have the same operands share the result: the earlier ones among them are found by a search in one
+//! sorted set ([`super::memo`]), so that the position of each entry in its group is not counted again.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::instances::{Instances, Side};
 use crate::schema::NodeId;
 use crate::xpath::{Axis, Expr, PathStep, is_positional};
 
-/// The side that an axis of siblings is.
+/// The side of a sibling axis.
 pub(super) fn side_of(axis: Axis) -> Option<Side> {
     match axis {
         Axis::PrecedingSibling => Some(Side::Before),
@@ -32,8 +32,8 @@ struct Among<'s, T: Instances> {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The siblings that a step leads to from an entry, nearest first, found by the values that its predicates
-    /// give; none where they give none.
+    /// The siblings of an entry on a step, nearest first, found by the values that its predicates require; `None` if they
+    /// require none.
     pub(super) fn siblings_by_value(
         &self,
         from: &Item<T>,
@@ -67,8 +67,7 @@ impl<T: Instances> Evaluator<'_, T> {
         self.filter_entries(entries, step, env, visit).map(Some)
     }
 
-    /// How many siblings the only step of a path leads to, where other entries of the list have the same
-    /// set to search.
+    /// The number of siblings on the only step of a path, if other entries of the list share the same set.
     pub(super) fn count_siblings(
         &self,
         expr: &Expr,
@@ -109,7 +108,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Some(count as u64))
     }
 
-    /// A step along an axis of siblings that gives nothing but entries of the same list.
+    /// The step along a sibling axis, if it leads only to entries of the same list.
     fn among<'s>(&self, from: &'s Item<T>, step: &PathStep) -> Option<Among<'s, T>> {
         let side = side_of(step.axis)?;
         let entry = from.as_inner()?;
@@ -126,7 +125,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// All entries of a list that pass the predicates of a step, in order; none where the order is not known.
+    /// All entries of a list that pass the predicates of a step, in order; `None` if the order is unknown.
     fn entries_passing(
         &self,
         among: &Among<'_, T>,
@@ -177,7 +176,7 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 impl Side {
-    /// How an entry on this side compares with the one that it is a sibling of.
+    /// The order of an entry on this side relative to its sibling.
     fn order(self) -> Ordering {
         match self {
             Self::Before => Ordering::Less,

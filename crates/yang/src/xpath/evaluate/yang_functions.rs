@@ -1,4 +1,4 @@
-//! The functions that YANG adds (RFC 7950 §10), but for `current()` and `deref()`.
+//! The functions of YANG (RFC 7950 §10), except `current()` and `deref()`.
 
 use super::evaluator::{Env, GO_ON, STOP};
 use super::values::resolved_type;
@@ -48,7 +48,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
         let pattern = self.text(pattern, env)?;
         let regex = pattern::translate(&pattern).map_err(|error| {
-            let message = format!("re-match(): '{pattern}' is no pattern: {error}");
+            let message = format!("re-match(): '{pattern}' is not a pattern: {error}");
             DataError::new(ErrorTag::OperationFailed, message)
         })?;
         Ok(Object::Boolean(regex.is_match(&text)))
@@ -134,8 +134,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Object::Boolean(is_set.unwrap_or(false)))
     }
 
-    /// The first answer of the types that the value of a leaf may be of: members of unions, and what leafrefs
-    /// point to.
+    /// The first result for the possible types of the value of a leaf: members of unions, and targets of leafrefs.
     fn type_of<R>(&self, leaf: &Leaf<T>, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
         let node = self.schema().node(leaf.node).as_value()?;
         answer(&node.value_type, ask)
@@ -149,7 +148,7 @@ fn answer<R>(of: &Type, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
     }
 }
 
-/// The identity of a name `module:identity`; without a module, of that of the leaf.
+/// The identity of a name `module:identity`; without a module, in that of the leaf.
 fn identity_of(schema: &Schema, name: &str, own_module: &str) -> Option<IdentityId> {
     let (module, name) = name.split_once(':').unwrap_or((own_module, name));
     schema.identity_by_name(schema.module_by_name(module)?, name)
