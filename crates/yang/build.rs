@@ -1,7 +1,7 @@
 //! Embeds the IETF modules that come with libyang, so that users need not provide them.
 //!
-//! The package `libyang5-sys`, pinned by `Cargo.lock`, contains libyang's sources, which contain the modules. Cargo gives
-//! the path of the package; the modules are copied to the output folder, and a table of them is written, which
+//! The package `libyang5-sys`, pinned by `Cargo.lock`, contains libyang's sources, which contain the modules. Cargo
+//! gives the path of the package; the modules are copied to the output folder, and a table of them is written, which
 //! `src/standard.rs` includes.
 
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     digest_code()
 }
 
-/// Sets a digest of the crate's own source and of its dependency versions: stored compiled schemas only fit the code that
-/// made them, and the digest detects every change of that code.
+/// Sets a digest of the crate's own source and of its dependency versions: stored compiled schemas only fit the code
+/// that made them, and the digest detects every change of that code.
 fn digest_code() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src");
     let mut files = vec![PathBuf::from("../../Cargo.lock"), PathBuf::from("build.rs")];
@@ -97,8 +97,8 @@ fn name_and_revision(path: &Path) -> Option<(String, String)> {
 
 /// The folder of the package `libyang5-sys`.
 fn package_folder() -> Result<PathBuf, Box<dyn Error>> {
-    // This build needs only local packages. Cargo may want to inspect packages that only tests need, and would then download
-    // them.
+    // This build needs only local packages. Cargo may want to inspect packages that only tests need, and would then
+    // download them.
     let metadata = describe(&["--offline", "--locked"])
         .or_else(|_| describe(&["--locked"]))
         .or_else(|_| describe(&[]))?;

@@ -30,8 +30,9 @@ pub enum ApiRoot {
 }
 
 impl InstancePath {
-    /// Parses the part of a URI after the root, percent-encoded as received; a leading slash is ignored. The empty path is
-    /// the root itself. The last step may be a whole list or leaf-list; whether that is allowed depends on the method.
+    /// Parses the part of a URI after the root, percent-encoded as received; a leading slash is ignored. The empty
+    /// path is the root itself. The last step may be a whole list or leaf-list; whether that is allowed depends on
+    /// the method.
     pub fn parse_api_path(schema: &Schema, text: &str, root: ApiRoot) -> Result<Self, DataError> {
         let text = text.strip_prefix('/').unwrap_or(text);
         let mut descent = Descent::new(schema);
@@ -44,9 +45,9 @@ impl InstancePath {
         Ok(descent.finish())
     }
 
-    /// The path as in a URI: values in canonical form, all characters except letters, digits and `-._~` percent-encoded.
-    /// `None` for a path with a position: RFC 8040 has no way to identify entries of keyless lists. The root is the empty
-    /// path.
+    /// The path as in a URI: values in canonical form, all characters except letters, digits and `-._~`
+    /// percent-encoded. `None` for a path with a position: RFC 8040 has no way to identify entries of keyless lists.
+    /// The root is the empty path.
     pub fn to_api_path(&self, schema: &Schema) -> Option<String> {
         let mut out = String::new();
         for (index, Step { node, keys }) in self.steps.iter().enumerate() {

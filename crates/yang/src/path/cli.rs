@@ -9,10 +9,10 @@ use crate::error::DataError;
 use crate::schema::Schema;
 
 impl InstancePath {
-    /// Parses a path from a command line: each step as in an instance identifier (`interface[name='eth0']`, with or without
-    /// quotes) or as in a URI (`interface=eth0`, percent-encoded). A name needs its module (by name or by prefix) only if the
-    /// parent's module has no such node and several others have. The leading slash is optional; `/` is the root; the last
-    /// step may be a whole list or leaf-list.
+    /// Parses a path from a command line: each step as in an instance identifier (`interface[name='eth0']`, with or
+    /// without quotes) or as in a URI (`interface=eth0`, percent-encoded). A name needs its module (by name or by
+    /// prefix) only if the parent's module has no such node and several others have. The leading slash is optional;
+    /// `/` is the root; the last step may be a whole list or leaf-list.
     pub fn parse_cli_path(schema: &Schema, text: &str) -> Result<Self, DataError> {
         let mut descent = Descent::new(schema);
         let mut scanner = Scanner::new(text);

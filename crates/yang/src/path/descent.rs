@@ -184,7 +184,8 @@ impl<'s> Descent<'s> {
         }
         if leaves.len() != texts.len() {
             let (name, needs, has) = (&node.name, leaves.len(), texts.len());
-            let message = format!("an entry of '{name}' is identified by {needs} key values, not {has}");
+            let message =
+                format!("an entry of '{name}' is identified by {needs} key values, not {has}");
             let tag = if has < needs {
                 ErrorTag::MissingElement
             } else {

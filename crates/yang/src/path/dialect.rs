@@ -210,7 +210,10 @@ impl Written {
         let node = descent.schema.node(id);
         let named = self.keys.iter().flatten().count();
         if named + usize::from(self.own.is_some()) > 0 && self.position.is_some() {
-            let message = format!("'{}' is identified either by a position or by values", node.name);
+            let message = format!(
+                "'{}' is identified either by a position or by values",
+                node.name
+            );
             return Err(descent.error(ErrorTag::InvalidValue, message));
         }
         if let Some(position) = self.position {
@@ -245,7 +248,10 @@ fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataEr
         _ => false,
     };
     if !is_allowed {
-        let message = format!("an entry of '{}' is not identified by a position", node.name);
+        let message = format!(
+            "an entry of '{}' is not identified by a position",
+            node.name
+        );
         return Err(descent.error(ErrorTag::InvalidValue, message));
     }
     match text.parse() {

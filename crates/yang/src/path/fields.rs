@@ -19,8 +19,8 @@ pub enum Selection {
 
 /// The selection of a `fields` expression below a target.
 ///
-/// The keys of a partly selected list are selected too: RFC 8040 does not require it, but without them the entries of the
-/// response could not be distinguished, and would not be valid data.
+/// The keys of a partly selected list are selected too: RFC 8040 does not require it, but without them the entries of
+/// the response could not be distinguished, and would not be valid data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     target: Option<NodeId>,
@@ -31,8 +31,8 @@ pub struct Fields {
 impl Fields {
     /// Parses a percent-decoded expression for the resource of a node (for `None`: a datastore).
     ///
-    /// `a(b);c` is accepted as `a/b;c`: the grammar of the RFC allows nothing after a closing parenthesis, but its examples
-    /// have it.
+    /// `a(b);c` is accepted as `a/b;c`: the grammar of the RFC allows nothing after a closing parenthesis, but its
+    /// examples have it.
     pub fn parse(schema: &Schema, target: Option<NodeId>, text: &str) -> Result<Self, DataError> {
         let mut reader = Reader {
             schema,

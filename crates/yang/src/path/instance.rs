@@ -9,8 +9,8 @@ pub enum Keys {
     /// The only one (containers, leaves), or all of them (a whole list or leaf-list).
     #[default]
     None,
-    /// The list entry with these key values, in the order of the `key` statement; or, with one value, the leaf-list entry with
-    /// that value.
+    /// The list entry with these key values, in the order of the `key` statement; or, with one value, the leaf-list
+    /// entry with that value.
     Values(Vec<Value>),
     /// The entry at this position, from 1: keyless lists and state leaf-lists.
     Position(u64),
@@ -25,8 +25,8 @@ pub struct Step {
     pub keys: Keys,
 }
 
-/// A path from the root to a data node (or to a whole list, if the last step has no keys). The empty path is the datastore
-/// itself.
+/// A path from the root to a data node (or to a whole list, if the last step has no keys). The empty path is the
+/// datastore itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InstancePath {
     /// The steps, outermost first; choices and cases do not appear.

@@ -7,8 +7,8 @@
 //! - [`InstancePath::parse_cli_path`]: both forms, and abbreviations for users.
 //! - [`Fields`]: RESTCONF's `fields` selection below a node (RFC 8040 §4.8.3).
 //!
-//! All forms share one descent of the schema, which checks where names may omit their module and where entries need keys.
-//! The text forms only define the syntax of names and keys.
+//! All forms share one descent of the schema, which checks where names may omit their module and where entries need
+//! keys. The text forms only define the syntax of names and keys.
 
 mod api;
 mod cli;

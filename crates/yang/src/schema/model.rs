@@ -199,8 +199,8 @@ impl Schema {
         &self.choices
     }
 
-    /// The child of `parent` (for `None`: a top-level data node, RPC or notification) with this name in the namespace of
-    /// `module`.
+    /// The child of `parent` (for `None`: a top-level data node, RPC or notification) with this name in the namespace
+    /// of `module`.
     pub fn child(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
         self.named(parent, name)
             .find(|&id| self.node(id).module == module)

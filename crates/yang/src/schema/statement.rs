@@ -1,5 +1,5 @@
-//! The statements of a YANG text (RFC 7950 §6.1, §14), parsed just enough to identify a text and to find positions in it.
-//! libyang does the real parsing, but keeps no lines.
+//! The statements of a YANG text (RFC 7950 §6.1, §14), parsed just enough to identify a text and to find positions in
+//! it. libyang does the real parsing, but keeps no lines.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -123,7 +123,9 @@ impl Schema {
     /// # Errors
     /// If the head is invalid.
     pub fn from_parts(parts: Arc<dyn SchemaParts>) -> Result<Self, StoredFormError> {
-        let head = parts.part(0).ok_or(StoredFormError("the head is missing"))?;
+        let head = parts
+            .part(0)
+            .ok_or(StoredFormError("the head is missing"))?;
         let (bounds, _): (Bounds, &[u8]) = postcard::take_from_bytes(&head)
             .map_err(|_| StoredFormError("the bounds are missing"))?;
         let (_, head): (Bounds, Head<'static>) = bounds.decode(|| decode(&head))?;

@@ -76,7 +76,8 @@ pub struct Intervals {
 /// A `pattern` (RFC 7950 §9.4.5).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The XSD expression of the model, and its anchored translation for a linear-time engine; compiled at the first match.
+    /// The XSD expression of the model, and its anchored translation for a linear-time engine; compiled at the first
+    /// match.
     pub regex: LazyRegex,
     /// `modifier invert-match`.
     pub is_inverted: bool,

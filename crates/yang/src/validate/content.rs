@@ -77,7 +77,8 @@ impl<T: Instances> Checker<'_, T> {
         Ok(())
     }
 
-    /// Returns whether a mandatory child of an existing instance is required: its case is selected, and its `when`s are true.
+    /// Returns whether a mandatory child of an existing instance is required: its case is selected, and its `when`s
+    /// are true.
     fn is_demanded(&self, at: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let node = self.schema().node(node);
         Ok(self.is_case_there(at, node.cases.last())? && self.failing_when(node, at)?.is_none())

@@ -100,7 +100,8 @@ struct Walk<'a, T: Instances> {
 }
 
 impl<T: Instances> Walk<'_, T> {
-    /// Checks an instance and its descendants. `is_shared`: not inside a list yet, so the work is shared by the workers.
+    /// Checks an instance and its descendants. `is_shared`: not inside a list yet, so the work is shared by the
+    /// workers.
     fn place(&mut self, place: &T::Inner, is_shared: bool) -> Result<(), T::Error> {
         let plan = self.checker.plan;
         let data = self.checker.data;

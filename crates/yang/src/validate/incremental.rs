@@ -1,8 +1,8 @@
 //! Validation of a change: only the rules that read changed data are checked.
 //!
-//! A change fires the triggers of the changed node: each rule that reads the node is scheduled for the instances to which
-//! the reverse route leads. `when`s come first, in their order, because their removals are further changes; then every
-//! other scheduled rule is checked once.
+//! A change fires the triggers of the changed node: each rule that reads the node is scheduled for the instances to
+//! which the reverse route leads. `when`s come first, in their order, because their removals are further changes;
+//! then every other scheduled rule is checked once.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -85,8 +85,8 @@ impl std::ops::AddAssign for Effort {
 pub struct Effort {
     /// Rules checked, each at one instance.
     pub checks: u64,
-    /// The number of times no reverse route led from a change to the instances of a rule, so that all instances of the rule
-    /// in some subtree were checked.
+    /// The number of times no reverse route led from a change to the instances of a rule, so that all instances of
+    /// the rule in some subtree were checked.
     pub fallbacks: u64,
     /// Nodes visited by expressions, and results returned by indexes.
     pub visits: u64,
@@ -265,8 +265,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         self.child_changed(states, node, holder)
     }
 
-    /// Schedules the checks for a created or deleted child: the required children of its parent, and the choice that contains
-    /// the child.
+    /// Schedules the checks for a created or deleted child: the required children of its parent, and the choice that
+    /// contains the child.
     fn child_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,

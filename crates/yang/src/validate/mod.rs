@@ -7,17 +7,17 @@
 //!   notification, in its position in the data.
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`] (leafref,
-//! instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. For a change, [`incremental`] schedules the
-//! checks: [`trace`] by what expressions read, [`referrers`] by the references to a node; [`settle`] removes nodes whose
-//! `when` became false.
+//! instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. For a change, [`incremental`] schedules
+//! the checks: [`trace`] by what expressions read, [`referrers`] by the references to a node; [`settle`] removes
+//! nodes whose `when` became false.
 //!
-//! A *rule* is a constraint of one schema node. It is checked at the instances of its *anchor*, an ancestor of that node.
-//! A *route* leads from a rule's context node to a node that the rule reads; *tracing* follows it in reverse.
+//! A *rule* is a constraint of one schema node. It is checked at the instances of its *anchor*, an ancestor of that
+//! node. A *route* leads from a rule's context node to a node that the rule reads; *tracing* follows it in reverse.
 //!
-//! The key decision: an expression is evaluated over the schema once, which gives the routes to everything that it reads; a
-//! change follows these routes in reverse. If a reverse route would fan out over a list, an equality in the expression
-//! (`[slot = current()/slot]`) and an index lead to the few affected instances. Re-checking by node type (all instances of
-//! each rule that mentions a changed node) was rejected: one edit would cost the whole list.
+//! The key decision: an expression is evaluated over the schema once, which gives the routes to everything that it
+//! reads; a change follows these routes in reverse. If a reverse route would fan out over a list, an equality in the
+//! expression (`[slot = current()/slot]`) and an index lead to the few affected instances. Re-checking by node type
+//! (all instances of each rule that mentions a changed node) was rejected: one edit would cost the whole list.
 
 mod by_node;
 mod checker;

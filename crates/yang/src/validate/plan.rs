@@ -158,14 +158,15 @@ impl Plan {
         self.ordered[node.0 as usize]
     }
 
-    /// Returns whether leaves that are direct children of a node (`None`: the root) belong to an index, their own or that of
-    /// a `unique`.
+    /// Returns whether leaves that are direct children of a node (`None`: the root) belong to an index, their own or
+    /// that of a `unique`.
     pub fn indexes_in(&self, place: Option<NodeId>) -> bool {
         let index = place.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
         self.index_holders[index]
     }
 
-    /// Returns whether the creation, deletion or leaf changes of a node's instance (`None`: the root) can affect a rule.
+    /// Returns whether the creation, deletion or leaf changes of a node's instance (`None`: the root) can affect a
+    /// rule.
     pub fn listens_to(&self, place: Option<NodeId>) -> bool {
         let index = place.map_or(self.loud.len() - 1, |node| node.0 as usize);
         self.loud[index]
@@ -476,7 +477,8 @@ impl<'s> Planning<'s> {
         }
     }
 
-    /// The position of a node's `when` in the order: after those of its ancestors, and after those of the nodes that it reads.
+    /// The position of a node's `when` in the order: after those of its ancestors, and after those of the nodes that
+    /// it reads.
     fn rank(&self, node: NodeId, path: &mut Vec<NodeId>) -> u32 {
         if path.contains(&node) {
             return 0;
@@ -500,8 +502,8 @@ impl<'s> Planning<'s> {
     }
 }
 
-/// Returns whether the constraints of a node are validated. Those of state data are not: state data report the actual state
-/// (RFC 8342 §5.3), which may violate the model.
+/// Returns whether the constraints of a node are validated. Those of state data are not: state data report the actual
+/// state (RFC 8342 §5.3), which may violate the model.
 pub(crate) fn is_validated(schema: &Schema, node: NodeId) -> bool {
     let is_operation = |&id: &NodeId| {
         matches!(
@@ -598,8 +600,8 @@ pub(crate) fn refers(value_type: &Type) -> bool {
     }
 }
 
-/// Returns whether a node is the target of a leafref, an ancestor of it, or a key of an ancestor list: these do not change
-/// without the target.
+/// Returns whether a node is the target of a leafref, an ancestor of it, or a key of an ancestor list: these do not
+/// change without the target.
 pub(super) fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
     let mut around = std::iter::successors(Some(target), |&id| schema.node(id).parent);
     around.any(|id| id == node || schema.node(id).keys().contains(&node))

@@ -1,7 +1,7 @@
 //! The dependencies of an expression: every schema node that it reads, and the route to it from the context node.
 //!
-//! The expression is evaluated over the schema instead of data: a location path gives the schema nodes that it can reach.
-//! The result is conservative: a constraint may be checked unnecessarily, but is never skipped.
+//! The expression is evaluated over the schema instead of data: a location path gives the schema nodes that it can
+//! reach. The result is conservative: a constraint may be checked unnecessarily, but is never skipped.
 
 use crate::instances::Side;
 use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
@@ -50,8 +50,8 @@ impl Reads {
         analysis.reads
     }
 
-    /// The minimum number of levels that every route goes up at its start: the expression has the same value for all context
-    /// nodes below one ancestor at that level.
+    /// The minimum number of levels that every route goes up at its start: the expression has the same value for all
+    /// context nodes below one ancestor at that level.
     pub fn lift(&self) -> usize {
         let first = self.routes.iter().flat_map(|route| {
             let leg = &route.legs[0];
@@ -249,7 +249,8 @@ impl Analysis<'_> {
                 let jump = spot.jump(*target);
                 self.record(jump.clone());
                 targets.push(jump);
-                // The target also depends on what the path itself reads, except for nodes that exist whenever the target does.
+                // The target also depends on what the path itself reads, except for nodes that exist whenever the
+                // target does.
                 let inner = Reads::of(self.schema, path, Some(leaf), 0);
                 self.reads.is_open |= inner.is_open;
                 let is_along = |route: &Route| {

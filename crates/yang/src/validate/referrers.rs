@@ -1,8 +1,8 @@
 //! References to removed nodes: leafrefs by value, instance identifiers by path.
 //!
 //! Changes only record what was removed. Referrers are searched for once, when the change is complete: a target whose
-//! value still exists elsewhere has no referrer to check, and if more targets were removed than there are references of a
-//! kind, all references are read instead of being searched for one by one.
+//! value still exists elsewhere has no referrer to check, and if more targets were removed than there are references
+//! of a kind, all references are read instead of being searched for one by one.
 
 use std::hash::Hash;
 use std::ops::ControlFlow;
@@ -24,7 +24,8 @@ const LOOKUPS_MAX: usize = 16;
 pub(super) struct Gone<I> {
     /// By leafref: the path that led to the target, the node from which that path descends, and the removed value.
     targets: FxHashMap<NodeId, FxHashSet<(Option<usize>, I, Value)>>,
-    /// Nodes that instance identifiers may refer to: the node itself, or the leaf in it, or one value of the leaf-list in it.
+    /// Nodes that instance identifiers may refer to: the node itself, or the leaf in it, or one value of the
+    /// leaf-list in it.
     names: FxHashSet<(NodeId, I, Option<Value>)>,
 }
 
@@ -69,7 +70,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// Records that a node that instance identifiers may refer to may be removed; for a leaf-list, `value` if it is given.
+    /// Records that a node that instance identifiers may refer to may be removed; for a leaf-list, `value` if it is
+    /// given.
     pub(super) fn name_went<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -87,8 +89,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Records instance identifiers to nodes in an entry that another one replaced. Nodes that are equal in both are not
-    /// reported as changes, yet their path is different.
+    /// Records instance identifiers to nodes in an entry that another one replaced. Nodes that are equal in both are
+    /// not reported as changes, yet their path is different.
     pub(super) fn names_within<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,

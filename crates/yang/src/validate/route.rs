@@ -23,8 +23,8 @@ pub(crate) struct Leg {
     pub down: Vec<NodeId>,
     /// Equalities that restrict the entries on the way down.
     pub joins: Vec<Join>,
-    /// If set, the segment leads only to the nearest entry on this side of the entry that it came up from, in the first list
-    /// on the way down.
+    /// If set, the segment leads only to the nearest entry on this side of the entry that it came up from, in the
+    /// first list on the way down.
     pub nearest: Option<Side>,
 }
 

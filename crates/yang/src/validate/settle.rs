@@ -43,8 +43,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(removals)
     }
 
-    /// Rejects new nodes in a node to be removed if their own `when` is false too (RFC 7950 §8.3.2): the removal would hide the
-    /// error.
+    /// Rejects new nodes in a node to be removed if their own `when` is false too (RFC 7950 §8.3.2): the removal
+    /// would hide the error.
     fn refuse_new_within<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
@@ -92,7 +92,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     ) -> Result<(), T::Error> {
         let node = states.new.schema().node(id);
         let failing = states.new.failing_when(node, holder)?;
-        // The `when`s of enclosing choices precede its own: if another one fails first, that may not affect the node, but a choice.
+        // The `when`s of enclosing choices precede its own: if another one fails first, that may not affect the node,
+        // but a choice.
         let is_changed = match states.old.evaluator.is_accessible(holder)? {
             true => {
                 let before = states.old.failing_when(node, holder)?;
@@ -145,8 +146,8 @@ fn was_there<T: Instances>(
     }
 }
 
-/// The instance in the old state that corresponds to a stored one, by its keys: an `ordered-by user` entry may have moved,
-/// and another may be at its old position.
+/// The instance in the old state that corresponds to a stored one, by its keys: an `ordered-by user` entry may have
+/// moved, and another may be at its old position.
 fn counterpart<T: Instances>(
     states: &States<'_, T>,
     place: &T::Inner,

@@ -64,8 +64,8 @@ impl TargetPath {
         })
     }
 
-    /// Returns whether the target is found by keys alone: every list on the path has its keys given, except for one key of
-    /// the last list, which is the target.
+    /// Returns whether the target is found by keys alone: every list on the path has its keys given, except for one
+    /// key of the last list, which is the target.
     pub fn is_direct(&self, schema: &Schema) -> bool {
         let lists = self.down.iter().enumerate();
         lists
@@ -94,8 +94,8 @@ impl TargetPath {
         }
     }
 
-    /// Returns whether a target with a value exists below the node from which the path descends; false if that depends on the
-    /// leafref.
+    /// Returns whether a target with a value exists below the node from which the path descends; false if that
+    /// depends on the leafref.
     pub fn is_there<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,

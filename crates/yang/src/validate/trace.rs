@@ -67,8 +67,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Traces from a changed entry to the entry that has it as its nearest sibling. After a deletion, the nearest sibling of
-    /// that entry is now the one nearest to the old position, or a new one there.
+    /// Traces from a changed entry to the entry that has it as its nearest sibling. After a deletion, the nearest
+    /// sibling of that entry is now the one nearest to the old position, or a new one there.
     fn trace_nearest<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -260,8 +260,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// The nearest remaining entry on one side of a changed entry. If many adjacent entries are deleted, it is the same for all
-/// of them, and a search would pass all deleted ones.
+/// The nearest remaining entry on one side of a changed entry. If many adjacent entries are deleted, it is the same
+/// for all of them, and a search would pass all deleted ones.
 #[derive(Debug)]
 pub(super) struct Nearest<I> {
     side: Side,

@@ -24,12 +24,12 @@ impl Expression {
         Self::parse_in_model(text, resolve, resolve)
     }
 
-    /// Parses an expression of a model. `names` resolves the names of nodes, `literals` those in string literals (identities,
-    /// instance-identifiers).
+    /// Parses an expression of a model. `names` resolves the names of nodes, `literals` those in string literals
+    /// (identities, instance-identifiers).
     ///
-    /// They differ if an expression is used in another module than the one that contains it: in a grouping used by another
-    /// module, and in a deviation. A node name without prefix then belongs to the module of the current node (RFC 7950 §6.4.1,
-    /// §7.13), an identity without prefix to the module of the text (RFC 7950 §10.4.1).
+    /// They differ if an expression is used in another module than the one that contains it: in a grouping used by
+    /// another module, and in a deviation. A node name without prefix then belongs to the module of the current node
+    /// (RFC 7950 §6.4.1, §7.13), an identity without prefix to the module of the text (RFC 7950 §10.4.1).
     pub fn parse_in_model(
         text: &str,
         names: &Resolve<'_>,
@@ -42,8 +42,8 @@ impl Expression {
         })
     }
 
-    /// Parses the `path` of a leafref (RFC 7950 §9.9.2): a location path up and down, whose predicates compare keys with paths
-    /// from `current()`; or `deref(path)` followed by a path.
+    /// Parses the `path` of a leafref (RFC 7950 §9.9.2): a location path up and down, whose predicates compare keys
+    /// with paths from `current()`; or `deref(path)` followed by a path.
     pub fn parse_leafref_path(text: &str, resolve: &Resolve<'_>) -> Result<Self, XPathError> {
         let expression = Self::parse(text, resolve)?;
         leafref::check(&expression)?;
@@ -67,8 +67,8 @@ pub enum Expr {
     Negate(Box<Expr>),
     /// A location path.
     Path(LocationPath),
-    /// An expression filtered by predicates, followed by a path: `(a | b)[1]/c`, `current()/../x`. At least one of the two is
-    /// not empty.
+    /// An expression filtered by predicates, followed by a path: `(a | b)[1]/c`, `current()/../x`. At least one of
+    /// the two is not empty.
     Filter {
         /// The filtered expression.
         primary: Box<Expr>,

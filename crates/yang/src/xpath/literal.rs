@@ -11,9 +11,9 @@ use crate::schema::pattern;
 
 /// A string literal, and its meaning as a name.
 ///
-/// A literal such as `'if:ethernet'` is text in XPath; compared with an identityref it is an identity, whose prefix is
-/// resolved as in the model (RFC 7950 §9.10.3). Which of them applies is decided only at the comparison, so both readings
-/// are stored. Two literals are equal if their texts are.
+/// A literal such as `'if:ethernet'` is text in XPath; compared with an identityref it is an identity, whose prefix
+/// is resolved as in the model (RFC 7950 §9.10.3). Which of them applies is decided only at the comparison, so both
+/// readings are stored. Two literals are equal if their texts are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Literal {
     text: Box<str>,
@@ -37,8 +37,8 @@ impl Literal {
         &self.text
     }
 
-    /// The text read as a name or instance identifier, with module names as prefixes, as in [`crate::Value`]; the text itself
-    /// if it is neither.
+    /// The text read as a name or instance identifier, with module names as prefixes, as in [`crate::Value`]; the
+    /// text itself if it is neither.
     pub fn as_name(&self) -> &str {
         self.resolved.as_deref().unwrap_or(&self.text)
     }

@@ -1,8 +1,8 @@
 //! XPath 1.0 expressions (RFC 7950 §6.4), parsed with their prefixes resolved to module names.
 //!
-//! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) is parsed to one immutable tree, [`Expr`].
-//! Abbreviations are expanded (`//` is a step, `..` is a step), so evaluation and dependency analysis handle one form.
-//! Evaluation is in [`evaluate`]; the parser uses neither schema nor data.
+//! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) is parsed to one immutable tree,
+//! [`Expr`]. Abbreviations are expanded (`//` is a step, `..` is a step), so evaluation and dependency analysis
+//! handle one form. Evaluation is in [`evaluate`]; the parser uses neither schema nor data.
 //!
 //! A `path` of a leafref (RFC 7950 §9.9.2) is the same grammar, restricted: see
 //! [`Expression::parse_leafref_path`].

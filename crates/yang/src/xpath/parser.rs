@@ -12,8 +12,8 @@ pub const XPATH_CHARS_MAX: usize = 262_144;
 /// The maximum nesting depth of parentheses, predicates and arguments.
 pub const XPATH_DEPTH_MAX: usize = 100;
 
-/// The maximum height of the tree. A chain of one operator is as high as it is long, except for `or`, `and` and `|`, whose
-/// chains are flat. Recursive tree walks may rely on this limit.
+/// The maximum height of the tree. A chain of one operator is as high as it is long, except for `or`, `and` and `|`,
+/// whose chains are flat. Recursive tree walks may rely on this limit.
 pub const XPATH_HEIGHT_MAX: usize = 500;
 
 /// Parses a whole expression.

@@ -82,8 +82,8 @@ fn right_of(operator: BinaryOperator) -> Strength {
     }
 }
 
-/// Prints an operand, in parentheses if it binds too weakly, or if it is the root: after `/`, an operator would be read as
-/// a name.
+/// Prints an operand, in parentheses if it binds too weakly, or if it is the root: after `/`, an operator would be
+/// read as a name.
 fn operand(expr: &Expr, least: Strength, f: &mut Formatter<'_>) -> fmt::Result {
     let is_root = matches!(expr, Expr::Path(path) if path.is_absolute && path.steps.is_empty());
     if is_root || strength(expr) < least {

@@ -1,9 +1,9 @@
-//! Replaces the prefixes of an expression that is data: a leaf of type `xpath1.0` or `node-instance-identifier`. XML has
-//! prefixes of the document (RFC 7950 §6.4.1); the canonical form, as in JSON, has module names, omitted if the preceding
-//! name has the same module (as in RFC 7951 §6.11 for paths and in libyang for all expressions).
+//! Replaces the prefixes of an expression that is data: a leaf of type `xpath1.0` or `node-instance-identifier`. XML
+//! has prefixes of the document (RFC 7950 §6.4.1); the canonical form, as in JSON, has module names, omitted if the
+//! preceding name has the same module (as in RFC 7951 §6.11 for paths and in libyang for all expressions).
 //!
-//! Everything except names is kept as written. A literal that is a name with a known prefix is an identity, and is replaced
-//! too.
+//! Everything except names is kept as written. A literal that is a name with a known prefix is an identity, and is
+//! replaced too.
 
 use super::XPathError;
 use super::lexer::{Spanned, Token, tokens};
@@ -26,8 +26,8 @@ pub(crate) fn with_modules(
     })
 }
 
-/// Converts an expression in canonical form to one with prefixes; `prefix_of` returns the prefix of a module, or `None` if
-/// there is no such module.
+/// Converts an expression in canonical form to one with prefixes; `prefix_of` returns the prefix of a module, or
+/// `None` if there is no such module.
 pub(crate) fn with_prefixes(
     text: &str,
     prefix_of: &mut dyn FnMut(&str) -> Option<Box<str>>,
@@ -55,8 +55,8 @@ enum Written<'a> {
 
 type Module = Option<Box<str>>;
 
-/// Maps a part and the module of the preceding name to the prefix to write (`None` to write a name without prefix, or to keep
-/// a literal), and to the module for the next name.
+/// Maps a part and the module of the preceding name to the prefix to write (`None` to write a name without prefix, or
+/// to keep a literal), and to the module for the next name.
 type Change<'a> = dyn FnMut(Written<'_>, Module) -> Result<(Module, Module), &'static str> + 'a;
 
 fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {

@@ -319,7 +319,11 @@ fn instance_identifiers_that_are_wrong_say_what_is_wrong() {
     check("", ErrorTag::MalformedMessage, "expected '/'");
     check("t:top", ErrorTag::MalformedMessage, "column 1");
     check("/t:top/", ErrorTag::MalformedMessage, "column 8");
-    check("/t:top/t:pair", ErrorTag::InvalidValue, "must be written 'pair'");
+    check(
+        "/t:top/t:pair",
+        ErrorTag::InvalidValue,
+        "must be written 'pair'",
+    );
     check(
         "/t:top/string[t:k='']",
         ErrorTag::InvalidValue,

@@ -18,7 +18,8 @@
 //! - §5.2: the string-value of an inner node is the text in it; libyang adds line feeds and indentation. Text nodes
 //!   are not in its results.
 //! - A string that was made canonical for one node stays so for the next in libyang.
-//! - RFC 7950 §10.3.1: `deref()` without target is an empty node-set, in libyang an error; such expressions do not count.
+//! - RFC 7950 §10.3.1: `deref()` without target is an empty node-set, in libyang an error; such expressions do not
+//!   count.
 //! - RFC 7950 §7.6.1: a node of a choice within a case is a node of that case, whose defaults it brings; in libyang
 //!   only those of the inner case. The random schemas have no choice within a choice.
 //! - §10.4.1: an unknown identity is derived from nothing, in libyang an error.

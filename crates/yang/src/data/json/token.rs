@@ -274,8 +274,8 @@ impl<R: Read> Tokens<R> {
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Reads more input, keeping the bytes from `keep` on (which move to the front, `position` with them). Returns false
-    /// at the end of the input.
+    /// Reads more input, keeping the bytes from `keep` on (which move to the front, `position` with them). Returns
+    /// false at the end of the input.
     fn fill(&mut self, keep: usize) -> Result<bool, Halt> {
         if self.at_end {
             return Ok(false);

@@ -82,8 +82,8 @@ impl<'s> Prefixes<'s> {
         }
     }
 
-    /// The XML form of an instance identifier in JSON form, in which every name has a prefix; `None` if it contains names
-    /// that are not in the schema.
+    /// The XML form of an instance identifier in JSON form, in which every name has a prefix; `None` if it contains
+    /// names that are not in the schema.
     fn path(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
         // Every name in the canonical form has its module where it is needed.
         let names = ModuleNames {
@@ -112,8 +112,8 @@ impl<'s> Prefixes<'s> {
         Some(out)
     }
 
-    /// The XML form of an XPath expression that is a value of type `xpath1.0`; `None` if it names modules that are not in
-    /// the schema.
+    /// The XML form of an XPath expression that is a value of type `xpath1.0`; `None` if it names modules that are
+    /// not in the schema.
     fn expression(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
         let mut prefix_of = |module: &str| {
             let module = schema.module(schema.module_by_name(module)?);

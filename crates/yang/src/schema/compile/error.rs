@@ -5,8 +5,8 @@ use std::fmt;
 /// One error in a set of modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
-    /// The file of the module or submodule: its name, with `@` and the revision if it has one. Empty if the error belongs to
-    /// no module.
+    /// The file of the module or submodule: its name, with `@` and the revision if it has one. Empty if the error
+    /// belongs to no module.
     pub module: String,
     /// The line, from 1; 0 if unknown.
     pub line: u32,

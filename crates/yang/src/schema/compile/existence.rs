@@ -1,8 +1,9 @@
 //! Rewrites the condition `e[v != x]` to `e/v != x`.
 //!
 //! Both are true if there is an entry with a `v` that differs from `x`, because comparisons of node-sets are
-//! existential (XPath 1.0 §3.4). In the second form `x` is outside of the path, so that entries with different `x` share
-//! the memoised results of `e/v`: its extremes, or its texts. Equalities are not rewritten: an index finds the entry.
+//! existential (XPath 1.0 §3.4). In the second form `x` is outside of the path, so that entries with different `x`
+//! share the memoised results of `e/v`: its extremes, or its texts. Equalities are not rewritten: an index finds the
+//! entry.
 
 use crate::xpath::{
     Axis, BinaryOperator, Expr, Function, LocationPath, NodeTest, PathStep, is_positional,
@@ -83,8 +84,8 @@ fn take_comparison(predicates: &mut Vec<Expr>) -> Option<(BinaryOperator, Expr, 
     }
 }
 
-/// Returns whether an expression compares a leaf of the entry, by an operator other than equality, with a value that is the
-/// same for all entries.
+/// Returns whether an expression compares a leaf of the entry, by an operator other than equality, with a value that
+/// is the same for all entries.
 fn is_movable(part: &Expr) -> bool {
     let Expr::Binary(operator, left, right) = part else {
         return false;
@@ -118,8 +119,8 @@ fn way_of(expr: &Expr) -> Option<Vec<PathStep>> {
     (!steps.is_empty() && steps.iter().all(is_plain)).then(|| steps.clone())
 }
 
-/// Returns whether an expression is a node-set, number or string that does not depend on the context node. (A node-set is
-/// compared with a boolean as a whole.)
+/// Returns whether an expression is a node-set, number or string that does not depend on the context node. (A
+/// node-set is compared with a boolean as a whole.)
 fn is_free(expr: &Expr) -> bool {
     match expr {
         Expr::Path(path) => path.is_absolute,

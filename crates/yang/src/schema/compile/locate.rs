@@ -1,8 +1,8 @@
-//! Finds the position of an error in the texts. libyang keeps no lines once a module is parsed and gives a schema path; the
-//! statement that defines the last node of the path is searched for in the texts.
+//! Finds the position of an error in the texts. libyang keeps no lines once a module is parsed and gives a schema
+//! path; the statement that defines the last node of the path is searched for in the texts.
 //!
-//! The nodes of a `uses` are defined in a grouping, so of several nodes of the right name, the one with the longest match
-//! of the path above it is taken.
+//! The nodes of a `uses` are defined in a grouping, so of several nodes of the right name, the one with the longest
+//! match of the path above it is taken.
 
 use std::borrow::Cow;
 
@@ -43,9 +43,9 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     }
 }
 
-/// Adds the position to an error about a missing module: that of the `import` or `include`. `requested` are the files that
-/// libyang read before, in order: imports are read depth-first, so the last file with such a statement is the importing
-/// one.
+/// Adds the position to an error about a missing module: that of the `import` or `include`. `requested` are the files
+/// that libyang read before, in order: imports are read depth-first, so the last file with such a statement is the
+/// importing one.
 pub(super) fn locate_import(
     error: &mut SchemaError,
     missing: &str,
@@ -148,8 +148,8 @@ fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The number of steps, from the last one up, that match the statement and its ancestors; ancestors that are not in paths
-/// (groupings, cases) are skipped.
+/// The number of steps, from the last one up, that match the statement and its ancestors; ancestors that are not in
+/// paths (groupings, cases) are skipped.
 fn matched(above: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
     let mut above = above.iter().rev();
     let Some((last, rest)) = steps.split_last() else {

@@ -140,8 +140,8 @@ fn load_all(
     errors
 }
 
-/// The errors of loading modules. libyang reads one text at a time and stops at the first error: the error is in the last
-/// requested text.
+/// The errors of loading modules. libyang reads one text at a time and stops at the first error: the error is in the
+/// last requested text.
 fn load_errors(
     context: &mut Context<'_>,
     texts: &SourceTexts<'_>,

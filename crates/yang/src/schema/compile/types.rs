@@ -25,8 +25,8 @@ pub(super) fn expression(
     })
 }
 
-/// Parses a condition and replaces its prefixes by module names; unprefixed names belong to the module of the node that has
-/// the condition.
+/// Parses a condition and replaces its prefixes by module names; unprefixed names belong to the module of the node
+/// that has the condition.
 pub(super) fn condition(found: &ffi::Condition<'_>) -> Result<Expression, XPathError> {
     let written = |prefix: Option<&str>| {
         let prefixes = found.prefixes.iter();

@@ -1,8 +1,9 @@
 //! The effective `unique` statements of a list (RFC 7950 §7.8.3).
 //!
-//! A `unique` constrains the entries in which all of its leaves exist. If the `if-feature` of one of them is false, there
-//! are no such entries. libyang removes that leaf from the statement and keeps the others, which is a stricter constraint
-//! than that of the model. So a compiled statement is kept only if it has all the leaves that the model names.
+//! A `unique` constrains the entries in which all of its leaves exist. If the `if-feature` of one of them is false,
+//! there are no such entries. libyang removes that leaf from the statement and keeps the others, which is a stricter
+//! constraint than that of the model. So a compiled statement is kept only if it has all the leaves that the model
+//! names.
 
 /// A `unique` statement as in the model: the segments of each path, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]

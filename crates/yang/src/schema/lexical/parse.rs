@@ -16,8 +16,8 @@ pub(super) struct Input<'a> {
 }
 
 impl Type {
-    /// Parses a text to a value in canonical form. The text is that of an XML element, of a key in a path, or of a command
-    /// line, where every type is written as text.
+    /// Parses a text to a value in canonical form. The text is that of an XML element, of a key in a path, or of a
+    /// command line, where every type is written as text.
     ///
     /// Does not check whether the target of a leafref or instance-identifier exists.
     pub fn parse(
@@ -29,8 +29,8 @@ impl Type {
         self.parse_encoded(schema, text, namespaces, Encoding::Text)
     }
 
-    /// Parses a JSON scalar to a value in canonical form. RFC 7951 §6 defines which types are numbers, strings, `true` and
-    /// `false`, or `[null]`; another encoding is an error.
+    /// Parses a JSON scalar to a value in canonical form. RFC 7951 §6 defines which types are numbers, strings,
+    /// `true` and `false`, or `[null]`; another encoding is an error.
     pub fn parse_json(
         &self,
         schema: &Schema,
@@ -54,7 +54,8 @@ impl Type {
         }
     }
 
-    /// Parses the value of a `default` statement, in which integers may also be octal and hexadecimal (RFC 7950 §9.2.1).
+    /// Parses the value of a `default` statement, in which integers may also be octal and hexadecimal (RFC 7950
+    /// §9.2.1).
     pub(in crate::schema) fn parse_default(
         &self,
         schema: &Schema,

@@ -13,8 +13,8 @@
 //!
 //! Two things are more liberal than XSD, because published models need them: a backslash before any ASCII punctuation
 //! stands for that character, and an opening bracket in a class is a character. Where libyang (through PCRE2) differs
-//! from XSD, this module follows XSD: libyang's `\w` has `_` and lacks symbols, its `\s` has all Unicode spaces, its `.`
-//! matches a carriage return, and it supports neither `\i`, `\c` nor class subtraction.
+//! from XSD, this module follows XSD: libyang's `\w` has `_` and lacks symbols, its `\s` has all Unicode spaces, its
+//! `.` matches a carriage return, and it supports neither `\i`, `\c` nor class subtraction.
 
 mod block;
 mod class;

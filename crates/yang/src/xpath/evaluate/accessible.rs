@@ -1,4 +1,5 @@
-//! The accessible tree (RFC 7950 §6.4.1): stored nodes, containers without presence, and defaults in use (§7.6.1, §7.7.2).
+//! The accessible tree (RFC 7950 §6.4.1): stored nodes, containers without presence, and defaults in use (§7.6.1,
+//! §7.7.2).
 //!
 //! Stored nodes exist: validation checks their `when`. A node that is not stored exists if its parent does, its case is
 //! selected, and every `when` above it is true.
@@ -53,8 +54,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(self.is_accessible(&place)?.then_some(place))
     }
 
-    /// Returns whether a node exists: it is stored, or a container without presence whose parent exists. The root exists, and
-    /// so does the given operation or notification.
+    /// Returns whether a node exists: it is stored, or a container without presence whose parent exists. The root
+    /// exists, and so does the given operation or notification.
     pub fn is_accessible(&self, place: &T::Inner) -> Result<bool, T::Error> {
         let Some(node) = self.data.node(place) else {
             return Ok(true);
@@ -92,8 +93,9 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(None)
     }
 
-    /// Returns whether a `when` is true for an instance of a node, existing or not. The context node is a dummy without value
-    /// and children in its position (RFC 7950 §7.21.5), or its ancestor [`Constraint::context_levels_up`] levels up.
+    /// Returns whether a `when` is true for an instance of a node, existing or not. The context node is a dummy
+    /// without value and children in its position (RFC 7950 §7.21.5), or its ancestor
+    /// [`Constraint::context_levels_up`] levels up.
     pub fn when(
         &self,
         when: &'a Constraint,
@@ -206,8 +208,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(is_unconditional || self.data.is_stored(place)? || self.is_in_use(holder, container)?)
     }
 
-    /// Returns whether a node in an existing parent would exist without being stored: its case is selected, and its `when`s
-    /// are true.
+    /// Returns whether a node in an existing parent would exist without being stored: its case is selected, and its
+    /// `when`s are true.
     pub fn is_in_use(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let schema_node = self.schema().node(node);
         for case in &schema_node.cases {
@@ -223,8 +225,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(true)
     }
 
-    /// Returns whether a case is selected: another node of it exists, or it is the default case and no node of another case
-    /// exists.
+    /// Returns whether a case is selected: another node of it exists, or it is the default case and no node of
+    /// another case exists.
     fn is_selected(&self, holder: &T::Inner, case: &CaseChoice) -> Result<bool, T::Error> {
         let selected = self.case_of(holder, case.choice)?;
         let selected = selected.or(self.schema().choices()[case.choice as usize].default_case);

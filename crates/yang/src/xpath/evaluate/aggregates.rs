@@ -54,8 +54,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(is_kept.then_some(found))
     }
 
-    /// The extremes of a leaf in one list; read once, because there may be many deleted values before the first remaining
-    /// one.
+    /// The extremes of a leaf in one list; read once, because there may be many deleted values before the first
+    /// remaining one.
     fn extremes_of_list(
         &self,
         place: &T::Inner,
@@ -74,8 +74,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Some(numbers))
     }
 
-    /// Visits the lists of a path that goes through all entries to one leaf in them, until the visitor returns false. Returns
-    /// false then, or if it is no such path.
+    /// Visits the lists of a path that goes through all entries to one leaf in them, until the visitor returns false.
+    /// Returns false then, or if it is no such path.
     fn each_list(
         &self,
         expr: &Expr,

@@ -1,5 +1,5 @@
-//! All axes except `child` (XPath 1.0 §2.2). Forward axes visit nodes in document order, reverse axes in reverse document
-//! order, so that the n-th node has position n.
+//! All axes except `child` (XPath 1.0 §2.2). Forward axes visit nodes in document order, reverse axes in reverse
+//! document order, so that the n-th node has position n.
 
 use std::ops::ControlFlow;
 

@@ -22,8 +22,8 @@ pub enum Scope {
     /// All nodes: for expressions on state data, operations and notifications.
     #[default]
     All,
-    /// Configuration only: for expressions on configuration. Neither stored state data nor their defaults are accessible, nor
-    /// operations and notifications.
+    /// Configuration only: for expressions on configuration. Neither stored state data nor their defaults are
+    /// accessible, nor operations and notifications.
     Config,
 }
 
@@ -139,8 +139,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         })
     }
 
-    /// [`Self::test`] of an expression that is evaluated for many context nodes: values of subexpressions that some of them
-    /// share are computed once.
+    /// [`Self::test`] of an expression that is evaluated for many context nodes: values of subexpressions that some
+    /// of them share are computed once.
     pub fn test_shared(
         &self,
         expression: &'a Expression,

@@ -1,5 +1,5 @@
-//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`], the
-//! functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
+//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`],
+//! the functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
 use super::evaluator::{Env, GO_ON};
 use super::memo::{Kept, Kind};

@@ -1,8 +1,8 @@
 //! The inputs of an expression: what its value depends on in addition to the data.
 //!
-//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` starts, and on the value of
-//! `current()/a`: on the parent by its identity, on the operand by its value. An expression that starts at the context node
-//! itself depends on that node: its value is not shared with other nodes.
+//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` starts, and on the
+//! value of `current()/a`: on the parent by its identity, on the operand by its value. An expression that starts at
+//! the context node itself depends on that node: its value is not shared with other nodes.
 
 use smallvec::SmallVec;
 

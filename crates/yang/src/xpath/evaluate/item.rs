@@ -7,8 +7,8 @@ use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// A node: the root or another interior node, a leaf, a leaf-list entry, or the text node of one of those two. Two items
-/// are equal if they are the same node, whatever their values.
+/// A node: the root or another interior node, a leaf, a leaf-list entry, or the text node of one of those two. Two
+/// items are equal if they are the same node, whatever their values.
 pub enum Item<T: Instances> {
     /// The root, a container, a list entry, or the input or output of an operation, or a
     /// notification. A container without presence need not be stored.

@@ -1,8 +1,8 @@
 //! A cache of values of subexpressions, for the context nodes that share them.
 //!
-//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first evaluation computes it,
-//! the others read it from the cache, so that a list of n entries in groups of g costs n and not n times g. The cache key
-//! contains the inputs of the subexpression ([`super::inputs`]).
+//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first evaluation
+//! computes it, the others read it from the cache, so that a list of n entries in groups of g costs n and not n times
+//! g. The cache key contains the inputs of the subexpression ([`super::inputs`]).
 //!
 //! An evaluator reads one state of the data, so a cached value stays valid for its lifetime.
 
@@ -122,8 +122,8 @@ type Key<T> = (PartId, Kind, Inputs<T>);
 
 /// See the module documentation.
 pub(super) struct Memo<T: Instances> {
-    /// Whether the evaluated expression outlives the evaluator. Subexpressions are identified by their address, which could
-    /// otherwise be reused by another expression.
+    /// Whether the evaluated expression outlives the evaluator. Subexpressions are identified by their address, which
+    /// could otherwise be reused by another expression.
     is_lasting: Cell<bool>,
     /// A subexpression that visits fewer nodes is not cached.
     steps_worth_keeping: Cell<u64>,
@@ -179,8 +179,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         }
     }
 
-    /// A value of a subexpression that other context nodes may share; `None` if they do not, or if it is cheap. For values
-    /// that are more expensive than one evaluation of the expression.
+    /// A value of a subexpression that other context nodes may share; `None` if they do not, or if it is cheap. For
+    /// values that are more expensive than one evaluation of the expression.
     pub(super) fn kept_summary(
         &self,
         kind: Kind,

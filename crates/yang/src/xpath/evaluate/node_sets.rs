@@ -1,5 +1,5 @@
-//! Comparison of two node-sets (XPath 1.0 §3.4): the right one is summarised, so that each node of the left one is compared
-//! with all its nodes at once.
+//! Comparison of two node-sets (XPath 1.0 §3.4): the right one is summarised, so that each node of the left one is
+//! compared with all its nodes at once.
 
 use std::rc::Rc;
 
@@ -116,8 +116,8 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Compares two summarised node-sets. `None` if the text of the left must be converted to the canonical form of a type on
-    /// the right.
+    /// Compares two summarised node-sets. `None` if the text of the left must be converted to the canonical form of a
+    /// type on the right.
     fn compare_kept(
         &self,
         comparison: Comparison,
@@ -146,7 +146,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(is_known.then_some(holds))
     }
 
-    /// Returns whether texts of nodes like one on the left need no conversion to the canonical form of the right one's type.
+    /// Returns whether texts of nodes like one on the left need no conversion to the canonical form of the right
+    /// one's type.
     fn keeps_text(&self, left: &Item<T>, right: &Item<T>) -> bool {
         let type_of = |item: &Item<T>| match item {
             Item::Leaf(leaf) => self.schema().node(leaf.node).as_value(),

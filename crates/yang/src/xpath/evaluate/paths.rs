@@ -1,8 +1,8 @@
 //! Location paths (XPath 1.0 §2), one node at a time.
 //!
-//! As long as no step can visit a node twice, a path is a stream: each node goes through all steps before the next. If a
-//! step could (`..` from several nodes, `descendant` from nested nodes), the nodes before it are collected into a set first.
-//! before is made a set first.
+//! As long as no step can visit a node twice, a path is a stream: each node goes through all steps before the next.
+//! If a step could (`..` from several nodes, `descendant` from nested nodes), the nodes before it are collected into
+//! a set first. before is made a set first.
 
 use rustc_hash::FxHashSet;
 

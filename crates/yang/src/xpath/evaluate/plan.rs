@@ -116,8 +116,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(())
     }
 
-    /// The leaf or leaf-list of an entry, or of containers in it, that an expression refers to; or the leaf-list itself for
-    /// `.`.
+    /// The leaf or leaf-list of an entry, or of containers in it, that an expression refers to; or the leaf-list
+    /// itself for `.`.
     fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
         let Expr::Path(path) = expr else {
             return None;
@@ -184,8 +184,8 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The value that a leaf must have to equal a node on the right: the texts must be equal. It is converted to the canonical
-    /// form of the type on the right, which changes nothing if both types are of one kind.
+    /// The value that a leaf must have to equal a node on the right: the texts must be equal. It is converted to the
+    /// canonical form of the type on the right, which changes nothing if both types are of one kind.
     fn wanted_of_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> Wanted {
         let schema = self.schema();
         let type_of = |id: NodeId| {

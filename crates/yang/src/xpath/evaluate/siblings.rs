@@ -1,8 +1,8 @@
 //! Siblings with predicates: `preceding-sibling::rule[a = current()/a]`.
 //!
-//! The entries that pass are found by the values that the predicates require, as on the `child` axis. All entries of a list
-//! whose predicates have the same operands share the result: the earlier ones among them are found by a search in one
-//! sorted set ([`super::memo`]), so that the position of each entry in its group is not counted again.
+//! The entries that pass are found by the values that the predicates require, as on the `child` axis. All entries of
+//! a list whose predicates have the same operands share the result: the earlier ones among them are found by a search
+//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted again.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -32,8 +32,8 @@ struct Among<'s, T: Instances> {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The siblings of an entry on a step, nearest first, found by the values that its predicates require; `None` if they
-    /// require none.
+    /// The siblings of an entry on a step, nearest first, found by the values that its predicates require; `None` if
+    /// they require none.
     pub(super) fn siblings_by_value(
         &self,
         from: &Item<T>,

@@ -44,8 +44,8 @@ pub(in crate::schema::compile) struct Context<'t> {
     previous_log_options: *mut u32,
 }
 
-/// Every module has all features of `*`, including modules that are implemented because of an `augment` and so on. Modules
-/// come only from the callback: never from the working directory, and no plugins are loaded from it.
+/// Every module has all features of `*`, including modules that are implemented because of an `augment` and so on.
+/// Modules come only from the callback: never from the working directory, and no plugins are loaded from it.
 const OPTIONS: u32 = sys::LY_CTX_NO_YANGLIBRARY
     | sys::LY_CTX_DISABLE_SEARCHDIRS
     | sys::LY_CTX_DISABLE_SEARCHDIR_CWD
@@ -132,8 +132,8 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Enables exactly the features that can be enabled in the implemented modules that `has_all` features: libyang rejects a
-    /// feature whose `if-feature` is false. Returns whether something changed.
+    /// Enables exactly the features that can be enabled in the implemented modules that `has_all` features: libyang
+    /// rejects a feature whose `if-feature` is false. Returns whether something changed.
     pub(in crate::schema::compile) fn settle_features(
         &mut self,
         has_all: &dyn Fn(&str) -> bool,

@@ -1,10 +1,10 @@
 //! The only module that calls C: libyang, behind safe and borrowed views.
 //!
 //! Why this is sound: a [`Context`] owns one `ly_ctx`, which is private to one compilation and to one thread (it is
-//! neither `Send` nor `Sync`, because it contains raw pointers). Views ([`Module`], [`Node`], [`Type`], ...) borrow the
-//! context. libyang changes or frees the data behind them only in [`Context::load`] and [`Context::compile`], which take
-//! `&mut Context`, so no view can be alive then. Strings are checked to be UTF-8 (libyang rejects other input) before
-//! they are returned.
+//! neither `Send` nor `Sync`, because it contains raw pointers). Views ([`Module`], [`Node`], [`Type`], ...) borrow
+//! the context. libyang changes or frees the data behind them only in [`Context::load`] and [`Context::compile`],
+//! which take `&mut Context`, so no view can be alive then. Strings are checked to be UTF-8 (libyang rejects other
+//! input) before they are returned.
 #![allow(unsafe_code)]
 
 mod context;

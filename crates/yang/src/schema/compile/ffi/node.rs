@@ -176,8 +176,8 @@ impl<'c> Node<'c> {
         std::iter::successors(Some(self), |node| node.next())
     }
 
-    /// The child schema nodes: the cases of a choice, input and output of an operation, otherwise data nodes and choices, then
-    /// actions, then notifications.
+    /// The child schema nodes: the cases of a choice, input and output of an operation, otherwise data nodes and
+    /// choices, then actions, then notifications.
     pub(in crate::schema::compile) fn children(self) -> Vec<Self> {
         let (first, actions, notifications) = unsafe {
             if self.node_type() == Some(NodeType::Choice) {
@@ -282,8 +282,9 @@ impl<'c> Node<'c> {
         (min, Some(max).filter(|&max| max != 0 && max != u32::MAX))
     }
 
-    /// The addresses of the leaves of each `unique` of a list, as compiled by libyang: without the leaves whose `if-feature`
-    /// is false. They are not dereferenced, because libyang may keep the address of such a leaf after freeing it.
+    /// The addresses of the leaves of each `unique` of a list, as compiled by libyang: without the leaves whose
+    /// `if-feature` is false. They are not dereferenced, because libyang may keep the address of such a leaf after
+    /// freeing it.
     pub(in crate::schema::compile) fn uniques(self) -> Vec<Vec<usize>> {
         if self.node_type() != Some(NodeType::List) {
             return Vec::new();
@@ -405,7 +406,8 @@ impl<'c> Node<'c> {
     }
 }
 
-/// `first` and its siblings that are children of `parent`: libyang links the nodes of all cases of a choice into one list.
+/// `first` and its siblings that are children of `parent`: libyang links the nodes of all cases of a choice into one
+/// list.
 fn siblings_within<'c>(parent: Node<'c>, first: Option<Node<'c>>) -> Vec<Node<'c>> {
     let siblings = first.into_iter().flat_map(Node::and_siblings);
     siblings

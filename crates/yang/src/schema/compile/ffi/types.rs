@@ -102,8 +102,8 @@ impl<'c> Type<'c> {
         unsafe { raw::optional_text(self.0.name) }
     }
 
-    /// The id of the plugin that canonicalises values, for example `ly2 ipv6-address`. A type has the plugin of the typedef
-    /// that it derives from.
+    /// The id of the plugin that canonicalises values, for example `ly2 ipv6-address`. A type has the plugin of the
+    /// typedef that it derives from.
     pub(in crate::schema::compile) fn plugin(self) -> &'c str {
         unsafe {
             // The bindings do not declare `struct lyplg_type`; its first member is the id

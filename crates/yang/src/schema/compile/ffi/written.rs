@@ -1,4 +1,5 @@
-//! Types as written in the model: with the names of typedefs, which compiled types lose if a typedef has no restriction.
+//! Types as written in the model: with the names of typedefs, which compiled types lose if a typedef has no
+//! restriction.
 
 use libyang5_sys as sys;
 
