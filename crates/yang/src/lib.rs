@@ -17,10 +17,10 @@
 
 pub mod data;
 pub mod error;
+mod index_intersection;
 pub mod instances;
 pub mod path;
 pub mod schema;
-mod shortest;
 pub mod standard;
 pub mod validate;
 pub mod value;

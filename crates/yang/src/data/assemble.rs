@@ -3,9 +3,9 @@
 
 use std::io;
 
+use super::entry_set::{ENTRIES_MAX, Entry, KeyValues};
 use super::frame::{Frame, PathWriter};
 use super::options::{Accept, Metadata, ParseError, ParseOptions, Root, Wrapping};
-use super::seen::{ENTRIES_MAX, Entry, KeyValues};
 use super::sink::{Annotations, Mark, Sink, Stop};
 use super::tree::TreeBuilder;
 use crate::error::{DataError, ErrorTag, ErrorType, Errors};
@@ -16,7 +16,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(super) enum Halt {
     /// The text is not JSON or XML, or exceeds a limit; the rest is not read.
-    Refused(Box<DataError>),
+    Invalid(Box<DataError>),
     /// Reading failed.
     Read(io::Error),
     /// The sink stopped.
@@ -34,13 +34,13 @@ pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::MalformedMessage, message)
         .of_type(ErrorType::Rpc)
         .on_line(mark.line);
-    Halt::Refused(Box::new(error))
+    Halt::Invalid(Box::new(error))
 }
 
 /// A part of the document exceeds a length limit.
 pub(super) fn too_big(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
-    Halt::Refused(Box::new(error))
+    Halt::Invalid(Box::new(error))
 }
 
 /// The name of a child, as the format writes it.
@@ -57,7 +57,7 @@ enum Output<'a> {
     /// The caller's sink, immediately.
     Sink(&'a mut dyn Sink),
     /// A tree, so that annotations can be added later.
-    Held(TreeBuilder, &'a mut dyn Sink),
+    Buffered(TreeBuilder, &'a mut dyn Sink),
 }
 
 /// Checks what a parser reads against the schema and passes it on.
@@ -71,9 +71,9 @@ pub(super) struct Assembler<'a> {
     /// The number of open `frames`; the others are kept for reuse.
     depth: usize,
     /// The number of entry hashes in all open frames.
-    tracked: usize,
+    hash_count: usize,
     /// The last recorded child: the position of an error if a limit stops reading.
-    noted: Option<NodeId>,
+    last_child: Option<NodeId>,
 }
 
 impl<'a> Assembler<'a> {
@@ -93,21 +93,21 @@ impl<'a> Assembler<'a> {
             errors: Errors::new(),
             frames: vec![document],
             depth: 1,
-            tracked: 0,
-            noted: None,
+            hash_count: 0,
+            last_child: None,
         }
     }
 
     /// Buffers the document in a tree until it is complete.
-    pub(super) fn holding(mut self) -> Self {
+    pub(super) fn buffered(mut self) -> Self {
         if let Output::Sink(sink) = self.output {
-            self.output = Output::Held(TreeBuilder::new(), sink);
+            self.output = Output::Buffered(TreeBuilder::new(), sink);
         }
         self
     }
 
     /// Returns whether the open node has had this child.
-    pub(super) fn has_come(&self, id: NodeId) -> bool {
+    pub(super) fn has_child(&self, id: NodeId) -> bool {
         self.frames[self.depth - 1].has_single(id)
     }
 
@@ -140,9 +140,9 @@ impl<'a> Assembler<'a> {
         if let Some(id) = self.frames[self.depth - 1].expected(name) {
             return Some(id);
         }
-        match self.look_up(name).and_then(|id| self.admit(id)) {
+        match self.look_up(name).and_then(|id| self.check_allowed(id)) {
             Ok(id) => {
-                self.frames[self.depth - 1].remember(name, id);
+                self.frames[self.depth - 1].cache_name(name, id);
                 Some(id)
             }
             Err(error) => {
@@ -191,7 +191,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Checks whether a node is allowed in this document at this position.
-    fn admit(&self, id: NodeId) -> Result<NodeId, DataError> {
+    fn check_allowed(&self, id: NodeId) -> Result<NodeId, DataError> {
         let node = self.schema.node(id);
         let is_target = self.is_at_root() && self.root == Root::Resource(id);
         if let Root::Resource(target) = self.root
@@ -218,19 +218,20 @@ impl<'a> Assembler<'a> {
 
     /// Records a child, and reports it if it is a duplicate or belongs to another case. Called once per member in
     /// JSON, once per element in XML.
-    pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
-        self.noted = Some(id);
+    pub(super) fn record_child(&mut self, id: NodeId, occurrence: Occurrence, mark: Mark) {
+        self.last_child = Some(id);
         let node = self.schema.node(id);
         let may_mix_cases = node.cases.is_empty() || self.keeps_metadata();
         let frame = &mut self.frames[self.depth - 1];
-        if comes == Comes::Once && !frame.note_single(id) {
+        if occurrence == Occurrence::Once && !frame.record_single(id) {
             let message = format!("'{}' is given twice", node.name);
             self.report(
                 DataError::new(ErrorTag::BadElement, message),
                 Some(id),
                 mark,
             );
-        } else if !may_mix_cases && let Some((choice, other)) = frame.note_cases(&node.cases, id) {
+        } else if !may_mix_cases && let Some((choice, other)) = frame.record_cases(&node.cases, id)
+        {
             let message = format!(
                 "'{}' and '{}' belong to two cases of the choice '{}'",
                 self.schema.node(other).name,
@@ -271,10 +272,10 @@ impl<'a> Assembler<'a> {
         let node = self.schema.node(id);
         let mut position = 0;
         if let Some(list) = node.as_list() {
-            let seen = self.frames[self.depth - 1].seen(id);
-            seen.count += 1;
+            let entries = self.frames[self.depth - 1].entries_of(id);
+            entries.count += 1;
             if list.keys.is_empty() {
-                position = seen.count;
+                position = entries.count;
             }
         }
         if self.depth == self.frames.len() {
@@ -310,7 +311,7 @@ impl<'a> Assembler<'a> {
             }
         };
         if leaf.is_key {
-            self.keep_key(id, &value);
+            self.record_key(id, &value);
         }
         if self.schema.node(id).is_leaf_list() {
             self.leaf_list_entry(id, &value, mark)?;
@@ -318,7 +319,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.leaf(id, value, mark))
     }
 
-    fn keep_key(&mut self, id: NodeId, value: &Value) {
+    fn record_key(&mut self, id: NodeId, value: &Value) {
         let frame = &mut self.frames[self.depth - 1];
         let keys = frame
             .node
@@ -345,11 +346,11 @@ impl<'a> Assembler<'a> {
 
     /// Adds an entry of a list or leaf-list in the open node.
     fn insert_entry(&mut self, id: NodeId, keys: KeyValues, mark: Mark) -> Result<Entry, Halt> {
-        let seen = self.frames[self.depth - 1].seen(id);
-        let before = seen.len();
-        let entry = seen.insert(keys);
-        self.tracked += seen.len() - before;
-        if self.tracked > ENTRIES_MAX {
+        let entries = self.frames[self.depth - 1].entries_of(id);
+        let before = entries.len();
+        let entry = entries.insert(keys);
+        self.hash_count += entries.len() - before;
+        if self.hash_count > ENTRIES_MAX {
             let message = format!("more than {ENTRIES_MAX} entries (ENTRIES_MAX)");
             return Err(too_big(mark, message));
         }
@@ -376,7 +377,7 @@ impl<'a> Assembler<'a> {
 
     /// The annotations of the instances of an earlier child. Only if buffered.
     pub(super) fn annotate_children(&mut self, id: NodeId, all: Vec<Annotations>, mark: Mark) {
-        if let Output::Held(tree, _) = &mut self.output
+        if let Output::Buffered(tree, _) = &mut self.output
             && self.errors.is_empty()
             && let Err(error) = tree.annotate_children(id, all, mark)
         {
@@ -386,7 +387,7 @@ impl<'a> Assembler<'a> {
 
     /// The annotations of the open node. Only if buffered.
     pub(super) fn annotate_open(&mut self, annotations: Annotations) {
-        if let Output::Held(tree, _) = &mut self.output {
+        if let Output::Buffered(tree, _) = &mut self.output {
             tree.annotate_open(annotations);
         }
     }
@@ -395,7 +396,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn close(&mut self, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
         let frame = &self.frames[self.depth];
-        self.tracked -= frame.seen_len();
+        self.hash_count -= frame.hash_count();
         if let Some(id) = frame.node
             && !frame.keys.is_empty()
             && !frame.has_wrong_key
@@ -460,7 +461,7 @@ impl<'a> Assembler<'a> {
         }
         match &mut self.output {
             Output::Sink(sink) => Ok(event(*sink)?),
-            Output::Held(tree, _) => {
+            Output::Buffered(tree, _) => {
                 if event(tree).is_err() {
                     let error = tree.too_big();
                     self.report(error, None, Mark::default());
@@ -471,16 +472,16 @@ impl<'a> Assembler<'a> {
     }
 
     /// Adds the current node to an error that ended reading, if the error is about that node.
-    fn placed(&self, error: DataError) -> DataError {
+    fn with_path(&self, error: DataError) -> DataError {
         if error.tag != ErrorTag::TooBig || !error.path.is_empty() {
             return error;
         }
         let mut path = self.path();
         let open = self.frames[self.depth - 1].node;
-        if let Some(noted) = self.noted.filter(|noted| {
-            Some(*noted) != open && self.schema.node(*noted).parent == self.parent()
+        if let Some(last_child) = self.last_child.filter(|last_child| {
+            Some(*last_child) != open && self.schema.node(*last_child).parent == self.parent()
         }) {
-            path.node(noted);
+            path.node(last_child);
         }
         error.at(path.finish())
     }
@@ -489,8 +490,8 @@ impl<'a> Assembler<'a> {
     pub(super) fn finish(mut self, end: Result<(), Halt>) -> Result<(), ParseError> {
         match end {
             Ok(()) => {}
-            Err(Halt::Refused(error)) => {
-                let error = self.placed(*error);
+            Err(Halt::Invalid(error)) => {
+                let error = self.with_path(*error);
                 self.errors.push(error);
             }
             Err(Halt::Read(error)) => return Err(ParseError::Read(error)),
@@ -499,7 +500,7 @@ impl<'a> Assembler<'a> {
         self.errors.into_result().map_err(ParseError::Invalid)?;
         match self.output {
             Output::Sink(_) => Ok(()),
-            Output::Held(tree, sink) => {
+            Output::Buffered(tree, sink) => {
                 let tree = tree
                     .finish()
                     .map_err(|error| ParseError::Invalid(error.into()))?;
@@ -511,11 +512,11 @@ impl<'a> Assembler<'a> {
 
 /// How often a child may be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comes {
+pub(super) enum Occurrence {
     /// Once: leaves, containers, and complete lists in JSON.
     Once,
     /// Any number of times: list entries in XML.
-    Often,
+    Repeated,
 }
 
 /// Returns whether a node can occur in a data tree.

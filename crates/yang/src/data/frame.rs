@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 
 use super::assemble::ChildName;
-use super::seen::Seen;
+use super::entry_set::EntrySet;
 use super::sink::Mark;
 use crate::path::{InstancePath, Keys, push_quoted};
 use crate::schema::{CaseChoice, ModuleId, NodeId, Schema};
@@ -27,24 +27,24 @@ pub(super) struct Frame {
     /// The single-instance children read so far, ascending.
     singles: SmallVec<[NodeId; 8]>,
     /// The entries of each list and leaf-list in this node.
-    lists: Vec<(NodeId, Seen)>,
+    lists: Vec<(NodeId, EntrySet)>,
     /// The case of each choice that has data, with the node that selected it.
     cases: Vec<(CaseChoice, NodeId)>,
     /// The children of this entry and of the preceding entry of the list, by name, in order: most entries have
     /// the same children as their predecessor.
-    names: Vec<(OwnName, NodeId)>,
+    names: Vec<(CachedName, NodeId)>,
     /// The index of the next name, if this entry equals its predecessor in structure.
     next_name: usize,
 }
 
 /// The name of a child as the document writes it: empty namespace in JSON.
 #[derive(Debug)]
-struct OwnName {
+struct CachedName {
     namespace: Box<str>,
     name: Box<str>,
 }
 
-impl OwnName {
+impl CachedName {
     fn is(&self, name: ChildName<'_>) -> bool {
         match name {
             ChildName::Json(name) => *self.name == *name,
@@ -53,7 +53,7 @@ impl OwnName {
     }
 }
 
-impl From<ChildName<'_>> for OwnName {
+impl From<ChildName<'_>> for CachedName {
     fn from(name: ChildName<'_>) -> Self {
         let (namespace, name) = match name {
             ChildName::Json(name) => ("", name),
@@ -100,26 +100,26 @@ impl Frame {
     }
 
     /// Caches the child of a name for [`Self::expected`].
-    pub(super) fn remember(&mut self, name: ChildName<'_>, node: NodeId) {
+    pub(super) fn cache_name(&mut self, name: ChildName<'_>, node: NodeId) {
         if self.names.len() == NAMES_MAX {
             self.names.clear();
             self.next_name = 0;
         }
-        let place = self.next_name.min(self.names.len());
-        self.names.insert(place, (name.into(), node));
-        self.next_name = place + 1;
+        let index = self.next_name.min(self.names.len());
+        self.names.insert(index, (name.into(), node));
+        self.next_name = index + 1;
     }
 
     /// Records a single-instance child; returns false if it was recorded before.
-    pub(super) fn note_single(&mut self, node: NodeId) -> bool {
+    pub(super) fn record_single(&mut self, node: NodeId) -> bool {
         if self.singles.last().is_none_or(|&last| last < node) {
             self.singles.push(node);
             return true;
         }
         match self.singles.binary_search(&node) {
             Ok(_) => false,
-            Err(place) => {
-                self.singles.insert(place, node);
+            Err(index) => {
+                self.singles.insert(index, node);
                 true
             }
         }
@@ -131,7 +131,7 @@ impl Frame {
     }
 
     /// Records the cases of a child; returns the first one that contradicts an earlier child, and that child.
-    pub(super) fn note_cases(
+    pub(super) fn record_cases(
         &mut self,
         cases: &[CaseChoice],
         node: NodeId,
@@ -140,10 +140,10 @@ impl Frame {
             match self
                 .cases
                 .iter()
-                .find(|(known, _)| known.choice == case.choice)
+                .find(|(recorded, _)| recorded.choice == case.choice)
             {
                 None => self.cases.push((case.clone(), node)),
-                Some((known, _)) if known.case == case.case => {}
+                Some((recorded, _)) if recorded.case == case.case => {}
                 Some((_, other)) => return Some((case.choice, *other)),
             }
         }
@@ -151,11 +151,15 @@ impl Frame {
     }
 
     /// The entries of a list or leaf-list in this node.
-    pub(super) fn seen(&mut self, node: NodeId) -> &mut Seen {
-        let index = match self.lists.iter().rposition(|(known, _)| *known == node) {
+    pub(super) fn entries_of(&mut self, node: NodeId) -> &mut EntrySet {
+        let index = match self
+            .lists
+            .iter()
+            .rposition(|(recorded, _)| *recorded == node)
+        {
             Some(index) => index,
             None => {
-                self.lists.push((node, Seen::default()));
+                self.lists.push((node, EntrySet::default()));
                 self.lists.len() - 1
             }
         };
@@ -163,8 +167,8 @@ impl Frame {
     }
 
     /// The number of entry hashes in this frame.
-    pub(super) fn seen_len(&self) -> usize {
-        self.lists.iter().map(|(_, seen)| seen.len()).sum()
+    pub(super) fn hash_count(&self) -> usize {
+        self.lists.iter().map(|(_, entries)| entries.len()).sum()
     }
 }
 
@@ -176,13 +180,13 @@ pub(super) struct PathWriter<'a> {
 }
 
 impl<'a> PathWriter<'a> {
-    pub(super) fn new(schema: &'a Schema, place: &InstancePath) -> Self {
+    pub(super) fn new(schema: &'a Schema, base: &InstancePath) -> Self {
         let mut writer = Self {
             schema,
             module: None,
             text: String::new(),
         };
-        for step in &place.steps {
+        for step in &base.steps {
             writer.node(step.node);
             match &step.keys {
                 Keys::None => {}

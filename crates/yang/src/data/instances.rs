@@ -17,7 +17,7 @@ use crate::value::Value;
 /// their keys, whatever the order in the tree. Duplicate nodes count once when they are looked up by key.
 pub struct TreeInstances<'a> {
     schema: &'a Schema,
-    inner: Vec<Inner<'a>>,
+    inner: Vec<InnerNode<'a>>,
     /// The list entries by key: with one key, and with several.
     single: FxHashMap<(u32, NodeId, &'a Value), u32>,
     several: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
@@ -33,7 +33,7 @@ impl fmt::Debug for TreeInstances<'_> {
 }
 
 /// An interior node of the tree.
-struct Inner<'a> {
+struct InnerNode<'a> {
     node: Option<NodeId>,
     parent: u32,
     /// The position among the interior nodes of its parent.
@@ -48,12 +48,12 @@ struct Inner<'a> {
 
 /// A handle of an interior node, or of an empty one that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place(At);
+pub struct Place(PlaceKind);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum At {
+enum PlaceKind {
     Tree(u32),
-    Empty(Arc<(At, NodeId)>),
+    Empty(Arc<(PlaceKind, NodeId)>),
 }
 
 /// The value of `anydata` and `anyxml`.
@@ -82,7 +82,7 @@ impl<'a> TreeInstances<'a> {
         }
         let mut open = vec![0];
         while let Some(place) = open.pop() {
-            let inner: &Inner<'a> = &self.inner[place as usize];
+            let inner: &InnerNode<'a> = &self.inner[place as usize];
             for (node, value) in &inner.values {
                 if let Some(index) = self.indexes.get_mut(node) {
                     index.entry(value).or_default().push(place);
@@ -95,7 +95,7 @@ impl<'a> TreeInstances<'a> {
 
     fn add(&mut self, node: Option<NodeId>, parent: u32, children: &'a [DataNode]) -> u32 {
         let place = u32::try_from(self.inner.len()).unwrap_or(u32::MAX);
-        self.inner.push(Inner {
+        self.inner.push(InnerNode {
             node,
             parent,
             index: 0,
@@ -177,7 +177,7 @@ impl<'a> TreeInstances<'a> {
     }
 
     fn values_of(&self, place: &Place, node: NodeId) -> &[(NodeId, &'a Value)] {
-        let At::Tree(place) = place.0 else {
+        let PlaceKind::Tree(place) = place.0 else {
             return &[];
         };
         let values = &self.inner[place as usize].values;
@@ -187,7 +187,7 @@ impl<'a> TreeInstances<'a> {
     }
 
     fn places_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
-        let At::Tree(place) = place.0 else {
+        let PlaceKind::Tree(place) = place.0 else {
             return &[];
         };
         let places = &self.inner[place as usize].places;
@@ -217,7 +217,7 @@ impl<'a> TreeInstances<'a> {
         let inner = &self.inner[place as usize];
         let keys = match &schema_node.kind {
             NodeKind::List(list) if list.keys.is_empty() => {
-                let parent = Place(At::Tree(inner.parent));
+                let parent = Place(PlaceKind::Tree(inner.parent));
                 let entries = self.places_of(&parent, node).iter();
                 let position = entries.take_while(|(_, entry)| *entry != place).count();
                 Keys::Position(position as u64 + 1)
@@ -241,35 +241,37 @@ impl Instances for TreeInstances<'_> {
     }
 
     fn root(&self) -> Place {
-        Place(At::Tree(0))
+        Place(PlaceKind::Tree(0))
     }
 
     fn node(&self, place: &Place) -> Option<NodeId> {
         match &place.0 {
-            At::Tree(place) => self.inner[*place as usize].node,
-            At::Empty(empty) => Some(empty.1),
+            PlaceKind::Tree(place) => self.inner[*place as usize].node,
+            PlaceKind::Empty(empty) => Some(empty.1),
         }
     }
 
     fn parent(&self, place: &Place) -> Option<Place> {
         match &place.0 {
-            At::Tree(0) => None,
-            At::Tree(place) => Some(Place(At::Tree(self.inner[*place as usize].parent))),
-            At::Empty(empty) => Some(Place(empty.0.clone())),
+            PlaceKind::Tree(0) => None,
+            PlaceKind::Tree(place) => {
+                Some(Place(PlaceKind::Tree(self.inner[*place as usize].parent)))
+            }
+            PlaceKind::Empty(empty) => Some(Place(empty.0.clone())),
         }
     }
 
     fn path(&self, place: &Place) -> Result<InstancePath, DataError> {
         let mut steps = Vec::new();
         let mut at = &place.0;
-        while let At::Empty(empty) = at {
+        while let PlaceKind::Empty(empty) = at {
             steps.push(Step {
                 node: empty.1,
                 keys: Keys::None,
             });
             at = &empty.0;
         }
-        if let At::Tree(place) = at {
+        if let PlaceKind::Tree(place) = at {
             let mut place = *place;
             while let Some(node) = self.inner[place as usize].node {
                 steps.push(self.step(place, node));
@@ -282,22 +284,22 @@ impl Instances for TreeInstances<'_> {
 
     fn is_stored(&self, place: &Place) -> Result<bool, DataError> {
         Ok(match &place.0 {
-            At::Tree(place) => self.inner[*place as usize].is_stored,
-            At::Empty(_) => false,
+            PlaceKind::Tree(place) => self.inner[*place as usize].is_stored,
+            PlaceKind::Empty(_) => false,
         })
     }
 
     fn container(&self, parent: &Place, node: NodeId) -> Place {
         match self.places_of(parent, node).first() {
-            Some((_, place)) => Place(At::Tree(*place)),
-            None => Place(At::Empty(Arc::new((parent.0.clone(), node)))),
+            Some((_, place)) => Place(PlaceKind::Tree(*place)),
+            None => Place(PlaceKind::Empty(Arc::new((parent.0.clone(), node)))),
         }
     }
 
     fn leaf(&self, parent: &Place, node: NodeId) -> Result<Option<Value>, DataError> {
         Ok(match parent.0 {
-            At::Tree(place) => self.value(place, node).cloned(),
-            At::Empty(_) => None,
+            PlaceKind::Tree(place) => self.value(place, node).cloned(),
+            PlaceKind::Empty(_) => None,
         })
     }
 
@@ -308,7 +310,7 @@ impl Instances for TreeInstances<'_> {
         visit: &mut dyn FnMut(Place) -> Visit<DataError>,
     ) -> Result<(), DataError> {
         for (_, entry) in self.places_of(parent, list) {
-            if visit(Place(At::Tree(*entry)))?.is_break() {
+            if visit(Place(PlaceKind::Tree(*entry)))?.is_break() {
                 break;
             }
         }
@@ -321,14 +323,14 @@ impl Instances for TreeInstances<'_> {
         list: NodeId,
         keys: &[Value],
     ) -> Result<Option<Place>, DataError> {
-        let At::Tree(parent) = parent.0 else {
+        let PlaceKind::Tree(parent) = parent.0 else {
             return Ok(None);
         };
         let entry = match keys {
             [key] => self.single.get(&(parent, list, key)),
             keys => self.several.get(&(parent, list, keys.iter().collect())),
         };
-        Ok(entry.map(|entry| Place(At::Tree(*entry))))
+        Ok(entry.map(|entry| Place(PlaceKind::Tree(*entry))))
     }
 
     fn values(
@@ -370,7 +372,7 @@ impl Instances for TreeInstances<'_> {
         side: Side,
         visit: &mut dyn FnMut(Place) -> Visit<DataError>,
     ) -> Result<Indexed, DataError> {
-        let At::Tree(own) = entry.0 else {
+        let PlaceKind::Tree(own) = entry.0 else {
             return Ok(Indexed::No);
         };
         let own = &self.inner[own as usize];
@@ -385,7 +387,7 @@ impl Instances for TreeInstances<'_> {
             let Some((_, place)) = sibling.filter(|(node, _)| Some(*node) == own.node) else {
                 return Ok(Indexed::Yes);
             };
-            if visit(Place(At::Tree(*place)))?.is_break() {
+            if visit(Place(PlaceKind::Tree(*place)))?.is_break() {
                 return Ok(Indexed::Yes);
             }
             index = self.inner[*place as usize].index as usize;
@@ -393,7 +395,7 @@ impl Instances for TreeInstances<'_> {
     }
 
     fn compare_entries(&self, left: &Place, right: &Place) -> Option<std::cmp::Ordering> {
-        let (At::Tree(left), At::Tree(right)) = (&left.0, &right.0) else {
+        let (PlaceKind::Tree(left), PlaceKind::Tree(right)) = (&left.0, &right.0) else {
             return None;
         };
         let index = |place: u32| self.inner[place as usize].index;
@@ -410,14 +412,14 @@ impl Instances for TreeInstances<'_> {
         let Some(index) = self.indexes.get(&node) else {
             return Ok(Indexed::No);
         };
-        let (At::Tree(within), Some(places)) = (&within.0, index.get(value)) else {
+        let (PlaceKind::Tree(within), Some(places)) = (&within.0, index.get(value)) else {
             return Ok(Indexed::Yes);
         };
         for &place in places
             .iter()
             .filter(|place| self.is_within(**place, *within))
         {
-            if let ControlFlow::Break(()) = visit(Place(At::Tree(place)))? {
+            if let ControlFlow::Break(()) = visit(Place(PlaceKind::Tree(place)))? {
                 break;
             }
         }

@@ -31,7 +31,7 @@ const OWN: [(&str, &str); 6] = [
 
 /// Rejects an annotation that neither has predefined semantics nor is defined by a module of the schema
 /// (RFC 7952 §3): a client must not send what the server does not advertise (§4).
-pub(super) fn check_known(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {
+pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {
     if OWN.contains(&(module, name)) {
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annota
         ("ietf-netconf" | "", "operation") => operation(value).map(Annotation::Operation),
         ("yang", "insert") => match value {
             "first" | "last" | "before" | "after" => Ok(Annotation::Insert(value.into())),
-            _ => Err(bad(name, value, "first, last, before or after")),
+            _ => Err(invalid_value(name, value, "first, last, before or after")),
         },
         ("yang", "key") => Ok(Annotation::Key(value.into())),
         ("yang", "value") => Ok(Annotation::Value(value.into())),
@@ -84,7 +84,7 @@ fn operation(value: &str) -> Result<Operation, DataError> {
         "delete" => Ok(Operation::Delete),
         "remove" => Ok(Operation::Remove),
         "none" => Ok(Operation::None),
-        _ => Err(bad(
+        _ => Err(invalid_value(
             "operation",
             value,
             "merge, replace, create, delete, remove or none",
@@ -92,20 +92,20 @@ fn operation(value: &str) -> Result<Operation, DataError> {
     }
 }
 
-fn bad(name: &str, value: &str, right: &str) -> DataError {
+fn invalid_value(name: &str, value: &str, right: &str) -> DataError {
     let message = format!("the attribute '{name}' is '{value}', not {right}");
     DataError::new(ErrorTag::BadAttribute, message)
 }
 
 /// The error of an annotation that is not allowed if metadata is [plain](super::options::Metadata::Plain).
-pub(super) fn refused_as_plain(annotation: &Annotation) -> Option<DataError> {
+pub(super) fn plain_metadata_error(annotation: &Annotation) -> Option<DataError> {
     match annotation {
         Annotation::Default | Annotation::Origin(_) | Annotation::Other(..) => None,
         Annotation::Operation(_)
         | Annotation::Insert(_)
         | Annotation::Key(_)
         | Annotation::Value(_) => {
-            let (_, name, _) = written(annotation);
+            let (_, name, _) = encoded_parts(annotation);
             let message = format!("'{name}' is only allowed in edits");
             Some(DataError::new(ErrorTag::UnknownAttribute, message))
         }
@@ -113,7 +113,7 @@ pub(super) fn refused_as_plain(annotation: &Annotation) -> Option<DataError> {
 }
 
 /// The module, name and value to write for an annotation.
-pub(super) fn written(annotation: &Annotation) -> (&str, &str, &str) {
+pub(super) fn encoded_parts(annotation: &Annotation) -> (&str, &str, &str) {
     match annotation {
         Annotation::Operation(operation) => (NETCONF.0, "operation", operation_name(*operation)),
         Annotation::Insert(value) => (YANG.0, "insert", value),
@@ -173,7 +173,7 @@ pub(super) fn canonical(
         }
         Annotation::Value(text) => {
             let Some(leaf) = schema.node(node).as_value() else {
-                return Err(bad("value", &text, "for a leaf-list"));
+                return Err(invalid_value("value", &text, "for a leaf-list"));
             };
             let value = leaf.value_type.parse(schema, &text, namespaces)?;
             Ok(Annotation::Value(value.to_string().into()))
@@ -189,7 +189,7 @@ fn canonical_keys(
     text: &str,
     namespaces: &dyn Namespaces,
 ) -> Result<String, DataError> {
-    let wrong = || bad("key", text, "[key='value'] for each key of the list");
+    let wrong = || invalid_value("key", text, "[key='value'] for each key of the list");
     let mut canonical = String::new();
     let mut rest = text.trim();
     while !rest.is_empty() {

@@ -6,6 +6,7 @@
 //! XPath, [`WithOperation`] makes one readable as part of other data.
 
 mod assemble;
+mod entry_set;
 mod frame;
 mod instances;
 pub mod json;
@@ -13,12 +14,12 @@ mod metadata;
 mod operation;
 mod options;
 mod origin;
-mod pieces;
-mod seen;
+mod output_buffer;
 mod sink;
 mod tree;
 pub mod xml;
 
+pub use entry_set::ENTRIES_MAX;
 pub use instances::{Place, TreeInstances};
 pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
@@ -26,6 +27,5 @@ pub use options::{
     Wrapping,
 };
 pub use origin::Origin;
-pub use seen::ENTRIES_MAX;
 pub use sink::{Annotation, Annotations, Mark, Operation, Sink, Stop};
 pub use tree::{Content, DataNode, DataTree, NODES_MAX, TreeBuilder};

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use super::incremental::{Incremental, States};
 use super::plan::Trigger;
 use super::route::{Join, Leg, chain};
+use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Side};
 use crate::schema::{NodeId, Schema};
-use crate::shortest::{Told, in_common};
 use crate::value::Value;
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
@@ -87,11 +87,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             None => {
                 self.effort.visits += 1;
                 let mut nearest = None;
-                let answer = data.beside(entry, side, &mut |entry| {
+                let indexed = data.beside(entry, side, &mut |entry| {
                     nearest = Some(entry);
                     Ok(ControlFlow::Break(()))
                 })?;
-                match answer {
+                match indexed {
                     Indexed::Yes => nearest,
                     Indexed::No => data.parent(entry),
                 }
@@ -180,11 +180,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         for value in values {
             let mut holders = Vec::new();
-            let answer = data.find(&data.root(), leafref, &value, &mut |holder| {
+            let indexed = data.find(&data.root(), leafref, &value, &mut |holder| {
                 holders.push(holder);
                 Ok(ControlFlow::Continue(()))
             })?;
-            if answer == Indexed::No || is_default(schema, leafref, &value) {
+            if indexed == Indexed::No || is_default(schema, leafref, &value) {
                 self.is_due(states, trigger.rule, data.root());
                 return Ok(());
             }
@@ -244,9 +244,9 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(true);
         }
         let sought = &step.1;
-        let found = in_common(joins.len(), |which, limit, scopes| match &sought[which] {
-            Some(sought) => joined_places(states, joins[which], sought, limit, scopes),
-            None => Ok(Told::Nothing),
+        let found = intersect(joins.len(), |index, limit, scopes| match &sought[index] {
+            Some(sought) => joined_places(states, joins[index], sought, limit, scopes),
+            None => Ok(Fetched::NoIndex),
         })?;
         let Some(scopes) = found else {
             return Ok(false);
@@ -358,30 +358,30 @@ fn joined_places<T: Instances>(
     sought: &Sought<T::Inner>,
     limit: usize,
     scopes: &mut Vec<T::Inner>,
-) -> Result<Told, T::Error> {
+) -> Result<Fetched, T::Error> {
     let data = states.new.data;
     let Some(&operand) = join.down.last() else {
-        return Ok(Told::Nothing);
+        return Ok(Fetched::NoIndex);
     };
     let levels = join.down.len() - 1;
-    let mut told = Told::All;
+    let mut fetched = Fetched::Complete;
     for value in &sought.values {
         if is_default(data.schema(), operand, value) {
-            return Ok(Told::Nothing);
+            return Ok(Fetched::NoIndex);
         }
-        let answer = data.find(&sought.within, operand, value, &mut |holder| {
+        let indexed = data.find(&sought.within, operand, value, &mut |holder| {
             if scopes.len() >= limit {
-                told = Told::Part;
+                fetched = Fetched::Partial;
                 return Ok(ControlFlow::Break(()));
             }
             scopes.extend(super::target::climb(data, &holder, levels));
             Ok(ControlFlow::Continue(()))
         })?;
-        if answer == Indexed::No {
-            return Ok(Told::Nothing);
+        if indexed == Indexed::No {
+            return Ok(Fetched::NoIndex);
         }
     }
-    Ok(told)
+    Ok(fetched)
 }
 
 /// The distinct values of a leaf or leaf-list in a node, if it exists.

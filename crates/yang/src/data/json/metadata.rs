@@ -5,7 +5,7 @@ use std::io::Read;
 use smallvec::SmallVec;
 
 use super::read::Reader;
-use super::token::{Place, Scalar, Shape};
+use super::token::{ElementPosition, Scalar, Shape};
 use crate::data::assemble::{ChildName, Halt};
 use crate::data::metadata;
 use crate::data::options::Metadata;
@@ -15,31 +15,31 @@ use crate::schema::{ModuleNames, NodeId, NodeKind};
 
 /// The metadata members of one object. They are applied at its end, because they may precede their nodes.
 #[derive(Default)]
-pub(super) struct Pending {
+pub(super) struct PendingMetadata {
     has_own: bool,
-    members: Vec<Member>,
+    members: Vec<MetadataMember>,
     /// The number of entries of each leaf-list of the object.
     counts: SmallVec<[(NodeId, usize); 2]>,
 }
 
 /// The metadata of one child.
-struct Member {
+struct MetadataMember {
     node: NodeId,
-    form: Form,
+    form: MetadataForm,
     annotations: Vec<Annotations>,
     mark: Mark,
 }
 
 /// The JSON form of the metadata of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum MetadataForm {
     /// One object: of a leaf or `anyxml` (§5.2.3).
     Object,
     /// An array of objects and nulls: of the entries of a leaf-list (§5.2.4).
     Array,
 }
 
-impl Pending {
+impl PendingMetadata {
     /// Records a leaf-list of the object.
     pub(super) fn count(&mut self, leaf_list: NodeId, entries: usize) {
         self.counts.push((leaf_list, entries));
@@ -58,7 +58,7 @@ impl<R: Read> Reader<'_, R> {
         &mut self,
         about: &str,
         mark: Mark,
-        pending: &mut Pending,
+        pending: &mut PendingMetadata,
     ) -> Result<(), Halt> {
         if self.assembler.options.metadata == Metadata::Ignored {
             return self.tokens.skip();
@@ -70,12 +70,12 @@ impl<R: Read> Reader<'_, R> {
             return self.tokens.skip();
         };
         if pending.members.iter().any(|member| member.node == node) {
-            return self.refuse_metadata(Some(node), mark, "the metadata is given twice");
+            return self.reject_metadata(Some(node), mark, "the metadata is given twice");
         }
         let is_leaf_list = self.assembler.schema.node(node).is_leaf_list();
         let (form, annotations) = match self.tokens.shape()? {
-            Shape::Object => (Form::Object, vec![self.annotations(Some(node))?]),
-            Shape::Array if is_leaf_list => (Form::Array, self.of_entries(node)?),
+            Shape::Object => (MetadataForm::Object, vec![self.annotations(Some(node))?]),
+            Shape::Array if is_leaf_list => (MetadataForm::Array, self.of_entries(node)?),
             _ => {
                 let expected = "metadata is an object; that of a leaf-list, an array with an \
                                 object or null for each entry (RFC 7952 §5.2)";
@@ -276,7 +276,7 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// Reports invalid metadata, and skips it.
-    pub(super) fn refuse_metadata(
+    pub(super) fn reject_metadata(
         &mut self,
         node: Option<NodeId>,
         mark: Mark,

@@ -6,7 +6,7 @@ use std::mem;
 use super::escape::{write_string, write_value};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
-use crate::data::pieces::{write_full, write_last};
+use crate::data::output_buffer::{flush_if_full, flush_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
@@ -99,7 +99,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty {
             self.buffer.push(b'\n');
         }
-        write_last(self.out, &self.buffer)
+        flush_last(self.out, &self.buffer)
     }
 
     /// Writes what precedes the value of a node: a comma, the name, the bracket of an array.
@@ -200,7 +200,7 @@ impl<'s, W: Write> Printer<'s, W> {
             if index > 0 {
                 self.buffer.push(b',');
             }
-            let (module, name, value) = metadata::written(annotation);
+            let (module, name, value) = metadata::encoded_parts(annotation);
             let qualified = match module {
                 "" => name.to_owned(),
                 _ => format!("{module}:{name}"),
@@ -244,7 +244,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
+        flush_if_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

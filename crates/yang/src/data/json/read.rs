@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use super::escape::write_string;
-use super::metadata::Pending;
-use super::token::{Place, Scalar, Shape, Tokens};
-use crate::data::assemble::{Assembler, ChildName, Comes, Halt};
+use super::metadata::PendingMetadata;
+use super::token::{ElementPosition, Scalar, Shape, Tokens};
+use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence};
 use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
@@ -29,7 +29,7 @@ pub fn parse(
 ) -> Result<(), ParseError> {
     let mut assembler = Assembler::new(schema, root, sink, options);
     if options.metadata == Metadata::Kept {
-        assembler = assembler.holding();
+        assembler = assembler.buffered();
     }
     let nesting = match root {
         Root::Datastore => Nesting::Outermost,
@@ -91,11 +91,11 @@ impl<R: Read> Reader<'_, R> {
     fn members(&mut self, nesting: Nesting) -> Result<usize, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
-        let mut place = Place::First;
-        let mut pending = Pending::default();
+        let mut place = ElementPosition::First;
+        let mut pending = PendingMetadata::default();
         let mut envelopes = 0;
         while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             self.tokens.peek()?;
             let mark = self.tokens.mark();
             let name = self.tokens.name()?;
@@ -133,9 +133,14 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// Reads a member of a resolved node, at its value.
-    fn member(&mut self, node: NodeId, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
+    fn member(
+        &mut self,
+        node: NodeId,
+        mark: Mark,
+        pending: &mut PendingMetadata,
+    ) -> Result<(), Halt> {
         let is_at_root = self.assembler.is_at_root();
-        self.assembler.note(node, Comes::Once, mark);
+        self.assembler.record_child(node, Occurrence::Once, mark);
         match &self.assembler.schema.node(node).kind {
             NodeKind::Leaf(_) => self.leaf(node),
             NodeKind::LeafList(_) => {
@@ -153,7 +158,7 @@ impl<R: Read> Reader<'_, R> {
     /// Reads a container, list entry or other interior node.
     fn object(&mut self, node: NodeId) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse(node, "an object");
+            return self.reject(node, "an object");
         }
         self.assembler.open(node, self.tokens.mark())?;
         self.members(Nesting::Inside)?;
@@ -163,12 +168,12 @@ impl<R: Read> Reader<'_, R> {
     /// Reads a list or leaf-list; returns its number of entries.
     fn array(&mut self, node: NodeId, is_at_root: bool, mark: Mark) -> Result<usize, Halt> {
         if self.tokens.shape()? != Shape::Array {
-            return self.refuse(node, "an array").map(|()| 0);
+            return self.reject(node, "an array").map(|()| 0);
         }
         let is_list = self.assembler.schema.node(node).is_list();
         let mut count = 0;
         self.tokens.descend()?;
-        while self.tokens.another(b']', place_of(count))? {
+        while self.tokens.another(b']', element_position(count))? {
             count += 1;
             match is_list {
                 true => self.object(node)?,
@@ -192,16 +197,16 @@ impl<R: Read> Reader<'_, R> {
             return self.tokens.skip();
         };
         let scalar = match shape {
-            Shape::Object => return self.refuse(node, "a value"),
+            Shape::Object => return self.reject(node, "a value"),
             Shape::Array => match self.only_null()? {
                 OnlyNull::Yes => JsonScalar::EmptyArray,
-                OnlyNull::No => return self.refuse_read(node, "a value", mark),
+                OnlyNull::No => return self.reject_consumed(node, "a value", mark),
             },
             Shape::Scalar => match self.tokens.scalar()? {
                 Scalar::String(text) => JsonScalar::String(text),
                 Scalar::Number(text) => JsonScalar::Number(text),
                 Scalar::Boolean(value) => JsonScalar::Boolean(value),
-                Scalar::Null => return self.refuse_read(node, "a value", mark),
+                Scalar::Null => return self.reject_consumed(node, "a value", mark),
             },
         };
         let names = ModuleNames {
@@ -216,7 +221,7 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.descend()?;
         let mut count = 0;
         let mut is_null = OnlyNull::No;
-        while self.tokens.another(b']', place_of(count))? {
+        while self.tokens.another(b']', element_position(count))? {
             count += 1;
             let is_scalar = self.tokens.shape()? == Shape::Scalar;
             is_null = match is_scalar {
@@ -241,15 +246,15 @@ impl<R: Read> Reader<'_, R> {
     /// Reads the content of an `anydata`, unchanged except for white space and its metadata (RFC 7952 §5.2.2).
     fn anydata(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse(node, "an object");
+            return self.reject(node, "an object");
         }
         let is_ignored = self.assembler.options.metadata == Metadata::Ignored;
         let mut annotations = Annotations::new();
         let mut json = vec![b'{'];
         self.tokens.descend()?;
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             let name = self.tokens.name()?;
             if name != "@" {
                 if json.len() > 1 {
@@ -264,7 +269,7 @@ impl<R: Read> Reader<'_, R> {
                 annotations.extend(self.annotations(Some(node))?);
             } else {
                 let message = "metadata is an object (RFC 7952 §5.2)";
-                self.refuse_metadata(Some(node), mark, message)?;
+                self.reject_metadata(Some(node), mark, message)?;
             }
         }
         json.push(b'}');
@@ -285,13 +290,13 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// Reports a value of the wrong type, and skips it.
-    fn refuse(&mut self, node: NodeId, expected: &str) -> Result<(), Halt> {
+    fn reject(&mut self, node: NodeId, expected: &str) -> Result<(), Halt> {
         let mark = self.tokens.mark();
         self.tokens.skip()?;
-        self.refuse_read(node, expected, mark)
+        self.reject_consumed(node, expected, mark)
     }
 
-    fn refuse_read(&mut self, node: NodeId, expected: &str, mark: Mark) -> Result<(), Halt> {
+    fn reject_consumed(&mut self, node: NodeId, expected: &str, mark: Mark) -> Result<(), Halt> {
         let name = &self.assembler.schema.node(node).name;
         let message = format!("'{name}' must be {expected}");
         let error = DataError::new(ErrorTag::InvalidValue, message);
@@ -314,11 +319,11 @@ fn has_forbidden_character(json: &str) -> bool {
     })
 }
 
-fn place_of(count: usize) -> Place {
+fn element_position(count: usize) -> ElementPosition {
     if count == 0 {
-        Place::First
+        ElementPosition::First
     } else {
-        Place::Later
+        ElementPosition::Later
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) enum Shape {
 }
 
 /// The location of the text of a token.
-enum Text {
+enum TextLocation {
     Buffer(Range<usize>),
     Scratch,
 }
@@ -124,14 +124,14 @@ impl<R: Read> Tokens<R> {
 
     /// Returns whether another element follows in the array (or member in the object) that `close` ends; consumes the
     /// comma before it, or the closing bracket.
-    pub(super) fn another(&mut self, close: u8, place: Place) -> Result<bool, Halt> {
+    pub(super) fn another(&mut self, close: u8, place: ElementPosition) -> Result<bool, Halt> {
         let next = self.peek()?;
         if next == Some(close) {
             self.position += 1;
             self.depth -= 1;
             return Ok(false);
         }
-        if place == Place::First {
+        if place == ElementPosition::First {
             return Ok(true);
         }
         if next != Some(b',') {
@@ -155,7 +155,7 @@ impl<R: Read> Tokens<R> {
             self.position += 1;
             return Ok(self.text(&text));
         }
-        if let Text::Buffer(range) = text {
+        if let TextLocation::Buffer(range) = text {
             self.scratch.clear();
             self.scratch.extend_from_slice(&self.buffer[range]);
         }
@@ -163,7 +163,7 @@ impl<R: Read> Tokens<R> {
             return Err(self.unexpected("a colon"));
         }
         self.position += 1;
-        Ok(self.text(&Text::Scratch))
+        Ok(self.text(&TextLocation::Scratch))
     }
 
     /// A scalar value.
@@ -193,9 +193,9 @@ impl<R: Read> Tokens<R> {
             Shape::Array => b']',
         };
         self.descend()?;
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.another(close, place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 self.name()?;
             }
@@ -217,12 +217,12 @@ impl<R: Read> Tokens<R> {
         };
         self.descend()?;
         out.push(open);
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.another(close, place)? {
-            if place == Place::Later {
+            if place == ElementPosition::Later {
                 out.push(b',');
             }
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 write_string(out, self.name()?);
                 out.push(b':');
@@ -265,10 +265,10 @@ impl<R: Read> Tokens<R> {
         malformed(self.mark(), "the document ends too early")
     }
 
-    fn text(&self, text: &Text) -> &str {
+    fn text(&self, text: &TextLocation) -> &str {
         let bytes = match text {
-            Text::Buffer(range) => &self.buffer[range.clone()],
-            Text::Scratch => &self.scratch,
+            TextLocation::Buffer(range) => &self.buffer[range.clone()],
+            TextLocation::Scratch => &self.scratch,
         };
         // Checked when the token was read.
         std::str::from_utf8(bytes).unwrap_or_default()
@@ -310,7 +310,7 @@ impl<R: Read> Tokens<R> {
     }
 
     /// A string; `position` is at its opening quote.
-    fn string(&mut self) -> Result<Text, Halt> {
+    fn string(&mut self) -> Result<TextLocation, Halt> {
         let mut length = 1;
         loop {
             let from = self.position + length;
@@ -329,12 +329,12 @@ impl<R: Read> Tokens<R> {
             let range = self.position + 1..at;
             self.check_text(&self.buffer[range.clone()])?;
             self.position = at + 1;
-            return Ok(Text::Buffer(range));
+            return Ok(TextLocation::Buffer(range));
         }
     }
 
     /// Reads the rest of a string whose first escape (or error) is at `at`.
-    fn string_with_escapes(&mut self, at: usize) -> Result<Text, Halt> {
+    fn string_with_escapes(&mut self, at: usize) -> Result<TextLocation, Halt> {
         self.scratch.clear();
         self.scratch
             .extend_from_slice(&self.buffer[self.position + 1..at]);
@@ -356,7 +356,7 @@ impl<R: Read> Tokens<R> {
                 Some(b'"') => {
                     self.position += 1;
                     self.check_text(&self.scratch)?;
-                    return Ok(Text::Scratch);
+                    return Ok(TextLocation::Scratch);
                 }
                 Some(b'\\') => self.escape()?,
                 Some(byte) => {
@@ -434,7 +434,7 @@ impl<R: Read> Tokens<R> {
     }
 
     /// Reads a number; `position` is at its first byte.
-    fn number(&mut self) -> Result<Text, Halt> {
+    fn number(&mut self) -> Result<TextLocation, Halt> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
         let mut length = 0;
         loop {
@@ -451,7 +451,7 @@ impl<R: Read> Tokens<R> {
             return Err(malformed(self.mark(), message));
         }
         self.position = range.end;
-        Ok(Text::Buffer(range))
+        Ok(TextLocation::Buffer(range))
     }
 
     fn literal(&mut self, word: &[u8]) -> Result<(), Halt> {
@@ -471,7 +471,7 @@ impl<R: Read> Tokens<R> {
 
 /// Whether an element is the first of its array or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ElementPosition {
     First,
     Later,
 }
@@ -565,9 +565,9 @@ mod tests {
         };
         tokens.descend()?;
         let (mut object, mut array) = (serde_json::Map::new(), Vec::new());
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while tokens.another(close, place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 let name = tokens.name()?.to_owned();
                 object.insert(name, value(tokens)?);
@@ -618,7 +618,7 @@ mod tests {
         let mut tokens = Tokens::new(Dribble(b"{\n  \"a\":\n\n 12\n}", 3));
         tokens.peek().unwrap();
         tokens.descend().unwrap();
-        tokens.another(b'}', Place::First).unwrap();
+        tokens.another(b'}', ElementPosition::First).unwrap();
         assert_eq!(tokens.mark(), Mark { line: 2, column: 3 });
         tokens.name().unwrap();
         tokens.peek().unwrap();
@@ -631,6 +631,6 @@ mod tests {
     fn depth_is_limited() {
         let deep = "[".repeat(DEPTH_MAX + 1);
         let mut tokens = Tokens::new(deep.as_bytes());
-        assert!(matches!(tokens.skip(), Err(Halt::Refused(_))));
+        assert!(matches!(tokens.skip(), Err(Halt::Invalid(_))));
     }
 }

@@ -30,7 +30,7 @@ pub const RAW_JSON_NAMESPACE: &str = "urn:espalier:json";
 pub(super) fn to_json(schema: &Schema, node: NodeId, capture: &Capture) -> String {
     match (capture.has_elements, is_data(schema, node)) {
         (true, _) => raw_json(&capture.xml)
-            .or_else(|| known_as_json(schema, &capture.xml))
+            .or_else(|| schema_data_to_json(schema, &capture.xml))
             .unwrap_or_else(|| raw(&capture.xml)),
         (false, true) => "{}".to_owned(),
         (false, false) => Json::from(capture.text.as_str()).to_string(),
@@ -86,7 +86,7 @@ fn raw(xml: &[u8]) -> String {
 }
 
 /// Converts XML that is data of the schema to JSON.
-fn known_as_json(schema: &Schema, xml: &[u8]) -> Option<String> {
+fn schema_data_to_json(schema: &Schema, xml: &[u8]) -> Option<String> {
     let mut tree = TreeBuilder::new();
     read::parse_nodes(schema, xml, &mut tree).ok()?;
     let mut tree = tree.finish().ok()?;
@@ -105,7 +105,7 @@ pub(super) fn write_json(schema: &Schema, node: NodeId, out: &mut Vec<u8>, json:
             (1, Some(Json::String(xml))) if is_well_formed(xml) => {
                 out.extend_from_slice(xml.as_bytes());
             }
-            _ => match known_as_xml(schema, json) {
+            _ => match schema_data_to_xml(schema, json) {
                 Some(xml) if !xml.is_empty() => out.extend_from_slice(&xml),
                 _ => write_raw_json(out, json),
             },
@@ -115,7 +115,7 @@ pub(super) fn write_json(schema: &Schema, node: NodeId, out: &mut Vec<u8>, json:
 }
 
 /// Converts JSON that is data of the schema to XML.
-fn known_as_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
+fn schema_data_to_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
     let mut tree = TreeBuilder::new();
     json::parse_nodes(schema, json.as_bytes(), &mut tree).ok()?;
     let tree = tree.finish().ok()?;

@@ -60,21 +60,21 @@ impl Capture {
     }
 
     /// An end tag; returns which element it ends.
-    pub(super) fn end(&mut self, name: &str) -> Side {
+    pub(super) fn end(&mut self, name: &str) -> EndTag {
         if self.depth == 0 {
-            return Side::Outside;
+            return EndTag::Own;
         }
         self.depth -= 1;
         self.xml.extend_from_slice(b"</");
         self.xml.extend_from_slice(name.as_bytes());
         self.xml.push(b'>');
-        Side::Inside
+        EndTag::Inner
     }
 }
 
 /// The element that an end tag ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Inside,
-    Outside,
+pub(super) enum EndTag {
+    Inner,
+    Own,
 }

@@ -17,7 +17,7 @@ pub const DEPTH_MAX: usize = 256;
 const BUFFER_LENGTH: usize = 64 << 10;
 
 /// Counts lines, and fails within a token that is too long.
-pub(super) struct Counting<R> {
+pub(super) struct CountingReader<R> {
     reader: BufReader<R>,
     line: u32,
     /// The number of bytes read of the line.
@@ -26,7 +26,7 @@ pub(super) struct Counting<R> {
     token_length: usize,
 }
 
-impl<R: Read> Counting<R> {
+impl<R: Read> CountingReader<R> {
     fn mark(&self) -> Mark {
         Mark {
             line: self.line,
@@ -35,7 +35,7 @@ impl<R: Read> Counting<R> {
     }
 }
 
-impl<R: Read> Read for Counting<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let length = self.fill_buf()?.read(out)?;
         self.consume(length);
@@ -43,7 +43,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-impl<R: Read> BufRead for Counting<R> {
+impl<R: Read> BufRead for CountingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.token_length > TOKEN_LENGTH_MAX {
             let message = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
@@ -70,10 +70,10 @@ impl<R: Read> BufRead for Counting<R> {
 }
 
 /// The events of a document.
-pub(super) type Xml<R> = NsReader<Counting<R>>;
+pub(super) type Xml<R> = NsReader<CountingReader<R>>;
 
 pub(super) fn open<R: Read>(reader: R) -> Xml<R> {
-    let mut xml = NsReader::from_reader(Counting {
+    let mut xml = NsReader::from_reader(CountingReader {
         reader: BufReader::with_capacity(BUFFER_LENGTH, reader),
         line: 1,
         column: 0,

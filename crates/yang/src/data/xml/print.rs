@@ -8,7 +8,7 @@ use super::prefixes::Prefixes;
 use super::write::{write_attribute, write_text};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
-use crate::data::pieces::{write_full, write_last};
+use crate::data::output_buffer::{flush_if_full, flush_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{ModuleId, NodeId, Schema};
 use crate::value::Value;
@@ -71,7 +71,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty && !self.buffer.is_empty() {
             self.buffer.push(b'\n');
         }
-        write_last(self.out, &self.buffer)
+        flush_last(self.out, &self.buffer)
     }
 
     /// Writes the start tag of a node, without its `>`.
@@ -93,7 +93,7 @@ impl<'s, W: Write> Printer<'s, W> {
             write_attribute(&mut self.buffer, "xmlns", namespace);
         }
         for annotation in mem::take(&mut self.pending) {
-            let (module, name, value) = metadata::written(&annotation);
+            let (module, name, value) = metadata::encoded_parts(&annotation);
             match metadata::namespace_of_module(schema, module) {
                 Some(namespace) => {
                     let prefix = prefixes.of_annotations(module, namespace);
@@ -160,7 +160,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
+        flush_if_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

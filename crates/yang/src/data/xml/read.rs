@@ -6,9 +6,9 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Namespace, NamespaceResolver, QName, ResolveResult};
 
 use super::any;
-use super::capture::{Capture, Side};
+use super::capture::{Capture, EndTag};
 use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
-use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed, too_big};
+use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence, malformed, too_big};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
 use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
@@ -60,7 +60,7 @@ pub(super) fn parse_nodes(
 struct Reader<'a, R: Read> {
     xml: Xml<R>,
     assembler: Assembler<'a>,
-    inside: Inside,
+    open_element: OpenElement,
     /// The text of the open leaf.
     text: String,
     depth: usize,
@@ -74,7 +74,7 @@ struct Reader<'a, R: Read> {
 }
 
 /// The kind of the innermost open element.
-enum Inside {
+enum OpenElement {
     /// An element that contains nodes, or the document.
     Nodes,
     /// A leaf or leaf-list entry.
@@ -97,7 +97,7 @@ impl<'a, R: Read> Reader<'a, R> {
         Self {
             xml: input::open(input),
             assembler,
-            inside: Inside::Nodes,
+            open_element: OpenElement::Nodes,
             text: String::new(),
             depth: 0,
             topmost: 0,
@@ -157,22 +157,22 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         self.depth += 1;
         check_attributes(start, mark)?;
-        match &mut self.inside {
-            Inside::Nodes => self.node(start, mark),
-            Inside::Skipped(levels) => {
+        match &mut self.open_element {
+            OpenElement::Nodes => self.node(start, mark),
+            OpenElement::Skipped(levels) => {
                 *levels += 1;
                 Ok(())
             }
-            Inside::Any(_, _, capture) => {
+            OpenElement::Any(_, _, capture) => {
                 let done = capture.start(start, self.xml.resolver());
                 done.map_err(|error| malformed(mark, error.to_string()))
             }
-            Inside::Leaf(node, _, _) => {
+            OpenElement::Leaf(node, _, _) => {
                 let node = *node;
                 let message = "a leaf contains a value, not elements";
                 let error = DataError::new(ErrorTag::BadElement, message);
                 self.assembler.report(error, Some(node), mark);
-                self.inside = Inside::Skipped(2);
+                self.open_element = OpenElement::Skipped(2);
                 Ok(())
             }
         }
@@ -206,24 +206,24 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         self.outside += usize::from(self.depth == 1);
         let Some(id) = self.assembler.find(ChildName::Xml(namespace, local), mark) else {
-            self.inside = Inside::Skipped(1);
+            self.open_element = OpenElement::Skipped(1);
             return Ok(());
         };
         let node = self.assembler.schema.node(id);
-        let comes = match node.is_list() || node.is_leaf_list() {
-            true => Comes::Often,
-            false => Comes::Once,
+        let occurrence = match node.is_list() || node.is_leaf_list() {
+            true => Occurrence::Repeated,
+            false => Occurrence::Once,
         };
-        self.assembler.note(id, comes, mark);
+        self.assembler.record_child(id, occurrence, mark);
         let annotations = self.annotations(start, id, mark);
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::LeafList(_) => {
                 self.text.clear();
-                self.inside = Inside::Leaf(id, mark, annotations);
+                self.open_element = OpenElement::Leaf(id, mark, annotations);
                 Ok(())
             }
             NodeKind::AnyData | NodeKind::AnyXml => {
-                self.inside = Inside::Any(id, mark, Box::default());
+                self.open_element = OpenElement::Any(id, mark, Box::default());
                 self.assembler.annotate(annotations)
             }
             _ => {
@@ -235,29 +235,29 @@ impl<'a, R: Read> Reader<'a, R> {
 
     fn end(&mut self, name: &str, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
-        match std::mem::replace(&mut self.inside, Inside::Nodes) {
-            Inside::Nodes if self.assembler.is_at_root() => Ok(()),
-            Inside::Nodes => self.assembler.close(mark),
-            Inside::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
-            Inside::Any(node, mark, mut capture) => match capture.end(name) {
-                Side::Inside => {
-                    self.inside = Inside::Any(node, mark, capture);
+        match std::mem::replace(&mut self.open_element, OpenElement::Nodes) {
+            OpenElement::Nodes if self.assembler.is_at_root() => Ok(()),
+            OpenElement::Nodes => self.assembler.close(mark),
+            OpenElement::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
+            OpenElement::Any(node, mark, mut capture) => match capture.end(name) {
+                EndTag::Inner => {
+                    self.open_element = OpenElement::Any(node, mark, capture);
                     Ok(())
                 }
-                Side::Outside if capture.has_text && self.is_anydata(node) => {
+                EndTag::Own if capture.has_text && self.is_anydata(node) => {
                     let message = "anydata contains elements, not text";
                     let error = DataError::new(ErrorTag::BadElement, message);
                     self.assembler.report(error, Some(node), mark);
                     Ok(())
                 }
-                Side::Outside => {
+                EndTag::Own => {
                     let json = any::to_json(self.assembler.schema, node, &capture);
                     self.assembler.any(node, &json, mark)
                 }
             },
-            Inside::Skipped(levels) => {
+            OpenElement::Skipped(levels) => {
                 if levels > 1 {
-                    self.inside = Inside::Skipped(levels - 1);
+                    self.open_element = OpenElement::Skipped(levels - 1);
                 }
                 Ok(())
             }
@@ -269,21 +269,21 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 
     fn text(&mut self, text: &str, mark: Mark) -> Result<(), Halt> {
-        let length = match &mut self.inside {
-            Inside::Skipped(_) => return Ok(()),
-            Inside::Leaf(..) => {
+        let length = match &mut self.open_element {
+            OpenElement::Skipped(_) => return Ok(()),
+            OpenElement::Leaf(..) => {
                 self.text.push_str(text);
                 self.text.len()
             }
-            Inside::Any(_, _, capture) => {
+            OpenElement::Any(_, _, capture) => {
                 capture.text(text);
                 capture.xml.len()
             }
-            Inside::Nodes if is_blank(text) => return Ok(()),
-            Inside::Nodes if self.depth == 0 => {
+            OpenElement::Nodes if is_blank(text) => return Ok(()),
+            OpenElement::Nodes if self.depth == 0 => {
                 return Err(malformed(mark, "text outside of any element"));
             }
-            Inside::Nodes => {
+            OpenElement::Nodes => {
                 let message = "text between elements";
                 let error = DataError::new(ErrorTag::BadElement, message);
                 self.assembler.report(error, None, mark);
@@ -368,7 +368,7 @@ impl<'a, R: Read> Reader<'a, R> {
         if mode == Metadata::Plain {
             for error in annotations
                 .drain(..)
-                .filter_map(|one| metadata::refused_as_plain(&one))
+                .filter_map(|one| metadata::plain_metadata_error(&one))
             {
                 self.assembler.report(error, Some(node), mark);
             }
@@ -393,7 +393,7 @@ impl<'a, R: Read> Reader<'a, R> {
         };
         let scope = self.xml.resolver();
         let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
-        metadata::check_known(schema, module, name)?;
+        metadata::check_defined(schema, module, name)?;
         let annotation = metadata::annotation(module, name, value)?;
         metadata::canonical(schema, node, annotation, &prefixes)
     }

@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 use super::evaluator::{Env, GO_ON, STOP};
 use super::values::{is_text_kept, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
+use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Visit};
 use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
-use crate::shortest::{Told, in_common};
 use crate::value::Value;
 use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
 
@@ -335,21 +335,21 @@ impl<T: Instances> Evaluator<'_, T> {
         if let [one] = values[..] {
             return self.stream_indexed(place, id, one, visit);
         }
-        let found = in_common::<_, T::Error>(values.len(), |which, limit, entries| {
-            let KnownValue { node, value, .. } = values[which];
-            let mut told = Told::All;
-            let answer = self.data.find(place, *node, value, &mut |holder| {
+        let found = intersect::<_, T::Error>(values.len(), |index, limit, entries| {
+            let KnownValue { node, value, .. } = values[index];
+            let mut fetched = Fetched::Complete;
+            let indexed = self.data.find(place, *node, value, &mut |holder| {
                 self.step_one()?;
                 if entries.len() >= limit {
-                    told = Told::Part;
+                    fetched = Fetched::Partial;
                     return Ok(STOP);
                 }
                 entries.extend(self.entry_around(holder, id));
                 Ok(GO_ON)
             })?;
-            Ok(match answer {
-                Indexed::Yes => told,
-                Indexed::No => Told::Nothing,
+            Ok(match indexed {
+                Indexed::Yes => fetched,
+                Indexed::No => Fetched::NoIndex,
             })
         })?;
         let Some(entries) = found else {
@@ -378,10 +378,10 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             Ok(flow)
         };
-        let answer = self
+        let indexed = self
             .data
             .find(place, known.node, &known.value, &mut entry)?;
-        Ok((answer == Indexed::Yes).then_some(flow))
+        Ok((indexed == Indexed::Yes).then_some(flow))
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) type KeyValues = SmallVec<[Value; 1]>;
 
 /// The entries of one list or leaf-list instance.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct EntrySet {
     /// The number of entries, including duplicates.
     pub(super) count: u64,
     /// The greatest entry so far, while they ascend. Its hash is not in `hashes` yet.
@@ -51,7 +51,7 @@ pub(super) enum Entry {
     Duplicate(KeyValues),
 }
 
-impl Seen {
+impl EntrySet {
     /// Adds an entry.
     pub(super) fn insert(&mut self, keys: KeyValues) -> Entry {
         let order = match &self.last {
@@ -128,7 +128,7 @@ mod tests {
                 let at = random.random_range(0..=keys.len());
                 keys.insert(at, random.random_range(0..45));
             }
-            let mut seen = Seen::default();
+            let mut seen = EntrySet::default();
             let mut model = HashSet::new();
             for key in keys {
                 let ours = seen.insert(
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn values_of_two_kinds_that_compare_equal_are_two() {
-        let mut seen = Seen::default();
+        let mut seen = EntrySet::default();
         assert_eq!(
             seen.insert([Value::Int32(1)].into_iter().collect()),
             Entry::New

@@ -9,7 +9,7 @@ use super::sink::Stop;
 const PIECE_LENGTH: usize = 64 << 10;
 
 /// Writes the buffer out if it is full. Stores an error in `failure`.
-pub(super) fn write_full(
+pub(super) fn flush_if_full(
     out: &mut impl Write,
     buffer: &mut Vec<u8>,
     failure: &mut Option<PrintError>,
@@ -26,7 +26,7 @@ pub(super) fn write_full(
 }
 
 /// Writes out the remaining bytes; returns the flushed writer.
-pub(super) fn write_last<W: Write>(mut out: W, buffer: &[u8]) -> Result<W, PrintError> {
+pub(super) fn flush_last<W: Write>(mut out: W, buffer: &[u8]) -> Result<W, PrintError> {
     let written = out.write_all(buffer).and_then(|()| out.flush());
     written.map_err(PrintError::Write)?;
     Ok(out)

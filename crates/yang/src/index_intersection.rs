@@ -20,20 +20,20 @@ const SHORT: usize = 4;
 
 /// How much of an index result was fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Fetched {
     /// Nothing: there is no such index.
-    Nothing,
+    NoIndex,
     /// The first `limit` items; there may be more.
-    Part,
+    Partial,
     /// All items.
-    All,
+    Complete,
 }
 
 /// Intersects `count` index results, in the order of the shortest; `None` if there is no index. `fetch` is
 /// called with the number of an index, from 0, the maximum number of items, and the vector to append them to.
-pub(crate) fn in_common<I: Clone + Eq + Hash, E>(
+pub(crate) fn intersect<I: Clone + Eq + Hash, E>(
     count: usize,
-    mut ask: impl FnMut(usize, usize, &mut Vec<I>) -> Result<Told, E>,
+    mut fetch: impl FnMut(usize, usize, &mut Vec<I>) -> Result<Fetched, E>,
 ) -> Result<Option<Vec<I>>, E> {
     let mut limit = match count {
         1 => usize::MAX,
@@ -41,28 +41,28 @@ pub(crate) fn in_common<I: Clone + Eq + Hash, E>(
     };
     let mut open: Vec<usize> = (0..count).collect();
     while !open.is_empty() {
-        let mut answers = Vec::new();
+        let mut results = Vec::new();
         let mut unfinished = Vec::new();
-        for &which in &open {
-            let mut answer = Vec::new();
-            match ask(which, limit, &mut answer)? {
-                Told::Nothing => {}
-                Told::Part => unfinished.push(which),
-                Told::All => answers.push(answer),
+        for &index in &open {
+            let mut result = Vec::new();
+            match fetch(index, limit, &mut result)? {
+                Fetched::NoIndex => {}
+                Fetched::Partial => unfinished.push(index),
+                Fetched::Complete => results.push(result),
             }
         }
-        if let Some(shortest) = answers.iter().map(Vec::len).min() {
+        if let Some(shortest) = results.iter().map(Vec::len).min() {
             let others = match shortest <= SHORT {
                 true => &[][..],
                 false => &unfinished,
             };
-            for &which in others {
-                let mut answer = Vec::new();
-                if ask(which, shortest * GROWTH, &mut answer)? == Told::All {
-                    answers.push(answer);
+            for &index in others {
+                let mut result = Vec::new();
+                if fetch(index, shortest * GROWTH, &mut result)? == Fetched::Complete {
+                    results.push(result);
                 }
             }
-            return Ok(Some(intersection(answers)));
+            return Ok(Some(intersection(results)));
         }
         open = unfinished;
         limit = match open.len() {
@@ -73,11 +73,11 @@ pub(crate) fn in_common<I: Clone + Eq + Hash, E>(
     Ok(None)
 }
 
-fn intersection<I: Clone + Eq + Hash>(mut answers: Vec<Vec<I>>) -> Vec<I> {
-    answers.sort_by_key(Vec::len);
-    let mut answers = answers.into_iter();
-    let mut common = answers.next().unwrap_or_default();
-    for other in answers {
+fn intersection<I: Clone + Eq + Hash>(mut results: Vec<Vec<I>>) -> Vec<I> {
+    results.sort_by_key(Vec::len);
+    let mut results = results.into_iter();
+    let mut common = results.next().unwrap_or_default();
+    for other in results {
         if common.is_empty() {
             break;
         }
@@ -92,44 +92,44 @@ mod tests {
     use super::*;
 
     /// Fetches from ranges of numbers; `None` has no index. Also returns the total number of fetched items.
-    fn ask(ranges: &[Option<std::ops::Range<u32>>]) -> (Option<Vec<u32>>, usize) {
-        let mut told = 0;
-        let found = in_common(ranges.len(), |which, limit, into| {
-            let Some(range) = &ranges[which] else {
-                return Ok::<_, std::convert::Infallible>(Told::Nothing);
+    fn fetch(ranges: &[Option<std::ops::Range<u32>>]) -> (Option<Vec<u32>>, usize) {
+        let mut fetched = 0;
+        let found = intersect(ranges.len(), |index, limit, into| {
+            let Some(range) = &ranges[index] else {
+                return Ok::<_, std::convert::Infallible>(Fetched::NoIndex);
             };
             into.extend(range.clone().take(limit));
-            told += into.len();
+            fetched += into.len();
             Ok(match into.len() < range.len() {
-                true => Told::Part,
-                false => Told::All,
+                true => Fetched::Partial,
+                false => Fetched::Complete,
             })
         });
         match found {
-            Ok(found) => (found, told),
+            Ok(found) => (found, fetched),
         }
     }
 
     #[test]
-    fn what_answers_have_in_common() {
-        assert_eq!(ask(&[]).0, None);
-        assert_eq!(ask(&[None, None]).0, None);
-        assert_eq!(ask(&[Some(3..5)]).0, Some(vec![3, 4]));
-        assert_eq!(ask(&[Some(0..9), None, Some(7..12)]).0, Some(vec![7, 8]));
-        assert_eq!(ask(&[Some(0..3), Some(5..9)]).0, Some(vec![]));
+    fn intersects_all_complete_results() {
+        assert_eq!(fetch(&[]).0, None);
+        assert_eq!(fetch(&[None, None]).0, None);
+        assert_eq!(fetch(&[Some(3..5)]).0, Some(vec![3, 4]));
+        assert_eq!(fetch(&[Some(0..9), None, Some(7..12)]).0, Some(vec![7, 8]));
+        assert_eq!(fetch(&[Some(0..3), Some(5..9)]).0, Some(vec![]));
     }
 
     #[test]
-    fn a_long_answer_is_not_waited_for() {
-        let (found, told) = ask(&[Some(0..1_000_000), Some(10..100), Some(0..2_000_000)]);
+    fn a_long_result_is_not_fetched_completely() {
+        let (found, fetched) = fetch(&[Some(0..1_000_000), Some(10..100), Some(0..2_000_000)]);
         assert_eq!(found, Some((10..100).collect()));
-        assert!(told < 3_000, "{fetched} items were fetched");
-        let (found, _) = ask(&[Some(0..64), Some(60..76), Some(62..1_000_000)]);
+        assert!(fetched < 3_000, "{fetched} items were fetched");
+        let (found, _) = fetch(&[Some(0..64), Some(60..76), Some(62..1_000_000)]);
         assert_eq!(found, Some((60..64).collect()));
-        let (found, told) = ask(&[Some(0..64), Some(63..65)]);
+        let (found, fetched) = fetch(&[Some(0..64), Some(63..65)]);
         assert_eq!(found, Some(vec![63, 64]));
-        assert_eq!(told, 8 + 2);
-        let (found, _) = ask(&[None, Some(0..10_000)]);
+        assert_eq!(fetched, 8 + 2);
+        let (found, _) = fetch(&[None, Some(0..10_000)]);
         assert_eq!(found.map(|all| all.len()), Some(10_000));
     }
 }
