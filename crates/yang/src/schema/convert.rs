@@ -41,17 +41,17 @@ impl Revisions<'_> {
             (TypeKind::Binary(old), TypeKind::Binary(new)) => includes(new, old),
             (TypeKind::Bits(old), TypeKind::Bits(new)) => {
                 let names = new.iter().map(|bit| &bit.name);
-                let known: Vec<_> = names
+                let common: Vec<_> = names
                     .filter(|name| old.iter().any(|bit| bit.name == **name))
                     .collect();
-                known.into_iter().eq(old.iter().map(|bit| &bit.name))
+                common.into_iter().eq(old.iter().map(|bit| &bit.name))
             }
             (TypeKind::Decimal64(old_digits, old), TypeKind::Decimal64(new_digits, new)) => {
                 old_digits == new_digits && includes(new, old)
             }
             (TypeKind::Enumeration(old), TypeKind::Enumeration(new)) => {
-                let is_known = |item: &EnumItem| new.iter().any(|other| other.name == item.name);
-                old.iter().all(is_known)
+                let has_name = |item: &EnumItem| new.iter().any(|other| other.name == item.name);
+                old.iter().all(has_name)
             }
             (TypeKind::IdentityRef(old), TypeKind::IdentityRef(new)) => {
                 self.keep_identities(old, new)
@@ -66,14 +66,14 @@ impl Revisions<'_> {
                     || is_wider && !old.parts.is_empty() && includes(new, old)
             }
             (TypeKind::String(old, old_patterns), TypeKind::String(new, new_patterns)) => {
-                let is_known = |pattern: &Pattern| {
+                let has_name = |pattern: &Pattern| {
                     let same = |other: &Pattern| {
                         other.regex.source() == pattern.regex.source()
                             && other.is_inverted == pattern.is_inverted
                     };
                     old_patterns.iter().any(same)
                 };
-                includes(new, old) && new_patterns.iter().all(is_known)
+                includes(new, old) && new_patterns.iter().all(has_name)
             }
             // A value belongs to the first member that accepts it, so earlier members must not accept more.
             (TypeKind::Union(old), TypeKind::Union(new)) => {

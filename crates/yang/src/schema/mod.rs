@@ -3,14 +3,14 @@
 //! libyang compiles; [`compile`](Schema::compile) copies its tree once, and nothing else uses C. Node ids index one
 //! array and are stable for one `Schema` value only; stored data uses the store's node dictionary.
 
-mod bounds;
 mod compile;
 mod convert;
+mod id_bounds;
 mod lexical;
 mod model;
 mod namespaces;
 mod node;
-mod nodes;
+mod node_table;
 pub mod pattern;
 mod source;
 mod statement;

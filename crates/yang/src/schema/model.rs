@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::nodes::{Names, Nodes};
+use super::node_table::{ChildNames, NodeTable};
 use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
 
 /// The id of a module: an index into one [`Schema`] value.
@@ -120,7 +120,7 @@ pub(super) fn index_identities(identities: &[Identity]) -> IdentityIndex {
 #[derive(Debug, Default)]
 pub struct Schema {
     pub(crate) modules: Vec<Module>,
-    pub(super) nodes: Nodes,
+    pub(super) nodes: NodeTable,
     pub(crate) identities: Vec<Identity>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) roots: Vec<NodeId>,
@@ -129,7 +129,7 @@ pub struct Schema {
     pub(super) module_names: ModuleIndex,
     pub(super) module_namespaces: ModuleIndex,
     pub(super) identity_names: IdentityIndex,
-    pub(super) top_names: Names,
+    pub(super) top_names: ChildNames,
 }
 
 impl Schema {

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::bounds::Bounds;
+use super::id_bounds::IdBounds;
 use super::model::{index_identities, index_modules};
-use super::nodes::{CHUNK_NODES, Names, Nodes, StoredNodes};
+use super::node_table::{CHUNK_NODES, ChildNames, NodeTable, StoredNodeTable};
 use crate::schema::{
     Choice, Identity, Module, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type,
 };
@@ -59,7 +59,7 @@ struct Head<'a> {
 pub(super) struct Chunk {
     pub(super) nodes: Vec<Node>,
     /// The children of each, by name.
-    pub(super) names: Vec<Names>,
+    pub(super) names: Vec<ChildNames>,
 }
 
 /// A chunk as it is stored; borrowed for writing.
@@ -126,13 +126,13 @@ impl Schema {
         let head = parts
             .part(0)
             .ok_or(StoredFormError("the head is missing"))?;
-        let (bounds, _): (Bounds, &[u8]) = postcard::take_from_bytes(&head)
+        let (bounds, _): (IdBounds, &[u8]) = postcard::take_from_bytes(&head)
             .map_err(|_| StoredFormError("the bounds are missing"))?;
-        let (_, head): (Bounds, Head<'static>) = bounds.decode(|| decode(&head))?;
+        let (_, head): (IdBounds, Head<'static>) = bounds.decode(|| decode(&head))?;
         let (module_names, module_namespaces) = index_modules(&head.modules);
         let identity_names = index_identities(&head.identities);
         let cases = head.choices.iter().map(|choice| choice.cases.len());
-        let nodes = StoredNodes::new(head.slots, (bounds, cases.collect()), parts);
+        let nodes = StoredNodeTable::new(head.slots, (bounds, cases.collect()), parts);
         let top = [&head.roots, &head.operations, &head.notifications];
         let top = top.into_iter().flat_map(|ids| ids.iter().copied());
         let top_names = head.top_names.into_iter().zip(top).collect();
@@ -143,7 +143,9 @@ impl Schema {
             roots: head.roots.into_owned(),
             operations: head.operations.into_owned(),
             notifications: head.notifications.into_owned(),
-            nodes: Nodes::Stored(nodes.ok_or(StoredFormError("the slots are not a permutation"))?),
+            nodes: NodeTable::Stored(
+                nodes.ok_or(StoredFormError("the slots are not a permutation"))?,
+            ),
             module_names,
             module_namespaces,
             identity_names,
@@ -156,8 +158,8 @@ impl Schema {
     }
 
     /// The numbers of modules, identities and nodes.
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds {
+    pub(crate) fn bounds(&self) -> IdBounds {
+        IdBounds {
             modules: self.modules.len() as u32,
             identities: self.identities.len() as u32,
             nodes: self.nodes.len() as u32,
@@ -225,7 +227,7 @@ impl Chunk {
         };
         Self {
             nodes: vec![node; nodes],
-            names: vec![Names::default(); nodes],
+            names: vec![ChildNames::default(); nodes],
         }
     }
 }

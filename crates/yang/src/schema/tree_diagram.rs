@@ -19,16 +19,16 @@ pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
         let ids = ids.iter().copied();
         ids.filter(|&id| schema.node(id).module == module).collect()
     };
-    diagram.siblings(&own(schema.roots()), 0, "  ", Part::Data);
+    diagram.siblings(&own(schema.roots()), 0, "  ", Section::Data);
     let mut is_first = true;
     for augment in diagram.augments() {
         let separator = if is_first { "\n" } else { "" };
         is_first = false;
         let _ = writeln!(diagram.text, "{separator}  augment {}:", augment.target);
-        let part = diagram.part_of(augment.nodes[0]);
+        let section = diagram.section_of(augment.nodes[0]);
         match augment.choice {
-            Some(choice) => diagram.cases(choice, &augment.nodes, augment.depth, "    ", part),
-            None => diagram.siblings(&augment.nodes, augment.depth, "    ", part),
+            Some(choice) => diagram.cases(choice, &augment.nodes, augment.depth, "    ", section),
+            None => diagram.siblings(&augment.nodes, augment.depth, "    ", section),
         }
     }
     let sections = [
@@ -37,14 +37,14 @@ pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
     ];
     for (title, ids) in sections.iter().filter(|(_, ids)| !ids.is_empty()) {
         let _ = writeln!(diagram.text, "\n  {title}:");
-        diagram.siblings(ids, 0, "    ", Part::Data);
+        diagram.siblings(ids, 0, "    ", Section::Data);
     }
     diagram.text
 }
 
 /// The part of a module that a node is in, as far as it affects its flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Section {
     Data,
     Input,
     Output,
@@ -77,7 +77,7 @@ struct Diagram<'s> {
 
 impl Diagram<'_> {
     /// `depth` is the number of enclosing choices that have been shown already.
-    fn siblings(&mut self, ids: &[NodeId], depth: usize, indent: &str, part: Part) {
+    fn siblings(&mut self, ids: &[NodeId], depth: usize, indent: &str, section: Section) {
         let items = self.items(ids, depth);
         let nodes = items.iter().filter_map(|item| match item {
             Item::Node(id) => Some(self.name(*id).chars().count() + 1),
@@ -89,9 +89,9 @@ impl Diagram<'_> {
             let below = if index + 1 < count { "|  " } else { "   " };
             let below = format!("{indent}{below}");
             match item {
-                Item::Node(id) => self.node(id, indent, &below, width, part),
+                Item::Node(id) => self.node(id, indent, &below, width, section),
                 Item::Choice(choice, ids) => {
-                    self.choice(choice, &ids, depth, [indent, &below], part);
+                    self.choice(choice, &ids, depth, [indent, &below], section);
                 }
             }
         }
@@ -117,19 +117,19 @@ impl Diagram<'_> {
         ids: &[NodeId],
         depth: usize,
         [indent, below]: [&str; 2],
-        part: Part,
+        section: Section,
     ) {
         let found = &self.schema.choices()[choice as usize];
         let status = status_mark(found.status);
-        let flags = flags(found.is_config, part);
+        let flags = flags(found.is_config, section);
         let name = self.prefixed(found.module, &found.name);
         let option = if found.is_mandatory { "" } else { "?" };
         let _ = writeln!(self.text, "{indent}{status}--{flags} ({name}){option}");
-        self.cases(choice, ids, depth, below, part);
+        self.cases(choice, ids, depth, below, section);
     }
 
     /// The cases that have nodes here.
-    fn cases(&mut self, choice: u32, ids: &[NodeId], depth: usize, indent: &str, part: Part) {
+    fn cases(&mut self, choice: u32, ids: &[NodeId], depth: usize, indent: &str, section: Section) {
         let found = &self.schema.choices()[choice as usize];
         let used = |case: u32| -> Vec<NodeId> {
             let ids = ids.iter().copied();
@@ -145,17 +145,17 @@ impl Diagram<'_> {
             let name = self.prefixed(case.module, &case.name);
             let _ = writeln!(self.text, "{indent}{status}--:({name})");
             let deeper = if index < last { "|  " } else { "   " };
-            self.siblings(&ids, depth + 1, &format!("{indent}{deeper}"), part);
+            self.siblings(&ids, depth + 1, &format!("{indent}{deeper}"), section);
         }
     }
 
-    fn node(&mut self, id: NodeId, indent: &str, below: &str, width: usize, part: Part) {
+    fn node(&mut self, id: NodeId, indent: &str, below: &str, width: usize, section: Section) {
         let node = self.schema.node(id);
         let inner = match node.kind {
-            NodeKind::Input => Part::Input,
-            NodeKind::Output => Part::Output,
-            NodeKind::Notification => Part::Notification,
-            _ => part,
+            NodeKind::Input => Section::Input,
+            NodeKind::Output => Section::Output,
+            NodeKind::Notification => Section::Notification,
+            _ => section,
         };
         let status = status_mark(node.status);
         let flags = match node.kind {
@@ -227,17 +227,17 @@ impl Diagram<'_> {
         }
     }
 
-    fn part_of(&self, id: NodeId) -> Part {
+    fn section_of(&self, id: NodeId) -> Section {
         let mut above = self.schema.node(id).parent;
         while let Some(id) = above {
             match self.schema.node(id).kind {
-                NodeKind::Input => return Part::Input,
-                NodeKind::Output => return Part::Output,
-                NodeKind::Notification => return Part::Notification,
+                NodeKind::Input => return Section::Input,
+                NodeKind::Output => return Section::Output,
+                NodeKind::Notification => return Section::Notification,
                 _ => above = self.schema.node(id).parent,
             }
         }
-        Part::Data
+        Section::Data
     }
 
     /// The nodes that the module adds to other modules.
@@ -325,13 +325,13 @@ fn status_mark(status: Status) -> &'static str {
     }
 }
 
-fn flags(is_config: bool, part: Part) -> &'static str {
-    match part {
-        Part::Input => "-w",
-        Part::Output => "ro",
-        Part::Notification => "--",
-        Part::Data if is_config => "rw",
-        Part::Data => "ro",
+fn flags(is_config: bool, section: Section) -> &'static str {
+    match section {
+        Section::Input => "-w",
+        Section::Output => "ro",
+        Section::Notification => "--",
+        Section::Data if is_config => "rw",
+        Section::Data => "ro",
     }
 }
 

@@ -12,7 +12,7 @@ use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 const PATHS_MAX: usize = 4;
 
 /// Expands every `//name` in the constraints of configuration that matches few nodes.
-pub(super) fn write_out(schema: &mut Schema) {
+pub(super) fn expand(schema: &mut Schema) {
     for id in (0..schema.nodes.len() as u32).map(NodeId) {
         let node = schema.nodes.get_mut(id).filter(|node| node.is_config);
         let Some(node) = node else {
@@ -21,10 +21,10 @@ pub(super) fn write_out(schema: &mut Schema) {
         let mut musts = std::mem::take(&mut node.musts);
         let mut whens = std::mem::take(&mut node.whens);
         for constraint in musts.iter_mut().chain(&mut whens) {
-            existence::write_out(&mut constraint.expression.root);
+            existence::rewrite(&mut constraint.expression.root);
         }
-        constraints(schema, &mut musts);
-        constraints(schema, &mut whens);
+        expand_constraints(schema, &mut musts);
+        expand_constraints(schema, &mut whens);
         if let Some(node) = schema.nodes.get_mut(id) {
             node.musts = musts;
             node.whens = whens;
@@ -33,43 +33,45 @@ pub(super) fn write_out(schema: &mut Schema) {
     for index in 0..schema.choices.len() {
         if schema.choices[index].is_config {
             let mut whens = std::mem::take(&mut schema.choices[index].whens);
-            constraints(schema, &mut whens);
+            expand_constraints(schema, &mut whens);
             schema.choices[index].whens = whens;
         }
     }
 }
 
-fn constraints(schema: &Schema, constraints: &mut [Constraint]) {
+fn expand_constraints(schema: &Schema, constraints: &mut [Constraint]) {
     for constraint in constraints {
         if constraint.text.contains("//") || constraint.text.contains("descendant-or-self") {
-            expression(schema, &mut constraint.expression.root);
+            expand_expression(schema, &mut constraint.expression.root);
         }
     }
 }
 
-fn expression(schema: &Schema, expr: &mut Expr) {
+fn expand_expression(schema: &Schema, expr: &mut Expr) {
     match expr {
         Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) | Expr::Call(_, parts) => {
-            parts.iter_mut().for_each(|part| expression(schema, part));
+            parts
+                .iter_mut()
+                .for_each(|part| expand_expression(schema, part));
         }
         Expr::Binary(_, left, right) => {
-            expression(schema, left);
-            expression(schema, right);
+            expand_expression(schema, left);
+            expand_expression(schema, right);
         }
-        Expr::Negate(inner) => expression(schema, inner),
+        Expr::Negate(inner) => expand_expression(schema, inner),
         Expr::Filter {
             primary,
             predicates,
             steps,
         } => {
-            expression(schema, primary);
+            expand_expression(schema, primary);
             predicates
                 .iter_mut()
-                .for_each(|part| expression(schema, part));
-            inside(schema, steps);
+                .for_each(|part| expand_expression(schema, part));
+            expand_predicates(schema, steps);
         }
         Expr::Path(path) => {
-            inside(schema, &mut path.steps);
+            expand_predicates(schema, &mut path.steps);
             if let Some(paths) = paths(schema, path) {
                 *expr = match <[LocationPath; 1]>::try_from(paths) {
                     Ok([path]) => Expr::Path(path),
@@ -81,9 +83,9 @@ fn expression(schema: &Schema, expr: &mut Expr) {
     }
 }
 
-fn inside(schema: &Schema, steps: &mut [PathStep]) {
+fn expand_predicates(schema: &Schema, steps: &mut [PathStep]) {
     let predicates = steps.iter_mut().flat_map(|step| &mut step.predicates);
-    predicates.for_each(|predicate| expression(schema, predicate));
+    predicates.for_each(|predicate| expand_expression(schema, predicate));
 }
 
 /// The expansion of an absolute path with `//`; `None` if it has no `//`, or is not expanded.

@@ -10,11 +10,11 @@ use crate::xpath::{
 };
 
 /// Rewrites all such comparisons in an expression that is used as a boolean.
-pub(super) fn write_out(condition: &mut Expr) {
+pub(super) fn rewrite(condition: &mut Expr) {
     match condition {
-        Expr::Or(parts) | Expr::And(parts) => parts.iter_mut().for_each(write_out),
+        Expr::Or(parts) | Expr::And(parts) => parts.iter_mut().for_each(rewrite),
         Expr::Call(Function::Not | Function::Boolean, arguments) => {
-            arguments.iter_mut().for_each(write_out);
+            arguments.iter_mut().for_each(rewrite);
         }
         Expr::Path(_) | Expr::Filter { .. } => {
             if let Some(comparison) = comparison(condition) {
@@ -44,12 +44,12 @@ fn comparison(nodes: &Expr) -> Option<Expr> {
         return None;
     }
     let (operator, left, right) = take_comparison(&mut last.predicates)?;
-    let (way, other, is_left) = match (way_of(&left), way_of(&right)) {
-        (Some(way), None) if is_free(&right) => (way, right, true),
-        (None, Some(way)) if is_free(&left) => (way, left, false),
+    let (path, other, is_left) = match (child_path(&left), child_path(&right)) {
+        (Some(path), None) if is_free(&right) => (path, right, true),
+        (None, Some(path)) if is_free(&left) => (path, left, false),
         _ => return None,
     };
-    steps.extend(way);
+    steps.extend(path);
     let (left, right) = if is_left {
         (nodes, other)
     } else {
@@ -99,11 +99,12 @@ fn is_movable(part: &Expr) -> bool {
             | BinaryOperator::GreaterOrEqual
     );
     is_comparison
-        && (way_of(left).is_some() && is_free(right) || way_of(right).is_some() && is_free(left))
+        && (child_path(left).is_some() && is_free(right)
+            || child_path(right).is_some() && is_free(left))
 }
 
 /// The steps of a path that consists of child names only.
-fn way_of(expr: &Expr) -> Option<Vec<PathStep>> {
+fn child_path(expr: &Expr) -> Option<Vec<PathStep>> {
     let Expr::Path(LocationPath {
         is_absolute: false,
         steps,

@@ -36,7 +36,7 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     let found = std::iter::once(module)
         .chain(submodules)
         .filter_map(|candidate| Some((best_line(&candidate.text, &steps)?, candidate)))
-        .max_by_key(|((matched, _), _)| *matched);
+        .max_by_key(|((match_length, _), _)| *match_length);
     if let Some(((_, line), found)) = found {
         error.module = file_name(&found.name, found.revision.as_deref());
         error.line = line;
@@ -49,10 +49,10 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
 pub(super) fn locate_import(
     error: &mut SchemaError,
     missing: &str,
-    asked: &[String],
+    requested: &[String],
     source: &SchemaSource,
 ) {
-    let found = asked.iter().rev().find_map(|file| {
+    let found = requested.iter().rev().find_map(|file| {
         let (name, revision) = match file.split_once('@') {
             Some((name, revision)) => (name, Some(revision)),
             None => (file.as_str(), None),
@@ -126,15 +126,15 @@ fn steps(path: &str) -> (Option<&str>, Vec<Step<'_>>) {
 
 /// The match length of the best statement, and its line.
 fn best_line(text: &str, steps: &[Step<'_>]) -> Option<(usize, u32)> {
-    let mut above: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
+    let mut ancestors: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
     let mut best: Option<(usize, u32)> = None;
     for statement in Statements::new(text) {
-        above.truncate(statement.depth);
+        ancestors.truncate(statement.depth);
         let line = statement.line;
-        above.push((statement.keyword, argument(statement)));
-        let matched = matched(&above, steps);
-        if matched > best.map_or(0, |(most, _)| most) {
-            best = Some((matched, line));
+        ancestors.push((statement.keyword, argument(statement)));
+        let match_length = match_length(&ancestors, steps);
+        if match_length > best.map_or(0, |(most, _)| most) {
+            best = Some((match_length, line));
         }
     }
     best
@@ -150,20 +150,23 @@ fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
 
 /// The number of steps, from the last one up, that match the statement and its ancestors; ancestors that are not in
 /// paths (groupings, cases) are skipped.
-fn matched(above: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
-    let mut above = above.iter().rev();
+fn match_length(ancestors: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
+    let mut ancestors = ancestors.iter().rev();
     let Some((last, rest)) = steps.split_last() else {
         return 0;
     };
-    if !above
+    if !ancestors
         .next()
-        .is_some_and(|statement| is_step(statement, last))
+        .is_some_and(|statement| matches_step(statement, last))
     {
         return 0;
     }
     let mut count = 1;
     for step in rest.iter().rev() {
-        if above.by_ref().any(|statement| is_step(statement, step)) {
+        if ancestors
+            .by_ref()
+            .any(|statement| matches_step(statement, step))
+        {
             count += 1;
         } else {
             break;
@@ -188,9 +191,9 @@ const DEFINITIONS: [&str; 13] = [
     "output",
 ];
 
-fn is_step((keyword, argument): &(&str, Option<Cow<'_, str>>), step: &Step<'_>) -> bool {
+fn matches_step((keyword, argument): &(&str, Option<Cow<'_, str>>), step: &Step<'_>) -> bool {
     let is_keyword = match step.keyword {
-        Some(wanted) => wanted == *keyword,
+        Some(expected) => expected == *keyword,
         None => DEFINITIONS.contains(keyword),
     };
     is_keyword && argument.as_deref() == Some(step.argument)

@@ -21,7 +21,7 @@ pub(super) fn copy(
     schema: &mut Schema,
 ) -> Result<Indexes, SchemaErrors> {
     let mut indexes = Indexes::default();
-    let mut modules = wanted_modules(context, implement);
+    let mut modules = used_modules(context, implement);
     modules.sort_by_key(|module| (module.name(), module.revision()));
     for &module in &modules {
         let id = ModuleId(u16::try_from(schema.modules.len()).map_err(|_| too_many_modules())?);
@@ -45,23 +45,23 @@ const INTERNAL_MODULES: [&str; 7] = [
     "yang",
 ];
 
-fn wanted_modules<'c>(context: &'c ffi::Context<'_>, implement: &[&str]) -> Vec<ffi::Module<'c>> {
+fn used_modules<'c>(context: &'c ffi::Context<'_>, implement: &[&str]) -> Vec<ffi::Module<'c>> {
     let modules = context.modules();
-    let mut wanted: Vec<ffi::Module<'c>> = modules
+    let mut used: Vec<ffi::Module<'c>> = modules
         .into_iter()
         .filter(|module| {
             let name = module.name();
             !INTERNAL_MODULES.contains(&name) || implement.contains(&name)
         })
         .collect();
-    let mut seen: FxHashSet<usize> = wanted.iter().map(|module| module.address()).collect();
+    let mut visited: FxHashSet<usize> = used.iter().map(|module| module.address()).collect();
     let mut next = 0;
-    while let Some(module) = wanted.get(next).copied() {
+    while let Some(module) = used.get(next).copied() {
         next += 1;
         let imports = module.all_imports().into_iter();
-        wanted.extend(imports.filter(|import| seen.insert(import.address())));
+        used.extend(imports.filter(|import| visited.insert(import.address())));
     }
-    wanted
+    used
 }
 
 fn copy_module(module: ffi::Module<'_>) -> Module {
@@ -107,11 +107,11 @@ fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &
 
 /// All identities that derive from an identity and can be values.
 fn derived(identity: ffi::Identity<'_>, indexes: &Indexes) -> Vec<IdentityId> {
-    let mut seen = FxHashSet::default();
+    let mut visited = FxHashSet::default();
     let mut ids = Vec::new();
     let mut open: Vec<ffi::Identity<'_>> = identity.derived().collect();
     while let Some(next) = open.pop() {
-        if seen.insert(next.address()) {
+        if visited.insert(next.address()) {
             let id = indexes.identities.get(&next.address()).copied();
             ids.extend(id.filter(|_| next.is_usable()));
             open.extend(next.derived());

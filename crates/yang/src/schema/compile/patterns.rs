@@ -18,7 +18,7 @@ use crate::schema::statement::{Statement, Statements};
 #[derive(Default)]
 pub(super) struct ReplacedPatterns {
     /// Whether each pattern must be replaced.
-    known: RefCell<FxHashMap<String, bool>>,
+    rejected: RefCell<FxHashMap<String, bool>>,
     /// The original patterns, by their replacements.
     originals: RefCell<FxHashMap<String, Box<str>>>,
 }
@@ -40,15 +40,15 @@ impl ReplacedPatterns {
             if statement.keyword != "pattern" {
                 continue;
             }
-            let written = &text[statement.argument_bytes.clone()];
-            let Some(pattern) = string_value(written, is_yang_1) else {
+            let argument = &text[statement.argument_bytes.clone()];
+            let Some(pattern) = string_value(argument, is_yang_1) else {
                 continue;
             };
-            if self.is_refused(&pattern) {
+            if self.is_rejected(&pattern) {
                 let is_inverted = has_invert_match(&statements, &statement);
                 replaced.push_str(&text[end..statement.argument_bytes.start]);
-                replaced.push_str(&format!("'{}'", self.stand_in(&pattern, is_inverted)));
-                let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();
+                replaced.push_str(&format!("'{}'", self.replacement(&pattern, is_inverted)));
+                let lines = memchr::memchr_iter(b'\n', argument.as_bytes()).count();
                 replaced.extend(std::iter::repeat_n('\n', lines));
                 end = statement.argument_bytes.end;
             }
@@ -69,26 +69,26 @@ impl ReplacedPatterns {
             .unwrap_or_else(|| pattern.into())
     }
 
-    fn is_refused(&self, pattern: &str) -> bool {
-        if let Some(&known) = self.known.borrow().get(pattern) {
-            return known;
+    fn is_rejected(&self, pattern: &str) -> bool {
+        if let Some(&rejected) = self.rejected.borrow().get(pattern) {
+            return rejected;
         }
-        let is_refused = !accepts_pattern(pattern) && translate(pattern).is_ok();
-        let mut known = self.known.borrow_mut();
-        known.insert(pattern.to_owned(), is_refused);
-        is_refused
+        let is_rejected = !accepts_pattern(pattern) && translate(pattern).is_ok();
+        let mut rejected = self.rejected.borrow_mut();
+        rejected.insert(pattern.to_owned(), is_rejected);
+        is_rejected
     }
 
-    fn stand_in(&self, pattern: &str, is_inverted: bool) -> String {
+    fn replacement(&self, pattern: &str, is_inverted: bool) -> String {
         let mut originals = self.originals.borrow_mut();
         let number = originals.len();
-        let stand_in = if is_inverted {
+        let replacement = if is_inverted {
             format!("[^\\s\\S]replaced-{number}")
         } else {
             format!("[\\s\\S]*|replaced-{number}")
         };
-        originals.insert(stand_in.clone(), pattern.into());
-        stand_in
+        originals.insert(replacement.clone(), pattern.into());
+        replacement
     }
 }
 
@@ -102,9 +102,9 @@ fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
 
 /// The value of an argument (RFC 7950 §6.1.3); `None` if libyang may read it differently: multi-line double-quoted
 /// strings, and escapes that YANG 1.1 does not have.
-fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
+fn string_value(argument: &str, is_yang_1: bool) -> Option<String> {
     let mut value = String::new();
-    let mut rest = written;
+    let mut rest = argument;
     loop {
         let quote = rest.chars().next()?;
         rest = match quote {
@@ -114,7 +114,7 @@ fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
                 after
             }
             '"' => push_double_quoted(&rest[1..], is_yang_1, &mut value)?,
-            _ => return Some(written.to_owned()),
+            _ => return Some(argument.to_owned()),
         };
         rest = rest.trim_start();
         if rest.is_empty() {
@@ -161,11 +161,11 @@ mod tests {
             (r#""a\"b""#, false, Some("a\"b")),
             ("'a", false, None),
         ];
-        for (written, is_yang_1, expected) in cases {
+        for (argument, is_yang_1, expected) in cases {
             assert_eq!(
-                string_value(written, is_yang_1).as_deref(),
+                string_value(argument, is_yang_1).as_deref(),
                 expected,
-                "{written}"
+                "{argument}"
             );
         }
     }

@@ -19,7 +19,7 @@ impl Schema {
     ///
     /// Obsolete nodes are omitted, as in libyang and as RFC 7950 §7.21.2 recommends.
     pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
-        refuse_deep(source)?;
+        reject_deep_nesting(source)?;
         let names = implemented_names(source);
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
@@ -33,7 +33,7 @@ impl Schema {
         let indexes = modules::copy(&context, &names, &mut schema)?;
         let mut schema = tree::copy(&context, texts.patterns(), indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))?;
-        descents::write_out(&mut schema);
+        descents::expand(&mut schema);
         Ok(schema)
     }
 }
@@ -75,7 +75,7 @@ fn fill(
 }
 
 /// Rejects texts whose nesting is too deep for libyang.
-fn refuse_deep(source: &SchemaSource) -> Result<(), SchemaErrors> {
+fn reject_deep_nesting(source: &SchemaSource) -> Result<(), SchemaErrors> {
     let modules = source.modules.iter();
     let errors: Vec<SchemaError> = modules
         .filter_map(|module| {
@@ -123,7 +123,7 @@ fn load_all(
     let mut errors = Vec::new();
     for &name in names {
         let revision = find(source, name, None).and_then(|module| module.revision.as_deref());
-        texts.take_asked();
+        texts.take_requested();
         if context
             .load(name, revision, &features(source, name))
             .is_err()
@@ -148,8 +148,8 @@ fn load_errors(
     name: &str,
     revision: Option<&str>,
 ) -> Vec<SchemaError> {
-    let asked = texts.take_asked();
-    let module = asked.last().cloned();
+    let requested = texts.take_requested();
+    let module = requested.last().cloned();
     let module = module.unwrap_or_else(|| file_name(name, revision));
     let mut messages = context.take_messages();
     // After the error, libyang reports each importing module as failed too.
@@ -176,7 +176,7 @@ fn load_errors(
             {
                 let file = file_name(&name, revision.as_deref());
                 error.message = format!("There is no module \"{file}\".");
-                locate_import(&mut error, &name, &asked, texts.source());
+                locate_import(&mut error, &name, &requested, texts.source());
             }
             error
         })

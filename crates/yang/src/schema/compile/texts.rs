@@ -11,7 +11,7 @@ use crate::standard;
 /// The texts of one source. Records the requested files: an error without any other position belongs to the last one.
 pub(super) struct SourceTexts<'s> {
     source: &'s SchemaSource,
-    asked: RefCell<Vec<String>>,
+    requested: RefCell<Vec<String>>,
     /// The last requested module that does not exist: name and revision.
     missing: RefCell<Option<(String, Option<String>)>>,
     patterns: ReplacedPatterns,
@@ -21,7 +21,7 @@ impl<'s> SourceTexts<'s> {
     pub(super) fn new(source: &'s SchemaSource) -> Self {
         Self {
             source,
-            asked: RefCell::default(),
+            requested: RefCell::default(),
             missing: RefCell::default(),
             patterns: ReplacedPatterns::default(),
         }
@@ -42,8 +42,8 @@ impl<'s> SourceTexts<'s> {
     }
 
     /// The requested files since the last call, in order.
-    pub(super) fn take_asked(&self) -> Vec<String> {
-        self.asked.take()
+    pub(super) fn take_requested(&self) -> Vec<String> {
+        self.requested.take()
     }
 }
 
@@ -53,14 +53,14 @@ impl ModuleTexts for SourceTexts<'_> {
             Some(module) => (file_name(name, module.revision.as_deref()), &*module.text),
             None => {
                 let Some(module) = standard::module(name, revision) else {
-                    let wanted = (name.to_owned(), revision.map(str::to_owned));
-                    *self.missing.borrow_mut() = Some(wanted);
+                    let module = (name.to_owned(), revision.map(str::to_owned));
+                    *self.missing.borrow_mut() = Some(module);
                     return None;
                 };
                 (file_name(name, Some(module.revision)), module.text)
             }
         };
-        self.asked.borrow_mut().push(file);
+        self.requested.borrow_mut().push(file);
         CString::new(&*self.patterns.replace(text)).ok()
     }
 }

@@ -28,16 +28,16 @@ pub(super) fn expression(
 /// Parses a condition and replaces its prefixes by module names; unprefixed names belong to the module of the node
 /// that has the condition.
 pub(super) fn condition(found: &ffi::Condition<'_>) -> Result<Expression, XPathError> {
-    let written = |prefix: Option<&str>| {
+    let parsed = |prefix: Option<&str>| {
         let prefixes = found.prefixes.iter();
         let mut known = prefixes.filter(|known| known.prefix == prefix);
         known.next().map(|known| known.module.name().into())
     };
     let names = |prefix: Option<&str>| match (prefix, found.module) {
         (None, Some(module)) => Some(module.name().into()),
-        _ => written(prefix),
+        _ => parsed(prefix),
     };
-    Expression::parse_in_model(found.text, &names, &written)
+    Expression::parse_in_model(found.text, &names, &parsed)
 }
 
 /// The prefixes of a value in a model.
@@ -258,10 +258,10 @@ fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
         .typedef()
         .or(built_in_name(compiled))
         .unwrap_or_default();
-    let Some(written) = node.written_type() else {
+    let Some(parsed) = node.parsed_type() else {
         return compiled_name.into();
     };
-    let mut names = std::iter::successors(Some(written), |written| written.base());
+    let mut names = std::iter::successors(Some(parsed), |parsed| parsed.base());
     if !names
         .by_ref()
         .take(TYPEDEFS_MAX)
@@ -269,9 +269,9 @@ fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
     {
         return compiled_name.into();
     }
-    match (written.base(), written.module()) {
-        (Some(_), Some(module)) => format!("{}:{}", module.name(), written.name()).into(),
-        _ => written.name().into(),
+    match (parsed.base(), parsed.module()) {
+        (Some(_), Some(module)) => format!("{}:{}", module.name(), parsed.name()).into(),
+        _ => parsed.name().into(),
     }
 }
 

@@ -7,16 +7,16 @@
 
 /// A `unique` statement as in the model: the segments of each path, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Written<'c>(Vec<Vec<&'c str>>);
+pub(super) struct UniqueStatement<'c>(Vec<Vec<&'c str>>);
 
-impl<'c> Written<'c> {
+impl<'c> UniqueStatement<'c> {
     /// Parses the argument of a statement.
     pub(super) fn parse(argument: &'c str) -> Self {
         Self(argument.split_ascii_whitespace().map(segments).collect())
     }
 
     /// Returns whether it has exactly these leaves, each given by the data nodes from the list down to it.
-    pub(super) fn names(&self, leaves: &[Vec<&str>]) -> bool {
+    pub(super) fn has_leaves(&self, leaves: &[Vec<&str>]) -> bool {
         self.0.len() == leaves.len()
             && self
                 .0
@@ -48,11 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_known_by_all_its_leaves() {
-        let written = Written::parse("a\n  p:c/p:ch/p:cs/p:b");
-        assert!(written.names(&[vec!["a"], vec!["c", "b"]]));
-        assert!(!written.names(&[vec!["a"]]));
-        assert!(!written.names(&[vec!["c", "b"], vec!["a"]]));
-        assert!(!written.names(&[vec!["a"], vec!["c"]]));
+    fn a_statement_matches_only_all_its_leaves() {
+        let statement = UniqueStatement::parse("a\n  p:c/p:ch/p:cs/p:b");
+        assert!(statement.has_leaves(&[vec!["a"], vec!["c", "b"]]));
+        assert!(!statement.has_leaves(&[vec!["a"]]));
+        assert!(!statement.has_leaves(&[vec!["c", "b"], vec!["a"]]));
+        assert!(!statement.has_leaves(&[vec!["a"], vec!["c"]]));
     }
 }

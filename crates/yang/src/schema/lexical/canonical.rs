@@ -24,11 +24,11 @@ pub(super) fn string<'t>(
         | Canonical::XPath
         | Canonical::NodeInstanceIdentifier => return Ok(Value::String(text.into())),
         Canonical::Ipv4Address | Canonical::Ipv4AddressNoZone => ip::ipv4_address(text),
-        Canonical::Ipv4Prefix => ip::ipv4_prefix(text, ip::Host::Cleared),
-        Canonical::Ipv4AddressAndPrefix => ip::ipv4_prefix(text, ip::Host::Kept),
+        Canonical::Ipv4Prefix => ip::ipv4_prefix(text, ip::HostBits::Zeroed),
+        Canonical::Ipv4AddressAndPrefix => ip::ipv4_prefix(text, ip::HostBits::Kept),
         Canonical::Ipv6Address | Canonical::Ipv6AddressNoZone => ip::ipv6_address(text),
-        Canonical::Ipv6Prefix => ip::ipv6_prefix(text, ip::Host::Cleared),
-        Canonical::Ipv6AddressAndPrefix => ip::ipv6_prefix(text, ip::Host::Kept),
+        Canonical::Ipv6Prefix => ip::ipv6_prefix(text, ip::HostBits::Zeroed),
+        Canonical::Ipv6AddressAndPrefix => ip::ipv6_prefix(text, ip::HostBits::Kept),
         Canonical::DateAndTime | Canonical::Date | Canonical::Time => {
             date::has_possible_offset(text).then(|| text.to_owned())
         }

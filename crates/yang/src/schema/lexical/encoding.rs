@@ -30,7 +30,7 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// Returns whether values of this type have this encoding.
-    pub(super) fn suits(self, kind: &TypeKind) -> bool {
+    pub(super) fn accepts(self, kind: &TypeKind) -> bool {
         match self {
             Self::Text | Self::ModelDefault => true,
             _ => match kind {
@@ -74,7 +74,7 @@ impl Encoding {
         ];
         encodings
             .into_iter()
-            .find(|encoding| encoding.suits(kind))
+            .find(|encoding| encoding.accepts(kind))
             .map_or("a text", Self::article_and_name)
     }
 }

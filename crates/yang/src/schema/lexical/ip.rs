@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The treatment of the host bits of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum HostBits {
     /// They are zero in the canonical form.
-    Cleared,
+    Zeroed,
     /// They are part of the value.
     Kept,
 }
@@ -26,21 +26,21 @@ pub(super) fn ipv6_address(text: &str) -> Option<String> {
     Some(canonical)
 }
 
-pub(super) fn ipv4_prefix(text: &str, host: Host) -> Option<String> {
+pub(super) fn ipv4_prefix(text: &str, host_bits: HostBits) -> Option<String> {
     let (address, length) = text.split_once('/')?;
     let length: u32 = length.parse().ok().filter(|&length| length <= u32::BITS)?;
     let mut bits = address.parse::<Ipv4Addr>().ok()?.to_bits();
-    if host == Host::Cleared {
+    if host_bits == HostBits::Zeroed {
         bits &= u32::MAX.checked_shl(u32::BITS - length).unwrap_or(0);
     }
     Some(format!("{}/{length}", Ipv4Addr::from_bits(bits)))
 }
 
-pub(super) fn ipv6_prefix(text: &str, host: Host) -> Option<String> {
+pub(super) fn ipv6_prefix(text: &str, host_bits: HostBits) -> Option<String> {
     let (address, length) = text.split_once('/')?;
     let length: u32 = length.parse().ok().filter(|&length| length <= u128::BITS)?;
     let mut bits = address.parse::<Ipv6Addr>().ok()?.to_bits();
-    if host == Host::Cleared {
+    if host_bits == HostBits::Zeroed {
         bits &= u128::MAX.checked_shl(u128::BITS - length).unwrap_or(0);
     }
     Some(format!("{}/{length}", ipv6_text(Ipv6Addr::from_bits(bits))))
@@ -120,18 +120,18 @@ mod tests {
 
     #[test]
     fn prefixes_lose_their_host_bits() {
-        let cleared = ipv4_prefix("192.0.2.129/24", Host::Cleared);
+        let cleared = ipv4_prefix("192.0.2.129/24", HostBits::Zeroed);
         assert_eq!(cleared.as_deref(), Some("192.0.2.0/24"));
         assert_eq!(
-            ipv4_prefix("192.0.2.1/0", Host::Cleared).as_deref(),
+            ipv4_prefix("192.0.2.1/0", HostBits::Zeroed).as_deref(),
             Some("0.0.0.0/0")
         );
         assert_eq!(
-            ipv4_prefix("192.0.2.1/24", Host::Kept).as_deref(),
+            ipv4_prefix("192.0.2.1/24", HostBits::Kept).as_deref(),
             Some("192.0.2.1/24")
         );
-        let cleared = ipv6_prefix("2001:DB8::1/32", Host::Cleared);
+        let cleared = ipv6_prefix("2001:DB8::1/32", HostBits::Zeroed);
         assert_eq!(cleared.as_deref(), Some("2001:db8::/32"));
-        assert_eq!(ipv6_prefix("::1/129", Host::Cleared), None);
+        assert_eq!(ipv6_prefix("::1/129", HostBits::Zeroed), None);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn bits<'t>(text: &str, bits: &[Bit]) -> Result<Value, Mismatch<'t>> 
         let position = bits.iter().position(|bit| &*bit.name == name);
         let position = position.ok_or(Mismatch::Malformed)?;
         if std::mem::replace(&mut set[position], true) {
-            return Err(Mismatch::TwiceTheSame);
+            return Err(Mismatch::DuplicateBit);
         }
     }
     let mut canonical = String::new();

@@ -83,7 +83,7 @@ impl Type {
     }
 
     fn value<'t>(&'t self, input: Input<'_>) -> Result<Value, Mismatch<'t>> {
-        if !input.encoding.suits(&self.kind) {
+        if !input.encoding.accepts(&self.kind) {
             return Err(Mismatch::Encoding);
         }
         match &self.kind {

@@ -32,7 +32,7 @@ pub fn translate(xsd: &str) -> Result<Regex, PatternError> {
         // The engine's own parser needs up to four levels per group.
         .nest_limit(8 + 4 * PATTERN_DEPTH_MAX as u32)
         .build()
-        .map_err(|error| refused(&error, largest))
+        .map_err(|error| build_error(&error, largest))
 }
 
 /// A repetition: its maximum count and its position.
@@ -42,7 +42,7 @@ struct Repeat {
     at: usize,
 }
 
-fn refused(error: &regex::Error, largest: Repeat) -> PatternError {
+fn build_error(error: &regex::Error, largest: Repeat) -> PatternError {
     match error {
         regex::Error::CompiledTooBig(limit) => PatternError::at(
             largest.at,

@@ -10,14 +10,14 @@
 mod context;
 mod module;
 mod node;
+mod parsed_type;
 mod pattern;
 mod raw;
 mod types;
-mod written;
 
 pub(super) use context::{Context, Message, ModuleTexts};
 pub(super) use module::{Identity, Module, Prefix};
 pub(super) use node::{Condition, ContextNode, Node, NodeType};
+pub(super) use parsed_type::ParsedType;
 pub(super) use pattern::accepts_pattern;
 pub(super) use types::{BaseType, Type};
-pub(super) use written::WrittenType;

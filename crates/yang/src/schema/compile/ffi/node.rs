@@ -3,7 +3,7 @@
 use libyang5_sys as sys;
 
 use super::module::prefixes;
-use super::{Module, Prefix, Type, WrittenType, raw};
+use super::{Module, ParsedType, Prefix, Type, raw};
 
 /// What kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,7 +301,7 @@ impl<'c> Node<'c> {
     }
 
     /// The arguments of the `unique` statements of a list in the model, without deviations.
-    pub(in crate::schema::compile) fn written_uniques(self) -> Vec<&'c str> {
+    pub(in crate::schema::compile) fn parsed_uniques(self) -> Vec<&'c str> {
         if self.node_type() != Some(NodeType::List) {
             return Vec::new();
         }
@@ -327,10 +327,10 @@ impl<'c> Node<'c> {
     }
 
     /// The type of a leaf or leaf-list as in the model, without deviations.
-    pub(in crate::schema::compile) fn written_type(self) -> Option<WrittenType<'c>> {
+    pub(in crate::schema::compile) fn parsed_type(self) -> Option<ParsedType<'c>> {
         unsafe {
             // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node, of the same node type.
-            let written = match self.node_type()? {
+            let parsed = match self.node_type()? {
                 NodeType::Leaf => &self.0.priv_.cast::<sys::lysp_node_leaf>().as_ref()?.type_,
                 NodeType::LeafList => {
                     &self
@@ -342,7 +342,7 @@ impl<'c> Node<'c> {
                 }
                 _ => return None,
             };
-            WrittenType::from_raw(written, self.0.priv_.cast())
+            ParsedType::from_raw(parsed, self.0.priv_.cast())
         }
     }
 

@@ -10,13 +10,13 @@ use crate::schema::{IdentityId, ModuleId, NodeId};
 
 /// The numbers of modules, identities and nodes; each id is less than its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Bounds {
+pub(crate) struct IdBounds {
     pub modules: u32,
     pub identities: u32,
     pub nodes: u32,
 }
 
-impl Bounds {
+impl IdBounds {
     /// No restriction.
     const NONE: Self = Self {
         modules: u32::MAX,
@@ -34,11 +34,11 @@ impl Bounds {
 }
 
 thread_local! {
-    static CURRENT: Cell<Bounds> = const { Cell::new(Bounds::NONE) };
+    static CURRENT: Cell<IdBounds> = const { Cell::new(IdBounds::NONE) };
 }
 
 /// Restores the bounds, also after a panic.
-struct Restore(Bounds);
+struct Restore(IdBounds);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -46,7 +46,7 @@ impl Drop for Restore {
     }
 }
 
-fn below<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
+fn check_id<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
     if id < number || number == u32::MAX {
         return Ok(());
     }
@@ -56,7 +56,7 @@ fn below<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
 impl<'de> Deserialize<'de> for NodeId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u32::deserialize(deserializer)?;
-        below(id, CURRENT.get().nodes)?;
+        check_id(id, CURRENT.get().nodes)?;
         Ok(Self(id))
     }
 }
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for NodeId {
 impl<'de> Deserialize<'de> for ModuleId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u16::deserialize(deserializer)?;
-        below(id.into(), CURRENT.get().modules)?;
+        check_id(id.into(), CURRENT.get().modules)?;
         Ok(Self(id))
     }
 }
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for ModuleId {
 impl<'de> Deserialize<'de> for IdentityId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u32::deserialize(deserializer)?;
-        below(id, CURRENT.get().identities)?;
+        check_id(id, CURRENT.get().identities)?;
         Ok(Self(id))
     }
 }

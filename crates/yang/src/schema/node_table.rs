@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::bounds::Bounds;
+use super::id_bounds::IdBounds;
 use super::stored::{Chunk, SchemaParts, decode_chunk};
 use crate::schema::{Node, NodeId};
 
@@ -22,9 +22,9 @@ pub(super) const CHUNK_NODES: usize = 1 << CHUNK_BITS;
 
 /// Children of one node by name: usually one per name, more if modules add nodes of the same name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>);
+pub(super) struct ChildNames(FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>);
 
-impl Names {
+impl ChildNames {
     /// The nodes with a name, in schema order.
     pub fn get(&self, name: &str) -> &[NodeId] {
         self.0.get(name).map_or(&[], |nodes| nodes.as_slice())
@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-impl FromIterator<(Box<str>, NodeId)> for Names {
+impl FromIterator<(Box<str>, NodeId)> for ChildNames {
     fn from_iter<I: IntoIterator<Item = (Box<str>, NodeId)>>(children: I) -> Self {
         let mut names = Self::default();
         for (name, id) in children {
@@ -48,20 +48,20 @@ impl FromIterator<(Box<str>, NodeId)> for Names {
 
 /// Nodes by id, and the children of each by name.
 #[derive(Debug)]
-pub(super) enum Nodes {
-    /// All nodes and, after [`Nodes::index`], the names of their children; both by id.
-    Resident(Vec<Node>, Vec<Names>),
+pub(super) enum NodeTable {
+    /// All nodes and, after [`NodeTable::index`], the names of their children; both by id.
+    Resident(Vec<Node>, Vec<ChildNames>),
     /// Chunks, each decoded at the first access to one of its nodes.
-    Stored(StoredNodes),
+    Stored(StoredNodeTable),
 }
 
-impl Default for Nodes {
+impl Default for NodeTable {
     fn default() -> Self {
         Self::Resident(Vec::new(), Vec::new())
     }
 }
 
-impl Nodes {
+impl NodeTable {
     /// The number of nodes.
     pub fn len(&self) -> usize {
         match self {
@@ -82,7 +82,7 @@ impl Nodes {
     }
 
     /// The children of a node, by name.
-    pub fn names(&self, id: NodeId) -> &Names {
+    pub fn names(&self, id: NodeId) -> &ChildNames {
         match self {
             Self::Resident(_, names) => &names[id.0 as usize],
             Self::Stored(stored) => {
@@ -121,21 +121,21 @@ impl Nodes {
 
 /// Nodes in chunks with siblings next to each other, so that access to all children of a node decodes few chunks,
 /// however many descendants each has. (Ids are in pre-order: the subtree of a child precedes its next sibling.)
-pub(super) struct StoredNodes {
+pub(super) struct StoredNodeTable {
     /// The slot of each node in the chunks.
     slots: Vec<u32>,
     chunks: Vec<OnceLock<Box<Chunk>>>,
     parts: Arc<dyn SchemaParts>,
-    bounds: Bounds,
+    bounds: IdBounds,
     /// The number of cases of each choice.
     cases: Vec<usize>,
 }
 
-impl fmt::Debug for StoredNodes {
+impl fmt::Debug for StoredNodeTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let resident = self.chunks.iter().filter(|chunk| chunk.get().is_some());
         formatter
-            .debug_struct("StoredNodes")
+            .debug_struct("StoredNodeTable")
             .field("nodes", &self.slots.len())
             .field("chunks", &self.chunks.len())
             .field("resident", &resident.count())
@@ -143,12 +143,12 @@ impl fmt::Debug for StoredNodes {
     }
 }
 
-impl StoredNodes {
+impl StoredNodeTable {
     /// Creates the table of a schema with these bounds and these case counts, from all parts but the first; `None` if
     /// `slots` is not a permutation.
     pub fn new(
         slots: Vec<u32>,
-        (bounds, cases): (Bounds, Vec<usize>),
+        (bounds, cases): (IdBounds, Vec<usize>),
         parts: Arc<dyn SchemaParts>,
     ) -> Option<Self> {
         let mut is_used = vec![false; slots.len()];

@@ -8,8 +8,8 @@ use super::{Module, raw};
 
 /// A `type` statement.
 #[derive(Clone, Copy)]
-pub(in crate::schema::compile) struct WrittenType<'c> {
-    written: &'c sys::lysp_type,
+pub(in crate::schema::compile) struct ParsedType<'c> {
+    parsed: &'c sys::lysp_type,
     module: &'c sys::lysp_module,
     /// The node or grouping that contains it, for local typedefs; null for types of top-level typedefs.
     scope: *const sys::lysp_node,
@@ -17,16 +17,16 @@ pub(in crate::schema::compile) struct WrittenType<'c> {
 
 // SAFETY, for every block below: the view borrows a compiled context, whose parsed modules do not
 // change during `'c`.
-impl<'c> WrittenType<'c> {
+impl<'c> ParsedType<'c> {
     /// # Safety
     /// Type and scope live, unchanged, for `'c`; the scope may be null.
     pub(super) unsafe fn from_raw(
-        written: &'c sys::lysp_type,
+        parsed: &'c sys::lysp_type,
         scope: *const sys::lysp_node,
     ) -> Option<Self> {
-        let module = unsafe { written.pmod.as_ref()? };
+        let module = unsafe { parsed.pmod.as_ref()? };
         Some(Self {
-            written,
+            parsed,
             module,
             scope,
         })
@@ -34,7 +34,7 @@ impl<'c> WrittenType<'c> {
 
     /// The name without prefix.
     pub(in crate::schema::compile) fn name(self) -> &'c str {
-        let name = unsafe { raw::text(self.written.name) };
+        let name = unsafe { raw::text(self.parsed.name) };
         name.split_once(':').map_or(name, |(_, name)| name)
     }
 
@@ -46,7 +46,7 @@ impl<'c> WrittenType<'c> {
 
     fn parsed_module(self) -> Option<&'c sys::lysp_module> {
         unsafe {
-            let Some((prefix, _)) = raw::text(self.written.name).split_once(':') else {
+            let Some((prefix, _)) = raw::text(self.parsed.name).split_once(':') else {
                 return Some(self.module);
             };
             let own = self.module.mod_.as_ref()?;
@@ -68,7 +68,7 @@ impl<'c> WrittenType<'c> {
                 let mut scope = self.scope;
                 while let Some(node) = scope.as_ref() {
                     let typedefs = raw::sized_array(sys::lysp_node_typedefs(node));
-                    if let Some(found) = self.among(typedefs) {
+                    if let Some(found) = self.find_in(typedefs) {
                         return Self::from_raw(&found.type_, node);
                     }
                     scope = node.parent;
@@ -84,12 +84,12 @@ impl<'c> WrittenType<'c> {
             let found = [module, main]
                 .into_iter()
                 .chain(submodules)
-                .find_map(|module| self.among(raw::sized_array(module.typedefs)))?;
+                .find_map(|module| self.find_in(raw::sized_array(module.typedefs)))?;
             Self::from_raw(&found.type_, std::ptr::null())
         }
     }
 
-    fn among(self, typedefs: &'c [sys::lysp_tpdf]) -> Option<&'c sys::lysp_tpdf> {
+    fn find_in(self, typedefs: &'c [sys::lysp_tpdf]) -> Option<&'c sys::lysp_tpdf> {
         typedefs
             .iter()
             .find(|found| unsafe { raw::text(found.name) } == self.name())
