@@ -66,14 +66,14 @@ impl Revisions<'_> {
                     || is_wider && !old.parts.is_empty() && includes(new, old)
             }
             (TypeKind::String(old, old_patterns), TypeKind::String(new, new_patterns)) => {
-                let has_name = |pattern: &Pattern| {
+                let is_old = |pattern: &Pattern| {
                     let same = |other: &Pattern| {
                         other.regex.source() == pattern.regex.source()
                             && other.is_inverted == pattern.is_inverted
                     };
                     old_patterns.iter().any(same)
                 };
-                includes(new, old) && new_patterns.iter().all(has_name)
+                includes(new, old) && new_patterns.iter().all(is_old)
             }
             // A value belongs to the first member that accepts it, so earlier members must not accept more.
             (TypeKind::Union(old), TypeKind::Union(new)) => {

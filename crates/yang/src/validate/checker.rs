@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::plan::{Demand, Plan, Rule, RuleId};
+use super::plan::{Plan, Rule, RuleId, RuleKind};
 use crate::error::{DataError, ErrorTag, Errors};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys};
@@ -42,12 +42,12 @@ impl<'a, T: Instances> Checker<'a, T> {
     ) -> Result<(), T::Error> {
         let plan = self.plan;
         let rule = plan.rule(id);
-        match rule.demand {
-            Demand::Must(index) => self.must(rule, index, at),
-            Demand::When => self.when(rule, at),
-            Demand::Reference => self.reference(rule, at, value),
-            Demand::Content => self.content(at),
-            Demand::Unique(index) => self.unique(rule, index, at),
+        match rule.kind {
+            RuleKind::Must(index) => self.must(rule, index, at),
+            RuleKind::When => self.when(rule, at),
+            RuleKind::Reference => self.reference(rule, at, value),
+            RuleKind::RequiredChildren => self.required_children(at),
+            RuleKind::Unique(index) => self.unique(rule, index, at),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a, T: Instances> Checker<'a, T> {
     }
 
     /// Records a violation at an instance.
-    pub fn violated(&mut self, item: &Item<T>, error: DataError) -> Result<(), T::Error> {
+    pub fn report(&mut self, item: &Item<T>, error: DataError) -> Result<(), T::Error> {
         let path = match item {
             Item::Inner(place) => self.data.path(place)?,
             Item::Leaf(leaf) | Item::Text(leaf) => {
@@ -108,11 +108,11 @@ impl<'a, T: Instances> Checker<'a, T> {
                 self.data.path(&leaf.holder)?.child(leaf.node, keys)
             }
         };
-        self.violated_at(&path, error);
+        self.report_at(&path, error);
         Ok(())
     }
 
-    pub fn violated_at(&mut self, path: &InstancePath, error: DataError) {
+    pub fn report_at(&mut self, path: &InstancePath, error: DataError) {
         let path = path.to_instance_identifier(self.schema());
         self.errors.push(error.at(path));
     }
@@ -125,21 +125,21 @@ impl<'a, T: Instances> Checker<'a, T> {
         let must = &node.musts[index];
         let mut violating = Vec::new();
         let evaluator = &self.evaluator;
-        let mut is_known_violated = false;
+        let mut is_violated = false;
         self.instances(at, &rule.chain, &mut |item| {
-            let holds = !is_known_violated && evaluator.test_shared(&must.expression, &item)?;
+            let holds = !is_violated && evaluator.test_shared(&must.expression, &item)?;
             match (holds, rule.is_uniform) {
                 (true, true) => return Ok(ControlFlow::Break(())),
                 (true, false) => {}
                 (false, is_uniform) => {
-                    is_known_violated = is_uniform;
+                    is_violated = is_uniform;
                     violating.push(item);
                 }
             }
             Ok(ControlFlow::Continue(()))
         })?;
         for item in violating {
-            self.violated(&item, must_error(must))?;
+            self.report(&item, must_error(must))?;
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         };
         if let Some(when) = self.failing_when(node, holder)? {
             for item in stored_instances(self.data, node, holder)? {
-                self.violated(&item, when_error(node, when))?;
+                self.report(&item, when_error(node, when))?;
             }
         }
         Ok(())

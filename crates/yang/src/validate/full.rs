@@ -29,7 +29,7 @@ impl Share {
         workers: 1,
     };
 
-    fn takes(self, index: u64) -> bool {
+    fn includes(self, index: u64) -> bool {
         index / ENTRIES_IN_A_ROW % self.workers == self.worker
     }
 }
@@ -126,7 +126,7 @@ impl<T: Instances> Walk<'_, T> {
             NodeKind::List(_) => {
                 let mut index = 0;
                 data.entries(place, child, &mut |entry| {
-                    if !is_shared || self.share.takes(index) {
+                    if !is_shared || self.share.includes(index) {
                         self.place(&entry, false)?;
                     }
                     index += 1;

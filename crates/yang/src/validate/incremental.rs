@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checker::Checker;
-use super::plan::{Demand, Plan, RuleId};
-use super::referrers::Gone;
+use super::leafref_target::climb;
+use super::plan::{Plan, RuleId, RuleKind};
+use super::referrers::RemovedTargets;
 use super::route::chain;
-use super::target::climb;
-use super::trace::{Nearest, Traced};
+use super::trace::{NearestSibling, TracedJoins};
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind, Schema};
@@ -93,7 +93,7 @@ pub struct Effort {
 }
 
 /// A scheduled check: a rule at an instance of its anchor, or at all instances of its anchor below.
-type Due<I> = (RuleId, I, Option<Value>);
+type ScheduledCheck<I> = (RuleId, I, Option<Value>);
 
 /// The state before a change and the proposed state.
 pub struct States<'a, T: Instances> {
@@ -122,14 +122,14 @@ impl<T: Instances> std::fmt::Debug for States<'_, T> {
 pub struct Incremental<I> {
     pub(super) whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
     /// `when`s that are evaluated: later ones do not affect them.
-    pub(super) settled: FxHashSet<(RuleId, I)>,
-    pub(super) due: FxHashSet<Due<I>>,
+    pub(super) evaluated: FxHashSet<(RuleId, I)>,
+    pub(super) scheduled: FxHashSet<ScheduledCheck<I>>,
     fired: FxHashSet<(NodeId, I)>,
-    pub(super) gone: Gone<I>,
+    pub(super) removed: RemovedTargets<I>,
     /// The joins that were already traced.
-    pub(super) traced: FxHashSet<Traced<I>>,
+    pub(super) traced_joins: FxHashSet<TracedJoins<I>>,
     /// The most recent nearest sibling in this state.
-    pub(super) nearest: Option<Nearest<I>>,
+    pub(super) nearest: Option<NearestSibling<I>>,
     errors: Errors,
     pub(super) effort: Effort,
 }
@@ -138,11 +138,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
     fn default() -> Self {
         Self {
             whens: BTreeMap::new(),
-            settled: FxHashSet::default(),
-            due: FxHashSet::default(),
+            evaluated: FxHashSet::default(),
+            scheduled: FxHashSet::default(),
             fired: FxHashSet::default(),
-            gone: Gone::default(),
-            traced: FxHashSet::default(),
+            removed: RemovedTargets::default(),
+            traced_joins: FxHashSet::default(),
             nearest: None,
             errors: Errors::new(),
             effort: Effort::default(),
@@ -162,15 +162,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         states: &States<'_, T>,
         change: &Change<I>,
     ) -> Result<(), T::Error> {
-        for &rule in &states.new.plan.open {
-            self.is_due(states, rule, states.new.data.root());
+        for &rule in &states.new.plan.unbounded_rules {
+            self.schedule(states, rule, states.new.data.root());
         }
         match change {
-            Change::Created(place) => self.place_changed(states, place),
+            Change::Created(place) => self.inner_changed(states, place),
             Change::Deleted(place) => {
-                self.place_changed(states, place)?;
+                self.inner_changed(states, place)?;
                 match states.new.data.is_stored(place)? {
-                    true => self.names_within(states, place),
+                    true => self.paths_removed_within(states, place),
                     false => Ok(()),
                 }
             }
@@ -191,14 +191,14 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 value,
             } => {
                 self.value_changed(states, holder, *node, value)?;
-                self.name_went(states, *node, holder, Some(value))?;
-                self.target_went(states, *node, holder, value);
+                self.path_removed(states, *node, holder, Some(value))?;
+                self.target_removed(states, *node, holder, value);
                 Ok(())
             }
         }
     }
 
-    fn place_changed<T: Instances<Inner = I>>(
+    fn inner_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
@@ -208,8 +208,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(());
         };
         self.fire(states, node, place)?;
-        self.own(states, node, place);
-        self.inside(states, node, place)?;
+        self.schedule_own_rules(states, node, place);
+        self.children_changed(states, node, place)?;
         match data.parent(place) {
             Some(parent) => self.child_changed(states, node, &parent),
             None => Ok(()),
@@ -224,12 +224,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         (old, new): (Option<&Value>, Option<&Value>),
     ) -> Result<(), T::Error> {
         self.fire(states, node, holder)?;
-        self.own(states, node, holder);
+        self.schedule_own_rules(states, node, holder);
         self.unique_changed(states, node, holder);
         let default = states.new.schema().node(node).as_value();
         let default = default.and_then(|leaf| leaf.defaults.first());
         if let Some(value) = old.or(default) {
-            self.target_went(states, node, holder, value);
+            self.target_removed(states, node, holder, value);
         }
         match old.is_some() != new.is_some() {
             true => self.child_changed(states, node, holder),
@@ -248,19 +248,20 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let leaf_list = states.new.schema().node(node).as_value();
         let defaults = leaf_list.map_or(&[][..], |node| &node.defaults);
-        for &rule in &plan.own[node.0 as usize] {
+        for &rule in &plan.own_rules[node.0 as usize] {
             // References are checked value by value: a leaf-list may be long.
-            match plan.rule(rule).demand {
-                Demand::Reference if defaults.is_empty() => {
-                    self.due.insert((rule, holder.clone(), Some(value.clone())));
+            match plan.rule(rule).kind {
+                RuleKind::Reference if defaults.is_empty() => {
+                    self.scheduled
+                        .insert((rule, holder.clone(), Some(value.clone())));
                 }
-                _ => self.is_due_at(states, rule, holder),
+                _ => self.schedule_at_anchor(states, rule, holder),
             }
         }
         // The defaults are in use if there is no entry.
         for default in defaults {
-            self.name_went(states, node, holder, Some(default))?;
-            self.target_went(states, node, holder, default);
+            self.path_removed(states, node, holder, Some(default))?;
+            self.target_removed(states, node, holder, default);
         }
         self.child_changed(states, node, holder)
     }
@@ -277,7 +278,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let schema = data.schema();
         let (mut child, mut place) = (child, place.clone());
         loop {
-            self.content_due(states, &place);
+            self.schedule_required_children(states, &place);
             if let Some(case) = schema.node(child).cases.first() {
                 self.choice_changed(states, case.choice, &place)?;
             }
@@ -288,9 +289,9 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             else {
                 return Ok(());
             };
-            for &rule in &states.new.plan.own[around.0 as usize] {
-                if states.new.plan.rule(rule).demand == Demand::When {
-                    self.is_due_at(states, rule, &place);
+            for &rule in &states.new.plan.own_rules[around.0 as usize] {
+                if states.new.plan.rule(rule).kind == RuleKind::When {
+                    self.schedule_at_anchor(states, rule, &place);
                 }
             }
             let Some(parent) = data.parent(&place) else {
@@ -300,14 +301,17 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    pub(super) fn content_due<T: Instances<Inner = I>>(
+    pub(super) fn schedule_required_children<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
     ) {
-        let content = states.new.plan.content(states.new.data.node(place));
+        let content = states
+            .new
+            .plan
+            .required_children(states.new.data.node(place));
         if let Some(rule) = content.and_then(|content| content.rule) {
-            self.due.insert((rule, place.clone(), None));
+            self.scheduled.insert((rule, place.clone(), None));
         }
     }
 
@@ -322,26 +326,26 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         for &sibling in children(schema, states.new.data.node(place)) {
             let cases = &schema.node(sibling).cases;
             if cases.iter().any(|case| case.choice == choice) {
-                self.by_default(states, sibling, place)?;
+                self.default_changed(states, sibling, place)?;
             }
         }
         Ok(())
     }
 
     /// Fires the nodes that may appear or disappear in an instance without being stored.
-    fn inside<T: Instances<Inner = I>>(
+    fn children_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
         for &child in children(states.new.schema(), Some(node)) {
-            self.by_default(states, child, place)?;
+            self.default_changed(states, child, place)?;
         }
         Ok(())
     }
 
-    pub(super) fn by_default<T: Instances<Inner = I>>(
+    pub(super) fn default_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         child: NodeId,
@@ -350,37 +354,42 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let schema = states.new.schema();
         let index = child.0 as usize;
-        if !plan.matters[index] && !plan.has_rules[index] {
+        if !plan.affects_rules[index] && !plan.has_rules[index] {
             return Ok(());
         }
         let node = schema.node(child);
         if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &node.kind {
             if !value.defaults.is_empty() {
                 self.fire(states, child, place)?;
-                self.own(states, child, place);
+                self.schedule_own_rules(states, child, place);
                 self.unique_changed(states, child, place);
                 for default in &value.defaults {
-                    self.target_went(states, child, place, default);
+                    self.target_removed(states, child, place, default);
                 }
             }
         } else if node.is_np_container() {
             let container = states.new.data.container(place, child);
             self.fire(states, child, &container)?;
-            self.own(states, child, &container);
-            self.inside(states, child, &container)?;
+            self.schedule_own_rules(states, child, &container);
+            self.children_changed(states, child, &container)?;
         }
         Ok(())
     }
 
     /// Schedules the rules on the instances of a node itself; for a leaf, `place` is its parent.
-    fn own<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, node: NodeId, place: &I) {
-        for &rule in &states.new.plan.own[node.0 as usize] {
-            self.is_due_at(states, rule, place);
+    fn schedule_own_rules<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) {
+        for &rule in &states.new.plan.own_rules[node.0 as usize] {
+            self.schedule_at_anchor(states, rule, place);
         }
     }
 
     /// Schedules a rule on an instance, at the anchor above it.
-    fn is_due_at<T: Instances<Inner = I>>(
+    fn schedule_at_anchor<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         rule: RuleId,
@@ -391,24 +400,24 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let holds_leaf = compiled.node != data.node(place);
         let levels = compiled.chain.len() - usize::from(holds_leaf && !compiled.chain.is_empty());
         if let Some(anchor) = climb(data, place, levels) {
-            self.is_due(states, rule, anchor);
+            self.schedule(states, rule, anchor);
         }
     }
 
-    pub(super) fn is_due<T: Instances<Inner = I>>(
+    pub(super) fn schedule<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         rule: RuleId,
         at: I,
     ) {
         let compiled = states.new.plan.rule(rule);
-        if compiled.demand == Demand::When {
+        if compiled.kind == RuleKind::When {
             let when = (rule, at);
-            if !self.settled.contains(&when) {
+            if !self.evaluated.contains(&when) {
                 self.whens.entry(compiled.rank).or_default().insert(when);
             }
         } else {
-            self.due.insert((rule, at, None));
+            self.scheduled.insert((rule, at, None));
         }
     }
 
@@ -421,12 +430,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let data = states.new.data;
         for &(list, index) in plan.uniques.get(&leaf).into_iter().flatten() {
-            let way = chain(data.schema(), Some(list), Some(leaf)).unwrap_or_default();
-            let rules = plan.own[list.0 as usize].iter().copied();
-            let mut rules = rules.filter(|&rule| plan.rule(rule).demand == Demand::Unique(index));
-            let entry = climb(data, holder, way.len().saturating_sub(1));
+            let nodes = chain(data.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let rules = plan.own_rules[list.0 as usize].iter().copied();
+            let mut rules = rules.filter(|&rule| plan.rule(rule).kind == RuleKind::Unique(index));
+            let entry = climb(data, holder, nodes.len().saturating_sub(1));
             if let Some((rule, entry)) = rules.next().zip(entry) {
-                self.due.insert((rule, entry, None));
+                self.scheduled.insert((rule, entry, None));
             }
         }
     }
@@ -438,7 +447,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
-        self.name_went(states, node, place, None)?;
+        self.path_removed(states, node, place, None)?;
         self.fire_triggers(states, node, place)
     }
 
@@ -454,7 +463,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(());
         }
         for trigger in triggers {
-            let last = trigger.route.legs.len() - 1;
+            let last = trigger.route.segments.len() - 1;
             self.trace(states, trigger, last, place)?;
         }
         Ok(())
@@ -506,16 +515,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         mut self,
         states: &mut States<'_, T>,
     ) -> Result<(Errors, Effort), T::Error> {
-        self.referrers_due(states)?;
+        self.schedule_referrers(states)?;
         let mut wide: FxHashMap<RuleId, FxHashSet<I>> = FxHashMap::default();
         let plan = states.new.plan;
-        for (rule, scope, _) in &self.due {
+        for (rule, scope, _) in &self.scheduled {
             if states.new.data.node(scope) != plan.rule(*rule).anchor {
                 wide.entry(*rule).or_default().insert(scope.clone());
             }
         }
-        let due = std::mem::take(&mut self.due);
-        for (rule, scope, value) in due {
+        let scheduled = std::mem::take(&mut self.scheduled);
+        for (rule, scope, value) in scheduled {
             if let Some(scopes) = wide.get(&rule)
                 && is_within(states.new.data, &scope, scopes)
             {

@@ -8,7 +8,7 @@
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`] (leafref,
 //! instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. For a change, [`incremental`] schedules
-//! the checks: [`trace`] by what expressions read, [`referrers`] by the references to a node; [`settle`] removes
+//! the checks: [`trace`] by what expressions read, [`referrers`] by the references to a node; [`whens`] removes
 //! nodes whose `when` became false.
 //!
 //! A *rule* is a constraint of one schema node. It is checked at the instances of its *anchor*, an ancestor of that
@@ -21,21 +21,21 @@
 
 mod by_node;
 mod checker;
-mod content;
+mod dependencies;
 mod full;
 mod incremental;
+mod leafref_target;
 mod plan;
-mod reads;
 mod reference;
 mod referrers;
+mod required_children;
 mod route;
-mod settle;
 mod stored;
-mod target;
 mod trace;
 mod unique;
+mod whens;
 
+pub(crate) use dependencies::{ends_in_all_entries, is_in_list};
 pub use full::{Share, validate, validate_measured, validate_operation};
 pub use incremental::{Change, Effort, Incremental, Removal, States};
 pub use plan::Plan;
-pub(crate) use reads::{ends_in_all_entries, is_in_list};

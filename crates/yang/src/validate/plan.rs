@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::by_node::ByNode;
-use super::reads::Reads;
-use super::route::{Route, above, chain};
-use super::target::TargetPath;
+use super::dependencies::Dependencies;
+use super::leafref_target::TargetPath;
+use super::route::{Route, ancestor, chain};
 use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::xpath::evaluate::resolved_type;
 
@@ -16,7 +16,7 @@ pub(crate) struct RuleId(pub u32);
 
 /// The kind of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Demand {
+pub(crate) enum RuleKind {
     /// A `must` of the node, by index.
     Must(usize),
     /// The `when`s of the node.
@@ -25,7 +25,7 @@ pub(crate) enum Demand {
     Reference,
     /// The required children of a container, list entry or the root: mandatory nodes and choices, `min-elements`,
     /// `max-elements`.
-    Content,
+    RequiredChildren,
     /// A `unique` of the list, by index.
     Unique(usize),
 }
@@ -36,7 +36,7 @@ pub(crate) struct Rule {
     /// The constrained node; `None` for the required children of the root.
     pub node: Option<NodeId>,
     /// Its kind.
-    pub demand: Demand,
+    pub kind: RuleKind,
     /// The ancestor at whose instances the rule is checked: the result is the same for all instances of the node in one
     /// instance of the anchor.
     pub anchor: Option<NodeId>,
@@ -57,7 +57,7 @@ pub(crate) struct Trigger {
 
 /// The required children of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Content {
+pub(crate) struct RequiredChildren {
     /// The rule.
     pub rule: Option<RuleId>,
     /// Mandatory leaves, `anydata` and `anyxml`.
@@ -75,7 +75,7 @@ pub struct Plan {
     /// For each node, the rules that read it.
     pub(crate) triggers: ByNode<Trigger>,
     /// For each node, the rules on its own instances.
-    pub(crate) own: ByNode<RuleId>,
+    pub(crate) own_rules: ByNode<RuleId>,
     /// For each node (last: the root), the rules whose anchor it is.
     pub(crate) anchored: ByNode<RuleId>,
     /// For each node, the leafrefs that refer to it.
@@ -83,17 +83,17 @@ pub struct Plan {
     /// For each node, whether it or a descendant has rules, so that validation must visit it.
     pub(crate) has_rules: Vec<bool>,
     /// For each node, whether a change of it, or of a default in it, can affect a rule.
-    pub(crate) matters: Vec<bool>,
+    pub(crate) affects_rules: Vec<bool>,
     /// For each node that is a leaf of a `unique`: the list and the index of the `unique`.
     pub(crate) uniques: FxHashMap<NodeId, Vec<(NodeId, usize)>>,
     /// The required children by node (`None`: the root).
-    pub(crate) contents: FxHashMap<Option<NodeId>, Content>,
+    pub(crate) required_children: FxHashMap<Option<NodeId>, RequiredChildren>,
     /// For each node with references, the rule on them.
     pub(crate) references: FxHashMap<NodeId, RuleId>,
     /// For each leafref, its paths (a union may have several), by their text.
     pub(crate) targets: FxHashMap<NodeId, Vec<(Box<str>, TargetPath)>>,
     /// Rules that may read any node.
-    pub(crate) open: Vec<RuleId>,
+    pub(crate) unbounded_rules: Vec<RuleId>,
     /// Rules on values that may refer to any node.
     pub(crate) instance_identifiers: Vec<RuleId>,
     /// Leaves and leaf-lists with an index by value.
@@ -107,23 +107,23 @@ pub struct Plan {
     /// For each node (last: the root), whether a leaf in its fragment belongs to an index.
     pub(crate) index_holders: Vec<bool>,
     /// For each node (last: the root), whether a change of its fragment can affect a rule.
-    pub(crate) loud: Vec<bool>,
+    pub(crate) is_watched: Vec<bool>,
 }
 
 impl Plan {
     /// Compiles the constraints of a schema.
     pub fn compile(schema: &Schema) -> Self {
-        let mut planning = Planning::new(schema);
-        planning.content_rules();
+        let mut builder = PlanBuilder::new(schema);
+        builder.add_required_children_rules();
         for node in schema.nodes() {
-            planning.node_rules(node.id);
+            builder.add_node_rules(node.id);
         }
-        planning.finish()
+        builder.finish()
     }
 
     /// The required children of a node (`None`: the root).
-    pub(crate) fn content(&self, place: Option<NodeId>) -> Option<&Content> {
-        self.contents.get(&place)
+    pub(crate) fn required_children(&self, parent: Option<NodeId>) -> Option<&RequiredChildren> {
+        self.required_children.get(&parent)
     }
 
     /// The compiled path of a leafref.
@@ -160,16 +160,16 @@ impl Plan {
 
     /// Returns whether leaves that are direct children of a node (`None`: the root) belong to an index, their own or
     /// that of a `unique`.
-    pub fn indexes_in(&self, place: Option<NodeId>) -> bool {
-        let index = place.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
+    pub fn indexes_in(&self, parent: Option<NodeId>) -> bool {
+        let index = parent.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
         self.index_holders[index]
     }
 
     /// Returns whether the creation, deletion or leaf changes of a node's instance (`None`: the root) can affect a
     /// rule.
-    pub fn listens_to(&self, place: Option<NodeId>) -> bool {
-        let index = place.map_or(self.loud.len() - 1, |node| node.0 as usize);
-        self.loud[index]
+    pub fn listens_to(&self, parent: Option<NodeId>) -> bool {
+        let index = parent.map_or(self.is_watched.len() - 1, |node| node.0 as usize);
+        self.is_watched[index]
     }
 
     pub(crate) fn rule(&self, id: RuleId) -> &Rule {
@@ -182,23 +182,23 @@ impl Plan {
     }
 }
 
-struct Planning<'s> {
+struct PlanBuilder<'s> {
     schema: &'s Schema,
     plan: Plan,
     /// The nodes that the `when` of each node reads, for the order.
-    when_reads: FxHashMap<NodeId, Vec<NodeId>>,
+    when_dependencies: FxHashMap<NodeId, Vec<NodeId>>,
 }
 
-impl<'s> Planning<'s> {
+impl<'s> PlanBuilder<'s> {
     fn new(schema: &'s Schema) -> Self {
         let nodes = schema.nodes().len();
         let plan = Plan {
             triggers: ByNode::new(nodes),
-            own: ByNode::new(nodes),
+            own_rules: ByNode::new(nodes),
             anchored: ByNode::new(nodes + 1),
             referrers: ByNode::new(nodes),
             has_rules: vec![false; nodes],
-            matters: vec![false; nodes],
+            affects_rules: vec![false; nodes],
             indexed: vec![false; nodes],
             counted: vec![false; nodes],
             summed: vec![false; nodes],
@@ -208,24 +208,24 @@ impl<'s> Planning<'s> {
         Self {
             schema,
             plan,
-            when_reads: FxHashMap::default(),
+            when_dependencies: FxHashMap::default(),
         }
     }
 
-    fn add(&mut self, node: Option<NodeId>, demand: Demand, levels: usize) -> RuleId {
+    fn add(&mut self, node: Option<NodeId>, kind: RuleKind, levels: usize) -> RuleId {
         let id = RuleId(self.plan.rules.len() as u32);
-        let anchor = above(self.schema, node, levels);
+        let anchor = ancestor(self.schema, node, levels);
         let chain = chain(self.schema, anchor, node).unwrap_or_default();
         self.plan.rules.push(Rule {
             node,
-            demand,
+            kind,
             anchor,
             chain,
             is_uniform: false,
             rank: 0,
         });
         if let Some(node) = node {
-            self.plan.own[node.0 as usize].push(id);
+            self.plan.own_rules[node.0 as usize].push(id);
         }
         let index = anchor.map_or(self.plan.anchored.len() - 1, |node| node.0 as usize);
         self.plan.anchored[index].push(id);
@@ -234,25 +234,25 @@ impl<'s> Planning<'s> {
 
     /// Adds the rules on required children of the root and of every interior node, including those in operations and
     /// notifications: their input and output are validated by the same rules.
-    fn content_rules(&mut self) {
+    fn add_required_children_rules(&mut self) {
         let schema = self.schema;
-        let places = std::iter::once(None).chain(schema.nodes().map(|node| Some(node.id)));
+        let parents = std::iter::once(None).chain(schema.nodes().map(|node| Some(node.id)));
         let choices = mandatory_choices(schema);
-        for place in places {
-            let mut content = demanded_content(schema, place, &choices);
-            let demands = [&content.mandatory, &content.elements];
-            if demands.iter().any(|nodes| !nodes.is_empty()) || !content.choices.is_empty() {
-                content.rule = Some(self.add(place, Demand::Content, 0));
-                self.plan.contents.insert(place, content);
+        for parent in parents {
+            let mut required = required_children_of(schema, parent, &choices);
+            let lists = [&required.mandatory, &required.elements];
+            if lists.iter().any(|nodes| !nodes.is_empty()) || !required.choices.is_empty() {
+                required.rule = Some(self.add(parent, RuleKind::RequiredChildren, 0));
+                self.plan.required_children.insert(parent, required);
             }
         }
         for node in schema.nodes() {
-            let (min, max) = elements(&node.kind);
+            let (min, max) = element_limits(&node.kind);
             self.plan.counted[node.id.0 as usize] |= node.is_config && (min > 1 || max.is_some());
         }
     }
 
-    fn node_rules(&mut self, id: NodeId) {
+    fn add_node_rules(&mut self, id: NodeId) {
         let schema = self.schema;
         if !is_validated(schema, id) {
             return;
@@ -268,35 +268,35 @@ impl<'s> Planning<'s> {
         );
         let least = usize::from(is_leaf);
         for (index, must) in node.musts.iter().enumerate() {
-            let reads = Reads::of(schema, &must.expression, Some(id), 0);
-            let lift = reads.lift();
-            let rule = self.add(Some(id), Demand::Must(index), lift.max(least));
+            let dependencies = Dependencies::of(schema, &must.expression, Some(id), 0);
+            let lift = dependencies.lift();
+            let rule = self.add(Some(id), RuleKind::Must(index), lift.max(least));
             self.plan.rules[rule.0 as usize].is_uniform = lift > 0;
-            self.watch(rule, reads);
+            self.add_triggers(rule, dependencies);
         }
         if !node.whens.is_empty() {
-            let rule = self.add(Some(id), Demand::When, 1);
+            let rule = self.add(Some(id), RuleKind::When, 1);
             for when in &node.whens {
                 let levels = usize::from(when.context_levels_up);
-                let reads = Reads::of(schema, &when.expression, Some(id), levels);
-                let ends = reads
+                let dependencies = Dependencies::of(schema, &when.expression, Some(id), levels);
+                let ends = dependencies
                     .routes
                     .iter()
                     .filter_map(|route| route.last().end(schema));
-                self.when_reads.entry(id).or_default().extend(ends);
-                self.watch(rule, reads);
+                self.when_dependencies.entry(id).or_default().extend(ends);
+                self.add_triggers(rule, dependencies);
             }
         }
         if let Some(value) = node.as_value()
-            && refers(&value.value_type)
+            && has_reference(&value.value_type)
         {
-            let rule = self.add(Some(id), Demand::Reference, 1);
+            let rule = self.add(Some(id), RuleKind::Reference, 1);
             self.plan.references.insert(id, rule);
-            self.reference(rule, id, &value.value_type);
+            self.add_reference(rule, id, &value.value_type);
         }
         if let Some(list) = node.as_list() {
             for (index, leaves) in list.unique.iter().enumerate() {
-                self.add(Some(id), Demand::Unique(index), 0);
+                self.add(Some(id), RuleKind::Unique(index), 0);
                 for &leaf in leaves {
                     self.plan.uniques.entry(leaf).or_default().push((id, index));
                 }
@@ -305,26 +305,26 @@ impl<'s> Planning<'s> {
     }
 
     /// Adds the triggers of a rule: it is checked when something that it reads changes.
-    fn watch(&mut self, rule: RuleId, reads: Reads) {
-        for list in &reads.counted {
+    fn add_triggers(&mut self, rule: RuleId, dependencies: Dependencies) {
+        for list in &dependencies.counted {
             self.plan.counted[list.0 as usize] = true;
         }
-        for &leaf in &reads.summed {
+        for &leaf in &dependencies.summed {
             self.plan.summed[leaf.0 as usize] |= is_integer(self.schema, leaf);
         }
-        for &leaf in &reads.ordered {
+        for &leaf in &dependencies.ordered {
             self.plan.ordered[leaf.0 as usize] |= is_number(self.schema, leaf);
         }
-        if reads.is_open {
-            self.plan.open.push(rule);
+        if dependencies.is_unbounded {
+            self.plan.unbounded_rules.push(rule);
             return;
         }
-        for route in reads.routes {
+        for route in dependencies.routes {
             let Some(end) = route.last().end(self.schema) else {
                 continue;
             };
-            for leg in &route.legs {
-                for join in &leg.joins {
+            for segment in &route.segments {
+                for join in &segment.joins {
                     if let Some(&leaf) = join.down.last() {
                         self.plan.indexed[leaf.0 as usize] = true;
                     }
@@ -332,13 +332,13 @@ impl<'s> Planning<'s> {
                         self.index_unless_key(leaf);
                     }
                 }
-                if let Some(leaf) = leg.start.filter(|_| route.legs.len() > 1) {
+                if let Some(leaf) = segment.start.filter(|_| route.segments.len() > 1) {
                     self.plan.indexed[leaf.0 as usize] |=
                         self.schema.node(leaf).as_value().is_some();
                 }
             }
-            for leg in &route.legs[..route.legs.len() - 1] {
-                if let Some(leaf) = leg.end(self.schema) {
+            for segment in &route.segments[..route.segments.len() - 1] {
+                if let Some(leaf) = segment.end(self.schema) {
                     self.plan.indexed[leaf.0 as usize] = true;
                 }
             }
@@ -357,7 +357,7 @@ impl<'s> Planning<'s> {
         }
     }
 
-    fn reference(&mut self, rule: RuleId, id: NodeId, value_type: &Type) {
+    fn add_reference(&mut self, rule: RuleId, id: NodeId, value_type: &Type) {
         match &value_type.kind {
             TypeKind::LeafRef {
                 path,
@@ -378,14 +378,14 @@ impl<'s> Planning<'s> {
                     let targets = self.plan.targets.entry(id).or_default();
                     targets.push((path.text.clone(), compiled));
                 }
-                let mut reads = Reads::of(self.schema, path, Some(id), 0);
+                let mut dependencies = Dependencies::of(self.schema, path, Some(id), 0);
                 // The target is found by its value, not by the route.
                 let schema = self.schema;
-                reads.routes.retain(|route| {
+                dependencies.routes.retain(|route| {
                     let end = route.last().end(schema);
-                    end.is_none_or(|end| !is_on_the_way(schema, end, *target))
+                    end.is_none_or(|end| !is_on_path_to(schema, end, *target))
                 });
-                self.watch(rule, reads);
+                self.add_triggers(rule, dependencies);
             }
             TypeKind::InstanceIdentifier {
                 require_instance: true,
@@ -394,8 +394,8 @@ impl<'s> Planning<'s> {
                 self.plan.instance_identifiers.push(rule);
             }
             TypeKind::Union(members) => {
-                for member in members.iter().filter(|member| refers(member)) {
-                    self.reference(rule, id, member);
+                for member in members.iter().filter(|member| has_reference(member)) {
+                    self.add_reference(rule, id, member);
                 }
             }
             _ => {}
@@ -405,7 +405,7 @@ impl<'s> Planning<'s> {
     fn finish(mut self) -> Plan {
         let schema = self.schema;
         for index in 0..self.plan.rules.len() {
-            if self.plan.rules[index].demand == Demand::When
+            if self.plan.rules[index].kind == RuleKind::When
                 && let Some(node) = self.plan.rules[index].node
             {
                 self.plan.rules[index].rank = self.rank(node, &mut Vec::new());
@@ -418,62 +418,64 @@ impl<'s> Planning<'s> {
             let below = |flags: &[bool]| node.children.iter().any(|child| flags[child.0 as usize]);
             let is_leaf = node.as_value().is_some();
             let has_rules = !plan.anchored[index].is_empty() || below(&plan.has_rules);
-            let matters = !plan.triggers[index].is_empty()
-                || !plan.own[index].is_empty()
+            let affects_rules = !plan.triggers[index].is_empty()
+                || !plan.own_rules[index].is_empty()
                 || !plan.referrers[index].is_empty()
                 || plan.uniques.contains_key(&node.id)
                 || !plan.instance_identifiers.is_empty()
-                || !is_leaf && below(&plan.matters);
+                || !is_leaf && below(&plan.affects_rules);
             self.plan.has_rules[index] = has_rules;
-            self.plan.matters[index] = matters;
+            self.plan.affects_rules[index] = affects_rules;
         }
-        self.listen();
+        self.compute_watched();
         self.plan
     }
 
     /// Says for every place which changes in it matter.
-    fn listen(&mut self) {
+    fn compute_watched(&mut self) {
         let schema = self.schema;
         let nodes = schema.nodes().map(|node| Some(node.id));
-        for place in nodes.chain([None]) {
+        for parent in nodes.chain([None]) {
             let plan = &self.plan;
-            let children = place.map_or(schema.roots(), |node| &schema.node(node).children);
-            let own = place.map(|node| schema.node(node));
+            let children = parent.map_or(schema.roots(), |node| &schema.node(node).children);
+            let own_rules = parent.map(|node| schema.node(node));
             let is_in_unique = |&child: &NodeId| plan.uniques.contains_key(&child);
             let holds_index = |child: &NodeId| {
-                let is_kept =
+                let has_index =
                     plan.is_indexed(*child) || plan.is_summed(*child) || plan.is_ordered(*child);
-                is_kept && !schema.node(*child).is_leaf_list()
+                has_index && !schema.node(*child).is_leaf_list()
             };
             // An entry may have default values without the containers that contain them.
-            let has_unique = own
+            let has_unique = own_rules
                 .and_then(Node::as_list)
                 .is_some_and(|list| !list.unique.is_empty());
             let index_holder =
                 has_unique || children.iter().any(is_in_unique) || children.iter().any(holds_index);
-            let matters = |&child: &NodeId| {
+            let affects_rules = |&child: &NodeId| {
                 let index = child.0 as usize;
-                plan.matters[index] || plan.has_rules[index] || !schema.node(child).cases.is_empty()
+                plan.affects_rules[index]
+                    || plan.has_rules[index]
+                    || !schema.node(child).cases.is_empty()
             };
-            let own_matters = |node: &Node| {
-                plan.matters[node.id.0 as usize]
+            let ancestor_affects_rules = |node: &Node| {
+                plan.affects_rules[node.id.0 as usize]
                     || !plan.anchored[node.id.0 as usize].is_empty()
                     || !node.cases.is_empty()
-                    || plan.contents.contains_key(&node.parent)
+                    || plan.required_children.contains_key(&node.parent)
             };
             // A node created in a container without presence makes that container and its ancestors count as existing.
             let around = |node: &&Node| {
                 let parent = schema.node(node.parent?);
                 parent.is_np_container().then_some(parent)
             };
-            let mut holders = std::iter::successors(own, around);
-            let loud = !plan.open.is_empty()
+            let mut holders = std::iter::successors(own_rules, around);
+            let is_watched = !plan.unbounded_rules.is_empty()
                 || !plan.instance_identifiers.is_empty()
-                || plan.contents.contains_key(&place)
-                || children.iter().any(matters)
-                || holders.any(own_matters);
+                || plan.required_children.contains_key(&parent)
+                || children.iter().any(affects_rules)
+                || holders.any(ancestor_affects_rules);
             self.plan.index_holders.push(index_holder);
-            self.plan.loud.push(loud);
+            self.plan.is_watched.push(is_watched);
         }
     }
 
@@ -486,7 +488,12 @@ impl<'s> Planning<'s> {
         path.push(node);
         let schema = self.schema;
         let around = schema.node(node).parent;
-        let read = self.when_reads.get(&node).into_iter().flatten().copied();
+        let read = self
+            .when_dependencies
+            .get(&node)
+            .into_iter()
+            .flatten()
+            .copied();
         let mut rank = 0;
         for end in around.into_iter().chain(read) {
             let mut at = Some(end);
@@ -533,7 +540,7 @@ fn is_number(schema: &Schema, leaf: NodeId) -> bool {
 }
 
 /// The minimum and maximum number of entries of a list or leaf-list.
-pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
+pub(crate) fn element_limits(kind: &NodeKind) -> (u32, Option<u32>) {
     match kind {
         NodeKind::List(list) => (list.min_elements, list.max_elements),
         NodeKind::LeafList(value) => (value.min_elements, value.max_elements),
@@ -542,30 +549,30 @@ pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
 }
 
 /// The required children of a node, or of the top level.
-fn demanded_content(
+fn required_children_of(
     schema: &Schema,
-    place: Option<NodeId>,
+    parent: Option<NodeId>,
     choices: &FxHashMap<Option<NodeId>, Vec<u32>>,
-) -> Content {
-    let children = place.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
-    let mut content = Content::default();
+) -> RequiredChildren {
+    let children = parent.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
+    let mut required = RequiredChildren::default();
     for &child in children {
-        let (min, max) = elements(&schema.node(child).kind);
+        let (min, max) = element_limits(&schema.node(child).kind);
         if !is_validated(schema, child) {
             continue;
         }
-        if demands_existence(schema, child) {
-            content.mandatory.push(child);
+        if is_mandatory_leaf(schema, child) {
+            required.mandatory.push(child);
         }
         if min > 0 || max.is_some() {
-            content.elements.push(child);
+            required.elements.push(child);
         }
     }
-    let is_operation = place.is_some_and(|place| is_validated(schema, place));
-    let choices = choices.get(&place).into_iter().flatten().copied();
-    let is_demanded = |index: &u32| schema.choices()[*index as usize].is_config || is_operation;
-    content.choices.extend(choices.filter(is_demanded));
-    content
+    let is_operation = parent.is_some_and(|parent| is_validated(schema, parent));
+    let choices = choices.get(&parent).into_iter().flatten().copied();
+    let is_required = |index: &u32| schema.choices()[*index as usize].is_config || is_operation;
+    required.choices.extend(choices.filter(is_required));
+    required
 }
 
 /// The mandatory choices by parent node.
@@ -579,7 +586,7 @@ fn mandatory_choices(schema: &Schema) -> FxHashMap<Option<NodeId>, Vec<u32>> {
 }
 
 /// Returns whether a node is mandatory by itself. A container is not, but its children may be.
-pub(crate) fn demands_existence(schema: &Schema, node: NodeId) -> bool {
+pub(crate) fn is_mandatory_leaf(schema: &Schema, node: NodeId) -> bool {
     let node = schema.node(node);
     node.is_mandatory
         && matches!(
@@ -589,20 +596,20 @@ pub(crate) fn demands_existence(schema: &Schema, node: NodeId) -> bool {
 }
 
 /// Returns whether values of a type refer to nodes that must exist.
-pub(crate) fn refers(value_type: &Type) -> bool {
+pub(crate) fn has_reference(value_type: &Type) -> bool {
     match &value_type.kind {
         TypeKind::LeafRef {
             require_instance, ..
         }
         | TypeKind::InstanceIdentifier { require_instance } => *require_instance,
-        TypeKind::Union(members) => members.iter().any(refers),
+        TypeKind::Union(members) => members.iter().any(has_reference),
         _ => false,
     }
 }
 
 /// Returns whether a node is the target of a leafref, an ancestor of it, or a key of an ancestor list: these do not
 /// change without the target.
-pub(super) fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
+pub(super) fn is_on_path_to(schema: &Schema, node: NodeId, target: NodeId) -> bool {
     let mut around = std::iter::successors(Some(target), |&id| schema.node(id).parent);
     around.any(|id| id == node || schema.node(id).keys().contains(&node))
 }

@@ -41,7 +41,7 @@ impl<T: Instances> Checker<'_, T> {
             let message = format!("“{value}” refers to nothing that exists");
             let error =
                 DataError::new(ErrorTag::DataMissing, message).with_app_tag("instance-required");
-            self.violated(&Item::leaf(holder.clone(), node, value), error)?;
+            self.report(&Item::leaf(holder.clone(), node, value), error)?;
         }
         Ok(())
     }
@@ -79,7 +79,7 @@ impl<T: Instances> Checker<'_, T> {
                 require_instance: true,
                 ..
             } => match self.plan.target(node, &path.text) {
-                Some(target) => target.finds(&self.evaluator, holder, node, value),
+                Some(target) => target.has_target(&self.evaluator, holder, node, value),
                 None => {
                     let leaf = Leaf::stored(holder.clone(), node, value.clone());
                     self.evaluator.has_target(&leaf, path)

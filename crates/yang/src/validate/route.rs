@@ -9,12 +9,12 @@ use crate::schema::{NodeId, Schema};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Route {
     /// The first begins at the context node, each other one at the result of a `deref()`.
-    pub legs: Vec<Leg>,
+    pub segments: Vec<Segment>,
 }
 
 /// A part of a route without a `deref()`: up, then down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Leg {
+pub(crate) struct Segment {
     /// The start; `None` for the root.
     pub start: Option<NodeId>,
     /// The number of levels up from the start.
@@ -31,7 +31,7 @@ pub(crate) struct Leg {
 /// Restricts a route to entries in which a leaf equals a leaf that is reached from the context node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Join {
-    /// The entry: an index of [`Leg::down`].
+    /// The entry: an index of [`Segment::down`].
     pub depth: usize,
     /// The path from the entry to its leaf: the leaf, after the containers that contain it.
     pub leaf: Vec<NodeId>,
@@ -45,30 +45,30 @@ impl Route {
     /// The route from a node to itself, or to its ancestor this many levels up.
     pub fn up(start: Option<NodeId>, up: usize) -> Self {
         Self {
-            legs: vec![Leg::up(start, up)],
+            segments: vec![Segment::up(start, up)],
         }
     }
 
     /// The last segment.
-    pub fn last(&self) -> &Leg {
-        &self.legs[self.legs.len() - 1]
+    pub fn last(&self) -> &Segment {
+        &self.segments[self.segments.len() - 1]
     }
 
     /// The last segment, mutable.
-    pub fn last_mut(&mut self) -> &mut Leg {
-        let last = self.legs.len() - 1;
-        &mut self.legs[last]
+    pub fn last_mut(&mut self) -> &mut Segment {
+        let last = self.segments.len() - 1;
+        &mut self.segments[last]
     }
 
     /// Extends the route by a `deref()` to a node.
     pub fn jump(&self, target: NodeId) -> Self {
-        let mut legs = self.legs.clone();
-        legs.push(Leg::up(Some(target), 0));
-        Self { legs }
+        let mut segments = self.segments.clone();
+        segments.push(Segment::up(Some(target), 0));
+        Self { segments }
     }
 }
 
-impl Leg {
+impl Segment {
     fn up(start: Option<NodeId>, up: usize) -> Self {
         Self {
             start,
@@ -83,7 +83,7 @@ impl Leg {
     pub fn end(&self, schema: &Schema) -> Option<NodeId> {
         match self.down.last() {
             Some(&node) => Some(node),
-            None => above(schema, self.start, self.up),
+            None => ancestor(schema, self.start, self.up),
         }
     }
 
@@ -101,7 +101,7 @@ impl Leg {
 }
 
 /// The ancestor of a node this many levels up; `None` for the root.
-pub(crate) fn above(schema: &Schema, node: Option<NodeId>, levels: usize) -> Option<NodeId> {
+pub(crate) fn ancestor(schema: &Schema, node: Option<NodeId>, levels: usize) -> Option<NodeId> {
     (0..levels).fold(node, |node, _| {
         node.and_then(|node| schema.node(node).parent)
     })

@@ -54,7 +54,7 @@ impl<T: Instances> Checker<'_, T> {
         let message = format!("another entry has the same {}", names.join(" and "));
         let error =
             DataError::new(ErrorTag::OperationFailed, message).with_app_tag("data-not-unique");
-        self.violated(&Item::Inner(entry.clone()), error)
+        self.report(&Item::Inner(entry.clone()), error)
     }
 
     /// The values of an entry, including defaults in use; `None` if one is missing.

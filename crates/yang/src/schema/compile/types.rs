@@ -20,7 +20,9 @@ pub(super) fn expression(
     prefixes: &[ffi::Prefix<'_>],
 ) -> Result<Expression, XPathError> {
     Expression::parse(text, &|prefix| {
-        let found = prefixes.iter().find(|known| known.prefix == prefix)?;
+        let found = prefixes
+            .iter()
+            .find(|found_prefix| found_prefix.prefix == prefix)?;
         Some(found.module.name().into())
     })
 }
@@ -28,16 +30,16 @@ pub(super) fn expression(
 /// Parses a condition and replaces its prefixes by module names; unprefixed names belong to the module of the node
 /// that has the condition.
 pub(super) fn condition(found: &ffi::Condition<'_>) -> Result<Expression, XPathError> {
-    let parsed = |prefix: Option<&str>| {
+    let literals = |prefix: Option<&str>| {
         let prefixes = found.prefixes.iter();
-        let mut known = prefixes.filter(|known| known.prefix == prefix);
-        known.next().map(|known| known.module.name().into())
+        let mut matching = prefixes.filter(|candidate| candidate.prefix == prefix);
+        matching.next().map(|found| found.module.name().into())
     };
     let names = |prefix: Option<&str>| match (prefix, found.module) {
         (None, Some(module)) => Some(module.name().into()),
-        _ => parsed(prefix),
+        _ => literals(prefix),
     };
-    Expression::parse_in_model(found.text, &names, &parsed)
+    Expression::parse_in_model(found.text, &names, &literals)
 }
 
 /// The prefixes of a value in a model.

@@ -28,7 +28,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let Some((_, whens)) = self.whens.pop_first() else {
             return Ok(removals);
         };
-        self.settled.extend(whens.iter().cloned());
+        self.evaluated.extend(whens.iter().cloned());
         for (rule, scope) in whens {
             let compiled = states.new.plan.rule(rule);
             let Some(node) = compiled.node else {
@@ -36,16 +36,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             };
             for holder in self.anchors(&states.new, rule, &scope)? {
                 self.effort.checks += 1;
-                self.settle_when(states, node, &holder, &mut removals)?;
+                self.evaluate_when(states, node, &holder, &mut removals)?;
             }
         }
-        self.refuse_new_within(states, &removals)?;
+        self.reject_new_within(states, &removals)?;
         Ok(removals)
     }
 
     /// Rejects new nodes in a node to be removed if their own `when` is false too (RFC 7950 §8.3.2): the removal
     /// would hide the error.
-    fn refuse_new_within<T: Instances<Inner = I>>(
+    fn reject_new_within<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
         removals: &[Removal<I>],
@@ -74,8 +74,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 continue;
             };
             for item in stored_instances(data, node, holder)? {
-                if !was_there(states, node, holder, &item)? {
-                    states.new.violated(&item, when_error(node, when))?;
+                if !existed_before(states, node, holder, &item)? {
+                    states.new.report(&item, when_error(node, when))?;
                 }
             }
         }
@@ -83,7 +83,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    fn settle_when<T: Instances<Inner = I>>(
+    fn evaluate_when<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
         id: NodeId,
@@ -102,15 +102,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             false => failing.is_none(),
         };
         if is_changed {
-            self.content_due(states, holder);
-            self.by_default(states, id, holder)?;
+            self.schedule_required_children(states, holder);
+            self.default_changed(states, id, holder)?;
         }
         let Some(when) = failing else {
             return Ok(());
         };
         for item in stored_instances(states.new.data, node, holder)? {
-            if !was_there(states, node, holder, &item)? {
-                states.new.violated(&item, when_error(node, when))?;
+            if !existed_before(states, node, holder, &item)? {
+                states.new.report(&item, when_error(node, when))?;
                 continue;
             }
             removals.push(match item {
@@ -127,7 +127,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 }
 
 /// Returns whether a stored instance of a node existed before the change; for a leaf, with the same value.
-fn was_there<T: Instances>(
+fn existed_before<T: Instances>(
     states: &States<'_, T>,
     node: &Node,
     holder: &T::Inner,

@@ -22,7 +22,7 @@ pub(crate) struct TargetPath {
 }
 
 /// The value to find, and its leafref.
-struct Sought<'a, T: Instances> {
+struct TargetQuery<'a, T: Instances> {
     evaluator: &'a Evaluator<'a, T>,
     context: Item<T>,
     value: &'a Value,
@@ -72,12 +72,12 @@ impl TargetPath {
             .filter(|(_, node)| schema.node(**node).is_list())
             .all(|(depth, &list)| {
                 let keys = schema.node(list).keys();
-                let missing = keys.iter().filter(|&&key| !self.gives(depth, key));
+                let missing = keys.iter().filter(|&&key| !self.is_given(depth, key));
                 missing.eq(self
                     .target_in(depth)
                     .iter()
                     .filter(|key| keys.contains(key)))
-                    || keys.iter().all(|&key| self.gives(depth, key))
+                    || keys.iter().all(|&key| self.is_given(depth, key))
             })
     }
 
@@ -96,7 +96,7 @@ impl TargetPath {
 
     /// Returns whether a target with a value exists below the node from which the path descends; false if that
     /// depends on the leafref.
-    pub fn is_there<T: Instances>(
+    pub fn has_target_below<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
         from: &T::Inner,
@@ -106,16 +106,16 @@ impl TargetPath {
         if !self.keys.is_empty() {
             return Ok(false);
         }
-        let sought = Sought {
+        let query = TargetQuery {
             evaluator,
             // It is only read by predicates, and there are none.
             context: Item::leaf(from.clone(), leafref, value.clone()),
             value,
         };
-        self.below(&sought, from, 0)
+        self.search(&query, from, 0)
     }
 
-    fn gives(&self, depth: usize, key: NodeId) -> bool {
+    fn is_given(&self, depth: usize, key: NodeId) -> bool {
         self.keys
             .iter()
             .any(|(at, given, _)| *at == depth && *given == key)
@@ -127,7 +127,7 @@ impl TargetPath {
     }
 
     /// Returns whether a target with the value of a leafref exists.
-    pub fn finds<T: Instances>(
+    pub fn has_target<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
         holder: &T::Inner,
@@ -142,52 +142,52 @@ impl TargetPath {
         let Some(from) = from else {
             return Ok(false);
         };
-        let sought = Sought {
+        let query = TargetQuery {
             evaluator,
             context: Item::leaf(holder.clone(), leaf, value.clone()),
             value,
         };
-        self.below(&sought, &from, 0)
+        self.search(&query, &from, 0)
     }
 
     /// Returns whether a target exists below a node that the path has reached.
-    fn below<T: Instances>(
+    fn search<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         from: &T::Inner,
         depth: usize,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let schema = data.schema();
         let node = schema.node(self.down[depth]);
         match &node.kind {
             NodeKind::Leaf(_) => {
-                let found = sought.evaluator.leaf(from, node.id)?;
-                Ok(found.is_some_and(|(value, _)| value == *sought.value))
+                let found = query.evaluator.leaf(from, node.id)?;
+                Ok(found.is_some_and(|(value, _)| value == *query.value))
             }
-            NodeKind::LeafList(_) => has_value(sought, from, node.id),
-            NodeKind::List(list) => match self.entry_keys(sought, depth, &list.keys)? {
+            NodeKind::LeafList(_) => has_value(query, from, node.id),
+            NodeKind::List(list) => match self.entry_keys(query, depth, &list.keys)? {
                 Some(keys) if keys.is_empty() => Ok(false),
                 Some(keys) => match data.entry(from, node.id, &keys)? {
-                    Some(entry) => self.below(sought, &entry, depth + 1),
+                    Some(entry) => self.search(query, &entry, depth + 1),
                     None => Ok(false),
                 },
-                None => self.among(sought, from, depth),
+                None => self.search_list(query, from, depth),
             },
-            _ => self.below(sought, &data.container(from, node.id), depth + 1),
+            _ => self.search(query, &data.container(from, node.id), depth + 1),
         }
     }
 
     /// The key values of the only list entry that can contain the target, if they are given.
     fn entry_keys<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         keys: &[NodeId],
     ) -> Result<Option<Vec<Value>>, T::Error> {
         let target = self.target_in(depth);
-        let is_known = |&&key: &&NodeId| self.gives(depth, key) || target == Some(key);
-        if keys.is_empty() || keys.iter().filter(is_known).count() < keys.len() {
+        let is_determined = |&&key: &&NodeId| self.is_given(depth, key) || target == Some(key);
+        if keys.is_empty() || keys.iter().filter(is_determined).count() < keys.len() {
             return Ok(None);
         }
         let mut values = Vec::with_capacity(keys.len());
@@ -197,24 +197,24 @@ impl TargetPath {
                 .iter()
                 .find(|(at, given, _)| *at == depth && *given == key);
             match given {
-                Some((_, _, operand)) => match key_value(sought, key, operand)? {
+                Some((_, _, operand)) => match key_value(query, key, operand)? {
                     Some(value) => values.push(value),
                     None => return Ok(Some(Vec::new())),
                 },
-                None => values.push(sought.value.clone()),
+                None => values.push(query.value.clone()),
             }
         }
         Ok(Some(values))
     }
 
     /// Searches the entries of a list: by the index if there is one, otherwise one by one.
-    fn among<T: Instances>(
+    fn search_list<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         from: &T::Inner,
         depth: usize,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let schema = data.schema();
         let Some(&target) = self.down.last() else {
             return Ok(false);
@@ -222,20 +222,20 @@ impl TargetPath {
         let may_be_default = schema
             .node(target)
             .as_value()
-            .is_some_and(|node| node.defaults.contains(sought.value));
+            .is_some_and(|node| node.defaults.contains(query.value));
         let mut is_found = false;
         if !may_be_default {
-            let answer = data.find(from, target, sought.value, &mut |holder| {
-                is_found = self.is_reached(sought, depth, &holder)?;
+            let indexed = data.find(from, target, query.value, &mut |holder| {
+                is_found = self.is_reached(query, depth, &holder)?;
                 Ok(flow(is_found))
             })?;
-            if answer == Indexed::Yes {
+            if indexed == Indexed::Yes {
                 return Ok(is_found);
             }
         }
         data.entries(from, self.down[depth], &mut |entry| {
             is_found =
-                self.has_keys(sought, depth, &entry)? && self.below(sought, &entry, depth + 1)?;
+                self.has_keys(query, depth, &entry)? && self.search(query, &entry, depth + 1)?;
             Ok(flow(is_found))
         })?;
         Ok(is_found)
@@ -244,14 +244,14 @@ impl TargetPath {
     /// Returns whether the path leads to a target found by the index: it satisfies the predicates from `depth` on.
     fn is_reached<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         holder: &T::Inner,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let mut place = holder.clone();
         for at in (depth..self.down.len() - 1).rev() {
-            if !self.has_keys(sought, at, &place)? {
+            if !self.has_keys(query, at, &place)? {
                 return Ok(false);
             }
             match data.parent(&place) {
@@ -265,13 +265,13 @@ impl TargetPath {
     /// Returns whether an entry of the list at a depth has the keys given by the predicates.
     fn has_keys<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         entry: &T::Inner,
     ) -> Result<bool, T::Error> {
         for (_, key, operand) in self.keys.iter().filter(|(at, ..)| *at == depth) {
-            let given = key_value(sought, *key, operand)?;
-            if given.is_none() || sought.evaluator.data().leaf(entry, *key)? != given {
+            let given = key_value(query, *key, operand)?;
+            if given.is_none() || query.evaluator.data().leaf(entry, *key)? != given {
                 return Ok(false);
             }
         }
@@ -287,21 +287,21 @@ fn flow(is_found: bool) -> ControlFlow<()> {
 }
 
 fn has_value<T: Instances>(
-    sought: &Sought<'_, T>,
+    query: &TargetQuery<'_, T>,
     holder: &T::Inner,
     node: NodeId,
 ) -> Result<bool, T::Error> {
-    let data = sought.evaluator.data();
-    if data.has_value(holder, node, sought.value)? {
+    let data = query.evaluator.data();
+    if data.has_value(holder, node, query.value)? {
         return Ok(true);
     }
     let defaults = data.schema().node(node).as_value();
-    if !defaults.is_some_and(|node| node.defaults.contains(sought.value)) {
+    if !defaults.is_some_and(|node| node.defaults.contains(query.value)) {
         return Ok(false);
     }
     let mut is_found = false;
-    sought.evaluator.values(holder, node, &mut |value, _| {
-        is_found = value == *sought.value;
+    query.evaluator.values(holder, node, &mut |value, _| {
+        is_found = value == *query.value;
         Ok(flow(is_found))
     })?;
     Ok(is_found)
@@ -309,13 +309,13 @@ fn has_value<T: Instances>(
 
 /// The value that a predicate gives for a key.
 fn key_value<T: Instances>(
-    sought: &Sought<'_, T>,
+    query: &TargetQuery<'_, T>,
     key: NodeId,
     operand: &Expression,
 ) -> Result<Option<Value>, T::Error> {
-    let data = sought.evaluator.data();
+    let data = query.evaluator.data();
     let schema = data.schema();
-    let Object::NodeSet(nodes) = sought.evaluator.evaluate(operand, &sought.context)? else {
+    let Object::NodeSet(nodes) = query.evaluator.evaluate(operand, &query.context)? else {
         return Ok(None);
     };
     let node = schema.node(key);

@@ -9,19 +9,19 @@ use crate::xpath::{
     Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep, is_positional,
 };
 
-use super::plan::is_on_the_way;
+use super::plan::is_on_path_to;
 use super::route::{Join, Route};
 
 /// An expression that can reach more nodes of the schema than this is checked on every change.
-const SPOTS_MAX: usize = 2048;
+const ROUTES_MAX: usize = 2048;
 
 /// The dependencies of an expression.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reads {
+pub(crate) struct Dependencies {
     /// The routes to the nodes that it reads; the last node of each is read.
     pub routes: Vec<Route>,
     /// Whether the dependencies are unknown, so that it may read everything.
-    pub is_open: bool,
+    pub is_unbounded: bool,
     /// Lists and leaf-lists whose entries it counts.
     pub counted: Vec<NodeId>,
     /// Leaves whose sum over a list it reads.
@@ -32,7 +32,7 @@ pub(crate) struct Reads {
     pinned: Option<usize>,
 }
 
-impl Reads {
+impl Dependencies {
     /// The dependencies of an expression whose context node is `levels_up` levels above an instance of `node`.
     pub fn of(
         schema: &Schema,
@@ -44,21 +44,21 @@ impl Reads {
         let mut analysis = Analysis {
             schema,
             context: context.clone(),
-            reads: Self::default(),
+            dependencies: Self::default(),
         };
-        analysis.read(&expression.root, &[context], Use::Existence);
-        analysis.reads
+        analysis.read(&expression.root, &[context], NodeSetUse::Existence);
+        analysis.dependencies
     }
 
     /// The minimum number of levels that every route goes up at its start: the expression has the same value for all
     /// context nodes below one ancestor at that level.
     pub fn lift(&self) -> usize {
         let first = self.routes.iter().flat_map(|route| {
-            let leg = &route.legs[0];
-            let joined = route.legs.iter().flat_map(|leg| &leg.joins);
-            std::iter::once(leg.up).chain(joined.map(|join| join.up))
+            let segment = &route.segments[0];
+            let joined = route.segments.iter().flat_map(|segment| &segment.joins);
+            std::iter::once(segment.up).chain(joined.map(|join| join.up))
         });
-        match self.is_open {
+        match self.is_unbounded {
             true => 0,
             false => first.chain(self.pinned).min().unwrap_or(0),
         }
@@ -67,7 +67,7 @@ impl Reads {
 
 /// The use of a node-set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum NodeSetUse {
     /// Only the existence or number of the nodes.
     Existence,
     /// The content of the nodes.
@@ -77,63 +77,65 @@ enum Use {
 struct Analysis<'s> {
     schema: &'s Schema,
     context: Route,
-    reads: Reads,
+    dependencies: Dependencies,
 }
 
 impl Analysis<'_> {
     /// Analyses an expression for each context node.
-    fn read(&mut self, expr: &Expr, at: &[Route], used: Use) {
+    fn read(&mut self, expr: &Expr, at: &[Route], usage: NodeSetUse) {
         match expr {
             Expr::Or(parts) | Expr::And(parts) => {
                 for part in parts {
-                    self.read(part, at, Use::Existence);
+                    self.read(part, at, NodeSetUse::Existence);
                 }
             }
             Expr::Binary(operator, left, right) => {
-                if is_of_order(*operator) {
+                if is_order_comparison(*operator) {
                     for operand in [left, right] {
                         let leaves = self.leaves_of_lists(operand, at);
-                        self.reads.ordered.extend(leaves);
+                        self.dependencies.ordered.extend(leaves);
                     }
                 }
-                self.read(left, at, Use::Value);
-                self.read(right, at, Use::Value);
+                self.read(left, at, NodeSetUse::Value);
+                self.read(right, at, NodeSetUse::Value);
             }
-            Expr::Negate(inner) => self.read(inner, at, Use::Value),
+            Expr::Negate(inner) => self.read(inner, at, NodeSetUse::Value),
             Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => {
-                let spots = self.nodes(expr, at);
-                self.used(&spots, used);
+                let routes = self.nodes(expr, at);
+                self.record_use(&routes, usage);
             }
-            Expr::Call(function, arguments) => self.call(*function, arguments, at, used),
+            Expr::Call(function, arguments) => self.call(*function, arguments, at, usage),
             Expr::Literal(..) | Expr::Number(_) | Expr::Variable(..) => {}
         }
     }
 
-    fn call(&mut self, function: Function, arguments: &[Expr], at: &[Route], used: Use) {
+    fn call(&mut self, function: Function, arguments: &[Expr], at: &[Route], usage: NodeSetUse) {
         match function {
             Function::Current | Function::Deref => {
-                let spots = self.calls_nodes(function, arguments, at);
-                self.used(&spots, used);
+                let routes = self.nodes_of_call(function, arguments, at);
+                self.record_use(&routes, usage);
             }
             Function::Count => {
                 for argument in arguments {
-                    let spots = self.nodes(argument, at);
+                    let routes = self.nodes(argument, at);
                     if is_plain_child(argument) {
-                        let ends = spots.iter().filter_map(|spot| spot.last().end(self.schema));
+                        let ends = routes
+                            .iter()
+                            .filter_map(|route| route.last().end(self.schema));
                         let lists = ends.filter(|&end| {
                             let node = self.schema.node(end);
                             node.is_list() || node.is_leaf_list()
                         });
-                        self.reads.counted.extend(lists);
+                        self.dependencies.counted.extend(lists);
                     }
-                    self.used(&spots, Use::Existence);
+                    self.record_use(&routes, NodeSetUse::Existence);
                 }
             }
             Function::Sum => {
                 for argument in arguments {
                     let leaves = self.leaves_of_lists(argument, at);
-                    self.reads.summed.extend(leaves);
-                    self.read(argument, at, Use::Value);
+                    self.dependencies.summed.extend(leaves);
+                    self.read(argument, at, NodeSetUse::Value);
                 }
             }
             Function::Not
@@ -142,7 +144,7 @@ impl Analysis<'_> {
             | Function::Name
             | Function::NamespaceUri => {
                 for argument in arguments {
-                    self.read(argument, at, Use::Existence);
+                    self.read(argument, at, NodeSetUse::Existence);
                 }
             }
             _ => {
@@ -155,10 +157,10 @@ impl Analysis<'_> {
                             | Function::NormalizeSpace
                     );
                 if reads_context {
-                    self.used(at, Use::Value);
+                    self.record_use(at, NodeSetUse::Value);
                 }
                 for argument in arguments {
-                    self.read(argument, at, Use::Value);
+                    self.read(argument, at, NodeSetUse::Value);
                 }
             }
         }
@@ -170,7 +172,9 @@ impl Analysis<'_> {
             return Vec::new();
         }
         let ends = self.nodes(expr, at);
-        let ends = ends.iter().filter_map(|spot| spot.last().end(self.schema));
+        let ends = ends
+            .iter()
+            .filter_map(|route| route.last().end(self.schema));
         ends.filter(|&leaf| is_in_list(self.schema, leaf)).collect()
     }
 
@@ -178,15 +182,15 @@ impl Analysis<'_> {
     fn nodes(&mut self, expr: &Expr, at: &[Route]) -> Vec<Route> {
         match expr {
             Expr::Union(parts) => {
-                let mut spots = Vec::new();
+                let mut routes = Vec::new();
                 for part in parts {
-                    spots.extend(self.nodes(part, at));
+                    routes.extend(self.nodes(part, at));
                 }
-                self.distinct(spots)
+                self.distinct(routes)
             }
             Expr::Path(path) => {
                 let from = match path.is_absolute {
-                    true => at.iter().map(|spot| self.root_of(spot)).collect(),
+                    true => at.iter().map(|route| self.root_of(route)).collect(),
                     false => at.to_vec(),
                 };
                 self.steps(from, &path.steps)
@@ -196,45 +200,50 @@ impl Analysis<'_> {
                 predicates,
                 steps,
             } => {
-                let spots = self.nodes(primary, at);
-                let spots = self.filtered(spots, predicates);
-                self.steps(spots, steps)
+                let routes = self.nodes(primary, at);
+                let routes = self.apply_predicates(routes, predicates);
+                self.steps(routes, steps)
             }
-            Expr::Call(function, arguments) => self.calls_nodes(*function, arguments, at),
+            Expr::Call(function, arguments) => self.nodes_of_call(*function, arguments, at),
             other => {
-                self.read(other, at, Use::Value);
+                self.read(other, at, NodeSetUse::Value);
                 Vec::new()
             }
         }
     }
 
-    fn calls_nodes(&mut self, function: Function, arguments: &[Expr], at: &[Route]) -> Vec<Route> {
+    fn nodes_of_call(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        at: &[Route],
+    ) -> Vec<Route> {
         match function {
             Function::Current => vec![self.context.clone()],
             Function::Deref => {
                 let mut targets = Vec::new();
-                for spot in arguments
+                for route in arguments
                     .iter()
                     .flat_map(|argument| {
-                        let spots = self.nodes(argument, at);
-                        self.used(&spots, Use::Value);
-                        spots
+                        let routes = self.nodes(argument, at);
+                        self.record_use(&routes, NodeSetUse::Value);
+                        routes
                     })
                     .collect::<Vec<_>>()
                 {
-                    self.deref(&spot, &mut targets);
+                    self.deref(&route, &mut targets);
                 }
                 self.distinct(targets)
             }
             _ => {
-                self.call(function, arguments, at, Use::Value);
+                self.call(function, arguments, at, NodeSetUse::Value);
                 Vec::new()
             }
         }
     }
 
-    fn deref(&mut self, spot: &Route, targets: &mut Vec<Route>) {
-        let Some(leaf) = spot.last().end(self.schema) else {
+    fn deref(&mut self, route: &Route, targets: &mut Vec<Route>) {
+        let Some(leaf) = route.last().end(self.schema) else {
             return;
         };
         let Some(value) = self.schema.node(leaf).as_value() else {
@@ -246,69 +255,71 @@ impl Analysis<'_> {
                 path,
                 ..
             } => {
-                let jump = spot.jump(*target);
+                let jump = route.jump(*target);
                 self.record(jump.clone());
                 targets.push(jump);
                 // The target also depends on what the path itself reads, except for nodes that exist whenever the
                 // target does.
-                let inner = Reads::of(self.schema, path, Some(leaf), 0);
-                self.reads.is_open |= inner.is_open;
+                let inner = Dependencies::of(self.schema, path, Some(leaf), 0);
+                self.dependencies.is_unbounded |= inner.is_unbounded;
                 let is_along = |route: &Route| {
                     let end = route.last().end(self.schema);
-                    end.is_some_and(|end| is_on_the_way(self.schema, end, *target))
+                    end.is_some_and(|end| is_on_path_to(self.schema, end, *target))
                 };
-                for route in inner.routes.into_iter().filter(|route| !is_along(route)) {
-                    let mut legs = spot.legs.clone();
-                    match compose(legs.pop(), &route.legs[0], self.schema) {
-                        Some(leg) => legs.push(leg),
-                        None => self.reads.is_open = true,
+                for inner_route in inner.routes.into_iter().filter(|route| !is_along(route)) {
+                    let mut segments = route.segments.clone();
+                    match compose(segments.pop(), &inner_route.segments[0], self.schema) {
+                        Some(segment) => segments.push(segment),
+                        None => self.dependencies.is_unbounded = true,
                     }
-                    legs.extend_from_slice(&route.legs[1..]);
-                    self.record(Route { legs });
+                    segments.extend_from_slice(&inner_route.segments[1..]);
+                    self.record(Route { segments });
                 }
             }
-            TypeKind::InstanceIdentifier { .. } | TypeKind::Union(_) => self.reads.is_open = true,
+            TypeKind::InstanceIdentifier { .. } | TypeKind::Union(_) => {
+                self.dependencies.is_unbounded = true
+            }
             _ => {}
         }
     }
 
-    fn root_of(&self, spot: &Route) -> Route {
-        let mut spot = spot.clone();
-        let leg = spot.last_mut();
-        leg.up = super::route::depth(self.schema, leg.start);
-        leg.down.clear();
-        leg.joins.clear();
-        leg.nearest = None;
+    fn root_of(&self, route: &Route) -> Route {
+        let mut route = route.clone();
+        let segment = route.last_mut();
+        segment.up = super::route::depth(self.schema, segment.start);
+        segment.down.clear();
+        segment.joins.clear();
+        segment.nearest = None;
         // A route from the root does not depend on the start of the segment.
-        if spot.legs.len() > 1 {
+        if route.segments.len() > 1 {
             let start = self.context.last().start;
             let up = super::route::depth(self.schema, start);
             return Route::up(start, up);
         }
-        spot
+        route
     }
 
     fn steps(&mut self, from: Vec<Route>, steps: &[PathStep]) -> Vec<Route> {
-        let mut spots = from;
+        let mut routes = from;
         for step in steps {
             let mut next = Vec::new();
-            for spot in &spots {
-                self.axis(spot, step, &mut next);
-                if next.len() > SPOTS_MAX {
-                    self.reads.is_open = true;
+            for route in &routes {
+                self.axis(route, step, &mut next);
+                if next.len() > ROUTES_MAX {
+                    self.dependencies.is_unbounded = true;
                     return Vec::new();
                 }
             }
             let mut next = self.distinct(next);
-            self.nearest(&spots, step, &mut next);
-            spots = self.filtered(next, &step.predicates);
+            self.nearest(&routes, step, &mut next);
+            routes = self.apply_predicates(next, &step.predicates);
             if !matches!(step.axis, Axis::SelfNode | Axis::Parent) {
-                for spot in &spots {
-                    self.record(spot.clone());
+                for route in &routes {
+                    self.record(route.clone());
                 }
             }
         }
-        spots
+        routes
     }
 
     /// A step to the nearest sibling, `preceding-sibling::entry[1]`, from the entries of the same list.
@@ -322,7 +333,7 @@ impl Analysis<'_> {
             return;
         };
         let is_first = step.predicates.first() == Some(&Expr::Number(1.0));
-        let is_upwards = from.legs.len() == 1 && from.last().down.is_empty();
+        let is_upwards = from.segments.len() == 1 && from.last().down.is_empty();
         let end = to.last().end(self.schema);
         let is_list = end.is_some_and(|end| self.schema.node(end).is_list());
         if is_first && is_upwards && is_list && end == from.last().end(self.schema) {
@@ -330,41 +341,41 @@ impl Analysis<'_> {
         }
     }
 
-    fn axis(&mut self, spot: &Route, step: &PathStep, next: &mut Vec<Route>) {
+    fn axis(&mut self, route: &Route, step: &PathStep, next: &mut Vec<Route>) {
         let test = &step.test;
         match step.axis {
-            Axis::SelfNode => self.keep(spot.clone(), test, next),
-            Axis::Child => self.children(spot, test, next),
+            Axis::SelfNode => self.keep(route.clone(), test, next),
+            Axis::Child => self.children(route, test, next),
             Axis::Parent => {
-                if let Some(parent) = self.parent(spot) {
+                if let Some(parent) = self.parent(route) {
                     self.keep(parent, test, next);
                 }
             }
             Axis::Ancestor | Axis::AncestorOrSelf => {
                 if step.axis == Axis::AncestorOrSelf {
-                    self.keep(spot.clone(), test, next);
+                    self.keep(route.clone(), test, next);
                 }
-                let mut at = self.parent(spot);
-                while let Some(spot) = at {
-                    at = self.parent(&spot);
-                    self.keep(spot, test, next);
+                let mut at = self.parent(route);
+                while let Some(route) = at {
+                    at = self.parent(&route);
+                    self.keep(route, test, next);
                 }
             }
             Axis::Descendant | Axis::DescendantOrSelf => {
                 if step.axis == Axis::DescendantOrSelf {
-                    self.keep(spot.clone(), test, next);
+                    self.keep(route.clone(), test, next);
                 }
-                self.descendants(spot, test, next);
+                self.descendants(route, test, next);
             }
             Axis::FollowingSibling | Axis::PrecedingSibling => {
-                self.pin(spot);
-                if let Some(parent) = self.parent(spot) {
+                self.pin(route);
+                if let Some(parent) = self.parent(route) {
                     self.children(&parent, test, next);
                 }
             }
             Axis::Following | Axis::Preceding => {
-                self.pin(spot);
-                let root = self.root_of(spot);
+                self.pin(route);
+                let root = self.root_of(route);
                 self.descendants(&root, test, next);
             }
             Axis::Attribute | Axis::Namespace => {}
@@ -372,58 +383,58 @@ impl Analysis<'_> {
     }
 
     /// Records that the expression depends on the position of a node among its siblings.
-    fn pin(&mut self, spot: &Route) {
-        let leg = &spot.legs[0];
-        if spot.legs.len() == 1 && leg.down.is_empty() {
+    fn pin(&mut self, route: &Route) {
+        let segment = &route.segments[0];
+        if route.segments.len() == 1 && segment.down.is_empty() {
             let level = self
-                .reads
+                .dependencies
                 .pinned
-                .map_or(leg.up, |pinned| pinned.min(leg.up));
-            self.reads.pinned = Some(level);
+                .map_or(segment.up, |pinned| pinned.min(segment.up));
+            self.dependencies.pinned = Some(level);
         }
     }
 
-    fn parent(&self, spot: &Route) -> Option<Route> {
-        spot.last().end(self.schema)?;
-        let mut parent = spot.clone();
+    fn parent(&self, route: &Route) -> Option<Route> {
+        route.last().end(self.schema)?;
+        let mut parent = route.clone();
         parent.last_mut().ascend();
         Some(parent)
     }
 
-    fn children(&mut self, spot: &Route, test: &NodeTest, next: &mut Vec<Route>) {
+    fn children(&mut self, route: &Route, test: &NodeTest, next: &mut Vec<Route>) {
         if *test == NodeTest::Text {
-            self.used(std::slice::from_ref(spot), Use::Value);
+            self.record_use(std::slice::from_ref(route), NodeSetUse::Value);
             return;
         }
-        for child in children_of(self.schema, spot.last().end(self.schema)) {
+        for child in children_of(self.schema, route.last().end(self.schema)) {
             if self.passes(child, test) {
-                let mut child_spot = spot.clone();
-                child_spot.last_mut().down.push(child);
-                next.push(child_spot);
+                let mut child_route = route.clone();
+                child_route.last_mut().down.push(child);
+                next.push(child_route);
             }
         }
     }
 
-    fn descendants(&mut self, spot: &Route, test: &NodeTest, next: &mut Vec<Route>) {
-        for child in children_of(self.schema, spot.last().end(self.schema)) {
-            let mut child_spot = spot.clone();
-            child_spot.last_mut().down.push(child);
-            self.keep(child_spot.clone(), test, next);
-            if next.len() > SPOTS_MAX {
+    fn descendants(&mut self, route: &Route, test: &NodeTest, next: &mut Vec<Route>) {
+        for child in children_of(self.schema, route.last().end(self.schema)) {
+            let mut child_route = route.clone();
+            child_route.last_mut().down.push(child);
+            self.keep(child_route.clone(), test, next);
+            if next.len() > ROUTES_MAX {
                 return;
             }
-            self.descendants(&child_spot, test, next);
+            self.descendants(&child_route, test, next);
         }
     }
 
-    fn keep(&mut self, spot: Route, test: &NodeTest, next: &mut Vec<Route>) {
-        let passes = match (spot.last().end(self.schema), test) {
+    fn keep(&mut self, route: Route, test: &NodeTest, next: &mut Vec<Route>) {
+        let passes = match (route.last().end(self.schema), test) {
             (_, NodeTest::Node) => true,
             (Some(node), test) => self.passes(node, test),
             (None, _) => false,
         };
         if passes {
-            next.push(spot);
+            next.push(route);
         }
     }
 
@@ -441,40 +452,40 @@ impl Analysis<'_> {
     }
 
     /// Applies predicates: records what they read, and converts their equalities to joins.
-    fn filtered(&mut self, mut spots: Vec<Route>, predicates: &[Expr]) -> Vec<Route> {
+    fn apply_predicates(&mut self, mut routes: Vec<Route>, predicates: &[Expr]) -> Vec<Route> {
         let mut may_join = true;
         for predicate in predicates {
             may_join &= !is_positional(predicate);
             if may_join {
-                for spot in &mut spots {
-                    self.join(spot, predicate);
+                for route in &mut routes {
+                    self.join(route, predicate);
                 }
             }
-            let at = spots.clone();
-            self.read(predicate, &at, Use::Existence);
+            let at = routes.clone();
+            self.read(predicate, &at, NodeSetUse::Existence);
         }
-        spots
+        routes
     }
 
     /// Converts the equalities of a predicate on an entry to joins.
-    fn join(&self, spot: &mut Route, predicate: &Expr) {
+    fn join(&self, route: &mut Route, predicate: &Expr) {
         match predicate {
             Expr::And(parts) => {
                 for part in parts {
-                    self.join(spot, part);
+                    self.join(route, part);
                 }
             }
             Expr::Binary(BinaryOperator::Equal, left, right) => {
-                let leg = spot.last();
-                let (Some(&entry), true) = (leg.down.last(), spot.legs.len() == 1) else {
+                let segment = route.last();
+                let (Some(&entry), true) = (segment.down.last(), route.segments.len() == 1) else {
                     return;
                 };
-                let pair = self.leaf_of(entry, left).zip(self.way_to_operand(right));
+                let pair = self.leaf_of(entry, left).zip(self.route_to_operand(right));
                 let pair =
-                    pair.or_else(|| self.leaf_of(entry, right).zip(self.way_to_operand(left)));
+                    pair.or_else(|| self.leaf_of(entry, right).zip(self.route_to_operand(left)));
                 if let Some((leaf, (up, down))) = pair {
-                    let depth = leg.down.len() - 1;
-                    spot.last_mut().joins.push(Join {
+                    let depth = segment.down.len() - 1;
+                    route.last_mut().joins.push(Join {
                         depth,
                         leaf,
                         up,
@@ -500,9 +511,9 @@ impl Analysis<'_> {
             let is_leaf_list = self.schema.node(entry).is_leaf_list();
             return is_leaf_list.then(|| vec![entry]);
         }
-        let mut way = Vec::new();
+        let mut nodes = Vec::new();
         for step in &path.steps {
-            let parent = way.last().copied().unwrap_or(entry);
+            let parent = nodes.last().copied().unwrap_or(entry);
             if step.axis != Axis::Child || self.schema.node(parent).as_value().is_some() {
                 return None;
             }
@@ -516,14 +527,14 @@ impl Analysis<'_> {
             if !is_one || found.next().is_some() {
                 return None;
             }
-            way.push(child);
+            nodes.push(child);
         }
-        let leaf = *way.last()?;
-        matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_)).then_some(way)
+        let leaf = *nodes.last()?;
+        matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_)).then_some(nodes)
     }
 
     /// The route from the context node to the leaf that an operand refers to.
-    fn way_to_operand(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
+    fn route_to_operand(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
         let Expr::Filter {
             primary,
             predicates,
@@ -538,87 +549,90 @@ impl Analysis<'_> {
         if !matches!(**primary, Expr::Call(Function::Current, _)) || !predicates.is_empty() {
             return None;
         }
-        let mut spot = self.context.clone();
+        let mut route = self.context.clone();
         for step in steps {
             if !step.predicates.is_empty() {
                 return None;
             }
             match step.axis {
-                Axis::Parent if step.test == NodeTest::Node => spot = self.parent(&spot)?,
+                Axis::Parent if step.test == NodeTest::Node => route = self.parent(&route)?,
                 Axis::SelfNode if step.test == NodeTest::Node => {}
                 Axis::Child => {
-                    let end = spot.last().end(self.schema);
+                    let end = route.last().end(self.schema);
                     let mut found = children_of(self.schema, end)
                         .filter(|&child| self.passes(child, &step.test));
                     let child = found.next()?;
                     if found.next().is_some() {
                         return None;
                     }
-                    spot.last_mut().down.push(child);
+                    route.last_mut().down.push(child);
                 }
                 _ => return None,
             }
         }
-        self.leaf_end(spot)
+        self.leaf_end(route)
     }
 
-    fn leaf_end(&self, spot: Route) -> Option<(usize, Vec<NodeId>)> {
-        let end = spot.last().end(self.schema)?;
+    fn leaf_end(&self, route: Route) -> Option<(usize, Vec<NodeId>)> {
+        let end = route.last().end(self.schema)?;
         self.schema.node(end).as_value()?;
-        let mut leg = spot.legs.into_iter().next()?;
+        let mut segment = route.segments.into_iter().next()?;
         // A context node that is the leaf itself: relative to its parent.
-        if leg.down.is_empty() {
-            leg.down.push(end);
-            leg.up += 1;
+        if segment.down.is_empty() {
+            segment.down.push(end);
+            segment.up += 1;
         }
-        Some((leg.up, leg.down))
+        Some((segment.up, segment.down))
     }
 
-    fn used(&mut self, spots: &[Route], used: Use) {
-        for spot in spots {
-            let end = spot.last().end(self.schema);
+    fn record_use(&mut self, routes: &[Route], usage: NodeSetUse) {
+        for route in routes {
+            let end = route.last().end(self.schema);
             let is_inner = end.is_none_or(|end| self.schema.node(end).as_value().is_none());
-            if !is_inner || used == Use::Existence {
-                self.record(spot.clone());
+            if !is_inner || usage == NodeSetUse::Existence {
+                self.record(route.clone());
                 continue;
             }
             // The string value of a node is the text of all its descendants.
             let mut inside = Vec::new();
-            self.descendants(spot, &NodeTest::Node, &mut inside);
-            if inside.len() > SPOTS_MAX {
-                self.reads.is_open = true;
+            self.descendants(route, &NodeTest::Node, &mut inside);
+            if inside.len() > ROUTES_MAX {
+                self.dependencies.is_unbounded = true;
                 return;
             }
-            inside.into_iter().for_each(|spot| self.record(spot));
+            inside.into_iter().for_each(|route| self.record(route));
         }
     }
 
     /// Records that the end of a route is read. Ancestors on the way up exist in any case.
-    fn record(&mut self, spot: Route) {
-        let leg = spot.last();
-        let is_leaf = leg
+    fn record(&mut self, route: Route) {
+        let segment = route.last();
+        let is_leaf = segment
             .end(self.schema)
             .is_some_and(|end| self.schema.node(end).as_value().is_some());
-        if leg.down.is_empty() && !is_leaf {
+        if segment.down.is_empty() && !is_leaf {
             // The expression still depends on the position of its context node.
-            if spot.legs.len() == 1 && leg.up == 0 && !self.reads.routes.contains(&spot) {
-                self.reads.routes.push(spot);
+            if route.segments.len() == 1
+                && segment.up == 0
+                && !self.dependencies.routes.contains(&route)
+            {
+                self.dependencies.routes.push(route);
             }
             return;
         }
-        if !self.reads.routes.contains(&spot) {
-            self.reads.routes.push(spot);
+        if !self.dependencies.routes.contains(&route) {
+            self.dependencies.routes.push(route);
         }
-        if self.reads.routes.len() > SPOTS_MAX {
-            self.reads.is_open = true;
+        if self.dependencies.routes.len() > ROUTES_MAX {
+            self.dependencies.is_unbounded = true;
         }
     }
 
-    fn distinct(&self, spots: Vec<Route>) -> Vec<Route> {
-        let mut kept: Vec<Route> = Vec::with_capacity(spots.len());
-        for spot in spots {
-            if !kept.contains(&spot) {
-                kept.push(spot);
+    fn distinct(&self, routes: Vec<Route>) -> Vec<Route> {
+        let mut kept: Vec<Route> = Vec::with_capacity(routes.len());
+        for route in routes {
+            if !kept.contains(&route) {
+                kept.push(route);
             }
         }
         kept
@@ -654,7 +668,7 @@ pub(crate) fn is_in_list(schema: &Schema, leaf: NodeId) -> bool {
     is_plain && node.is_config && list.is_some_and(crate::schema::Node::is_list)
 }
 
-fn is_of_order(operator: BinaryOperator) -> bool {
+fn is_order_comparison(operator: BinaryOperator) -> bool {
     matches!(
         operator,
         BinaryOperator::Less
@@ -677,17 +691,17 @@ fn is_plain_child(expr: &Expr) -> bool {
 
 /// Appends a segment to another that ends at its start.
 fn compose(
-    first: Option<super::route::Leg>,
-    then: &super::route::Leg,
+    first: Option<super::route::Segment>,
+    then: &super::route::Segment,
     schema: &Schema,
-) -> Option<super::route::Leg> {
-    let mut leg = first?;
-    if leg.end(schema) != then.start {
+) -> Option<super::route::Segment> {
+    let mut segment = first?;
+    if segment.end(schema) != then.start {
         return None;
     }
-    (0..then.up).for_each(|_| leg.ascend());
-    leg.down.extend_from_slice(&then.down);
-    Some(leg)
+    (0..then.up).for_each(|_| segment.ascend());
+    segment.down.extend_from_slice(&then.down);
+    Some(segment)
 }
 
 /// The child data nodes of a node, or the top-level ones.
