@@ -79,7 +79,7 @@ fn api_step(descent: &mut Descent<'_>, segment: &str, root: ApiRoot) -> Result<(
         None => (segment, None),
     };
     let name = decode(name)?;
-    let name = WrittenName::parse(&name).map_err(|error| descent.after_keys(error))?;
+    let name = WrittenName::parse(&name).map_err(|error| descent.explain_slash(error))?;
     let child = descent.json_child(name)?;
     if !is_reachable(descent, child, root) {
         return Err(descent.unknown(name));

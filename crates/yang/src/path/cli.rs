@@ -21,7 +21,9 @@ impl InstancePath {
             return Ok(descent.finish());
         }
         loop {
-            let name = scanner.name().map_err(|error| descent.after_keys(error))?;
+            let name = scanner
+                .name()
+                .map_err(|error| descent.explain_slash(error))?;
             let child = Dialect::CommandLine.child(&descent, name)?;
             descent.enter(child)?;
             if scanner.eat('=') {

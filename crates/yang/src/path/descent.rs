@@ -66,11 +66,11 @@ impl<'s> Descent<'s> {
 
     /// An error at the current node.
     pub(super) fn error(&self, tag: ErrorTag, message: impl Into<String>) -> DataError {
-        self.place(DataError::new(tag, message))
+        self.with_path(DataError::new(tag, message))
     }
 
     /// Sets the path of an error to the current node; no path at the root.
-    fn place(&self, error: DataError) -> DataError {
+    fn with_path(&self, error: DataError) -> DataError {
         let error = error.of_type(ErrorType::Protocol);
         if self.path.is_root() {
             return error;
@@ -95,23 +95,23 @@ impl<'s> Descent<'s> {
 
     /// The child of the current node whose name is most similar to an unknown one.
     fn similar(&self, name: &str) -> Option<String> {
-        let similar = nearest(name, self.schema.names_below(self.node()))?;
+        let similar = most_similar(name, self.schema.names_below(self.node()))?;
         let node = self.schema.named(self.node(), similar).next()?;
         Some(self.schema.qualified_name(node))
     }
 
     /// A message about a module that does not exist, with a suggestion.
-    pub(super) fn no_module(&self, message: String, module: &str) -> String {
+    pub(super) fn unknown_module_message(&self, message: String, module: &str) -> String {
         let names = self.schema.modules().iter();
         let names = names.filter(|module| module.is_implemented);
-        match nearest(module, names.map(|module| &*module.name)) {
+        match most_similar(module, names.map(|module| &*module.name)) {
             Some(similar) => format!("{message}; did you mean '{similar}'?"),
             None => message,
         }
     }
 
     /// Extends the error of a step without a name: a slash in a key value, which ends the step, is the usual cause.
-    pub(super) fn after_keys(&self, mut error: DataError) -> DataError {
+    pub(super) fn explain_slash(&self, mut error: DataError) -> DataError {
         let last = self.path.steps.last();
         if last.is_some_and(|step| matches!(step.keys, Keys::Values(_))) {
             let name = last.map_or("", |step| &*self.schema.node(step.node).name);
@@ -126,7 +126,8 @@ impl<'s> Descent<'s> {
     pub(super) fn json_child(&self, name: WrittenName<'_>) -> Result<NodeId, DataError> {
         let module = match (name.prefix, self.node()) {
             (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
-                let message = self.no_module(format!("there is no module '{module}'"), module);
+                let message =
+                    self.unknown_module_message(format!("there is no module '{module}'"), module);
                 self.error(ErrorTag::UnknownNamespace, message)
             })?,
             (None, Some(parent)) => self.schema.node(parent).module,
@@ -160,7 +161,7 @@ impl<'s> Descent<'s> {
         };
         let parsed = value.value_type.parse(self.schema, text, namespaces);
         parsed.map_err(|error| {
-            let mut error = self.place(error.into());
+            let mut error = self.with_path(error.into());
             error.message = format!("'{}' of the path: {}", node.name, error.message);
             error
         })
@@ -206,9 +207,9 @@ impl<'s> Descent<'s> {
 const TYPOS_MAX: usize = 3;
 
 /// The name that is most similar to an unknown one; `None` if none is similar enough.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn most_similar<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).clamp(1, TYPOS_MAX);
     let distances = names.map(|other| (strsim::damerau_levenshtein(name, other), other));
-    let nearest = distances.min().filter(|(typos, _)| *typos <= limit);
-    nearest.map(|(_, other)| other)
+    let most_similar = distances.min().filter(|(typos, _)| *typos <= limit);
+    most_similar.map(|(_, other)| other)
 }

@@ -22,7 +22,7 @@ pub(super) enum Dialect<'a> {
 
 /// The predicates of one step.
 #[derive(Default)]
-struct Written {
+struct Predicates {
     /// The values of the keys, by their index in the `key` statement.
     keys: Vec<Option<Value>>,
     own: Option<Value>,
@@ -39,7 +39,7 @@ impl Dialect<'_> {
         match (self, name.prefix) {
             (Self::Json, _) => {
                 let child = descent.json_child(name)?;
-                self.require_simple(descent, name, descent.node(), child)?;
+                self.require_unqualified(descent, name, descent.node(), child)?;
                 Ok(child)
             }
             (Self::CommandLine, None) => unqualified_child(descent, name),
@@ -52,7 +52,7 @@ impl Dialect<'_> {
     }
 
     /// RFC 7951 §6.11: a name has no module if it equals that of the parent.
-    fn require_simple(
+    fn require_unqualified(
         self,
         descent: &Descent<'_>,
         name: WrittenName<'_>,
@@ -86,7 +86,8 @@ impl Dialect<'_> {
             }
         };
         module.ok_or_else(|| {
-            let message = descent.no_module(format!("'{prefix}' is not a known module"), prefix);
+            let message =
+                descent.unknown_module_message(format!("'{prefix}' is not a known module"), prefix);
             descent.error(ErrorTag::UnknownNamespace, message)
         })
     }
@@ -100,20 +101,20 @@ impl Dialect<'_> {
         let Some(id) = descent.node() else {
             return Ok(());
         };
-        let mut written = Written::default();
+        let mut found = Predicates::default();
         let count = descent.schema.node(id).keys().len();
-        written.keys.resize_with(count, || None);
+        found.keys.resize_with(count, || None);
         self.spaces(scanner);
         let has_any = scanner.peek() == Some('[');
         while scanner.eat('[') {
             scanner.spaces();
-            self.predicate(descent, id, scanner, &mut written)?;
+            self.predicate(descent, id, scanner, &mut found)?;
             scanner.spaces();
             scanner.expect(']')?;
             self.spaces(scanner);
         }
         if has_any {
-            let keys = written.into_keys(descent, id)?;
+            let keys = found.into_keys(descent, id)?;
             descent.set_keys(keys);
         }
         Ok(())
@@ -132,12 +133,12 @@ impl Dialect<'_> {
         descent: &Descent<'_>,
         id: NodeId,
         scanner: &mut Scanner<'_>,
-        written: &mut Written,
+        found: &mut Predicates,
     ) -> Result<(), DataError> {
         match scanner.peek() {
             Some('0'..='9') => {
                 let position = position(descent, id, scanner.until(&[' ', '\t', '\n', '\r', ']']))?;
-                set_once(descent, &mut written.position, position)
+                set_once(descent, &mut found.position, position)
             }
             Some('.') => {
                 scanner.eat('.');
@@ -147,14 +148,14 @@ impl Dialect<'_> {
                     return Err(descent.error(ErrorTag::InvalidValue, message));
                 }
                 let value = self.value(descent, id, &text)?;
-                set_once(descent, &mut written.own, value)
+                set_once(descent, &mut found.own, value)
             }
             _ => {
                 let name = scanner.name()?;
                 let (index, leaf) = self.key(descent, id, name)?;
                 let text = self.equals(scanner)?;
                 let value = self.value(descent, leaf, &text)?;
-                set_once(descent, &mut written.keys[index], value)
+                set_once(descent, &mut found.keys[index], value)
             }
         }
     }
@@ -180,7 +181,7 @@ impl Dialect<'_> {
             let message = format!("'{name}' is not a key of '{}'", schema.node(id).name);
             descent.error(ErrorTag::InvalidValue, message)
         })?;
-        self.require_simple(descent, name, Some(id), key)?;
+        self.require_unqualified(descent, name, Some(id), key)?;
         Ok((index, key))
     }
 
@@ -205,7 +206,7 @@ impl Dialect<'_> {
     }
 }
 
-impl Written {
+impl Predicates {
     fn into_keys(self, descent: &Descent<'_>, id: NodeId) -> Result<Keys, DataError> {
         let node = descent.schema.node(id);
         let named = self.keys.iter().flatten().count();
@@ -266,9 +267,9 @@ fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataEr
 /// The only implemented module with this prefix.
 fn module_by_prefix(descent: &Descent<'_>, prefix: &str) -> Option<ModuleId> {
     let modules = descent.schema.modules().iter();
-    let mut known = modules.filter(|module| module.is_implemented && *module.prefix == *prefix);
-    let found = known.next()?;
-    match known.next() {
+    let mut matching = modules.filter(|module| module.is_implemented && *module.prefix == *prefix);
+    let found = matching.next()?;
+    match matching.next() {
         None => descent.schema.module_by_name(&found.name),
         Some(_) => None,
     }

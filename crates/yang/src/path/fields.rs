@@ -34,7 +34,7 @@ impl Fields {
     /// `a(b);c` is accepted as `a/b;c`: the grammar of the RFC allows nothing after a closing parenthesis, but its
     /// examples have it.
     pub fn parse(schema: &Schema, target: Option<NodeId>, text: &str) -> Result<Self, DataError> {
-        let mut reader = Reader {
+        let mut reader = FieldsParser {
             schema,
             scanner: Scanner::new(text),
             fields: Self {
@@ -42,9 +42,9 @@ impl Fields {
                 named: FxHashMap::default(),
             },
         };
-        reader.expression().map_err(refused)?;
+        reader.expression().map_err(invalid_fields)?;
         let mut fields = reader.fields;
-        fields.drop_inside_whole(schema);
+        fields.drop_below_whole(schema);
         Ok(fields)
     }
 
@@ -73,7 +73,7 @@ impl Fields {
     }
 
     /// Removes the entries below nodes that are selected as a whole.
-    fn drop_inside_whole(&mut self, schema: &Schema) {
+    fn drop_below_whole(&mut self, schema: &Schema) {
         let mut whole: Vec<NodeId> = self
             .named
             .iter()
@@ -113,7 +113,7 @@ impl Fields {
 }
 
 /// RFC 8040 §4.8: the error of an invalid query parameter.
-fn refused(error: DataError) -> DataError {
+fn invalid_fields(error: DataError) -> DataError {
     DataError {
         kind: ErrorType::Protocol,
         tag: ErrorTag::InvalidValue,
@@ -122,13 +122,13 @@ fn refused(error: DataError) -> DataError {
     }
 }
 
-struct Reader<'a> {
+struct FieldsParser<'a> {
     schema: &'a Schema,
     scanner: Scanner<'a>,
     fields: Fields,
 }
 
-impl Reader<'_> {
+impl FieldsParser<'_> {
     fn expression(&mut self) -> Result<(), DataError> {
         // The node of each open parenthesis.
         let mut open: Vec<Option<NodeId>> = Vec::new();

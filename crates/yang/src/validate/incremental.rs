@@ -102,7 +102,7 @@ pub struct States<'a, T: Instances> {
 }
 
 impl<'a, T: Instances> States<'a, T> {
-    /// Two states of one tree.
+    /// Creates a pair of two states of one tree.
     pub fn new(plan: &'a Plan, old: &'a T, new: &'a T, limits: Limits) -> Self {
         Self {
             old: Checker::new(old, plan, limits, Scope::Config),

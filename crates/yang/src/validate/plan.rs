@@ -431,7 +431,7 @@ impl<'s> PlanBuilder<'s> {
         self.plan
     }
 
-    /// Says for every place which changes in it matter.
+    /// Computes for each node whether changes in its instances can affect a rule.
     fn compute_watched(&mut self) {
         let schema = self.schema;
         let nodes = schema.nodes().map(|node| Some(node.id));

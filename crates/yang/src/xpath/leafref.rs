@@ -13,7 +13,7 @@ pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
         } if predicates.is_empty() && is_deref(primary) => steps,
         root if is_deref(root) => return Ok(()),
         root => {
-            return Err(refused(
+            return Err(unexpected(
                 root,
                 "a location path or deref() followed by a path",
             ));
@@ -22,7 +22,7 @@ pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
     steps.iter().try_for_each(check_step)
 }
 
-fn refused(found: &dyn ToString, expected: &str) -> XPathError {
+fn unexpected(found: &dyn ToString, expected: &str) -> XPathError {
     XPathError::new(
         1,
         found.to_string(),
@@ -41,7 +41,7 @@ fn check_step(step: &PathStep) -> Result<(), XPathError> {
         _ => false,
     };
     if !is_allowed {
-        return Err(refused(step, "'..' or the name of a node"));
+        return Err(unexpected(step, "'..' or the name of a node"));
     }
     step.predicates.iter().try_for_each(check_predicate)
 }
@@ -55,7 +55,7 @@ fn check_predicate(predicate: &Expr) -> Result<(), XPathError> {
     if is_allowed {
         Ok(())
     } else {
-        Err(refused(
+        Err(unexpected(
             predicate,
             "a predicate that compares a key with a path from current()",
         ))

@@ -26,5 +26,5 @@ pub use expression::{
 pub use function::Function;
 pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
-pub(crate) use positional::{is_positional, may_be_number, mentions};
+pub(crate) use positional::{calls_function, is_positional, may_be_number};
 pub(crate) use requalify::{with_modules, with_prefixes};

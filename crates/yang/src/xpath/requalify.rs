@@ -15,14 +15,14 @@ pub(crate) fn with_modules(
     module_of: &dyn Fn(&str) -> Option<Box<str>>,
 ) -> Result<String, XPathError> {
     rewrite(text, &mut |written, above| match written {
-        Written::Name(None) => Ok((None, above)),
-        Written::Name(Some(prefix)) => {
+        NamePart::Name(None) => Ok((None, above)),
+        NamePart::Name(Some(prefix)) => {
             let module = module_of(prefix).ok_or("a prefix that is declared")?;
             let is_same = above.as_ref() == Some(&module);
             let shown = (!is_same).then(|| module.clone());
             Ok((shown, Some(module)))
         }
-        Written::Literal(prefix) => Ok((module_of(prefix), above)),
+        NamePart::Literal(prefix) => Ok((module_of(prefix), above)),
     })
 }
 
@@ -33,20 +33,20 @@ pub(crate) fn with_prefixes(
     prefix_of: &mut dyn FnMut(&str) -> Option<Box<str>>,
 ) -> Result<String, XPathError> {
     rewrite(text, &mut |written, above| match written {
-        Written::Name(None) => {
+        NamePart::Name(None) => {
             let prefix = above.as_deref().and_then(&mut *prefix_of);
             Ok((prefix, above))
         }
-        Written::Name(Some(module)) => {
+        NamePart::Name(Some(module)) => {
             let prefix = prefix_of(module).ok_or("the name of a module")?;
             Ok((Some(prefix), Some(module.into())))
         }
-        Written::Literal(module) => Ok((prefix_of(module), above)),
+        NamePart::Literal(module) => Ok((prefix_of(module), above)),
     })
 }
 
 /// A part of the expression that may be replaced.
-enum Written<'a> {
+enum NamePart<'a> {
     /// A name test, with its prefix if it has one.
     Name(Option<&'a str>),
     /// The prefix of a literal that looks like a name.
@@ -57,9 +57,9 @@ type Module = Option<Box<str>>;
 
 /// Maps a part and the module of the preceding name to the prefix to write (`None` to write a name without prefix, or
 /// to keep a literal), and to the module for the next name.
-type Change<'a> = dyn FnMut(Written<'_>, Module) -> Result<(Module, Module), &'static str> + 'a;
+type Replace<'a> = dyn FnMut(NamePart<'_>, Module) -> Result<(Module, Module), &'static str> + 'a;
 
-fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {
+fn rewrite(text: &str, replace: &mut Replace<'_>) -> Result<String, XPathError> {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     let mut module: Module = None;
@@ -70,9 +70,9 @@ fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {
         end = spanned.offset + spanned.text.len();
         let written = match spanned.token {
             Token::Name(_, "*") if !spanned.text.contains(':') => None,
-            Token::Name(prefix, local) => Some((Written::Name(prefix), local)),
+            Token::Name(prefix, local) => Some((NamePart::Name(prefix), local)),
             Token::Literal(inside) => {
-                literal(inside).map(|(prefix, local)| (Written::Literal(prefix), local))
+                literal(inside).map(|(prefix, local)| (NamePart::Literal(prefix), local))
             }
             token => {
                 follow(token, &mut module, &mut open);
@@ -83,8 +83,8 @@ fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {
             out.push_str(spanned.text);
             continue;
         };
-        let is_literal = matches!(written, Written::Literal(_));
-        let (prefix, next) = change(written, module.take())
+        let is_literal = matches!(written, NamePart::Literal(_));
+        let (prefix, next) = replace(written, module.take())
             .map_err(|expected| XPathError::new(column(text, &spanned), spanned.text, expected))?;
         module = next;
         push(&mut out, &spanned, prefix.as_deref(), local, is_literal);

@@ -104,7 +104,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     ) -> Result<bool, T::Error> {
         let context = self.context_of(when.context_levels_up, holder, node);
         let root = &when.expression.root;
-        self.lasting(root, || {
+        self.with_caching(root, || {
             self.budget.run(|| self.truth(root, &Env::at(&context)))
         })
     }

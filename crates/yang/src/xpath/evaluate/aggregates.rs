@@ -21,9 +21,13 @@ type VisitList<'v, T> = dyn FnMut(&<T as Instances>::Inner, NodeId, NodeId) -> R
 
 impl<T: Instances> Evaluator<'_, T> {
     /// The sum of a path, if the storage maintains it and it is exact.
-    pub(super) fn kept_sum(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<f64>, T::Error> {
+    pub(super) fn maintained_sum(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<f64>, T::Error> {
         let mut sum = Sum::default();
-        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+        let is_maintained = self.each_list(expr, env, &mut |place, list, leaf| {
             let Some(more) = self.data.sum(place, list, leaf)? else {
                 return Ok(false);
             };
@@ -31,7 +35,7 @@ impl<T: Instances> Evaluator<'_, T> {
             sum.absolute = sum.absolute.saturating_add(more.absolute);
             Ok(true)
         })?;
-        Ok((is_kept && sum.absolute <= EXACT_MAX).then_some(sum.total as f64))
+        Ok((is_maintained && sum.absolute <= EXACT_MAX).then_some(sum.total as f64))
     }
 
     /// The least and the greatest number of a path, if the storage has an index of them.
@@ -41,7 +45,7 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<Option<Extremes>, T::Error> {
         let mut found: Extremes = None;
-        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+        let is_maintained = self.each_list(expr, env, &mut |place, list, leaf| {
             let Some(extremes) = self.extremes_of_list(place, list, leaf)? else {
                 return Ok(false);
             };
@@ -51,7 +55,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             Ok(true)
         })?;
-        Ok(is_kept.then_some(found))
+        Ok(is_maintained.then_some(found))
     }
 
     /// The extremes of a leaf in one list; read once, because there may be many deleted values before the first
@@ -94,7 +98,7 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         let root = super::Item::Inner(self.data.root());
         let from = if *is_absolute { &root } else { env.item };
-        let mut is_kept = true;
+        let mut is_maintained = true;
         let _ = self.stream_steps(from, before, env, &mut |item| {
             let nodes = item.as_inner().and_then(|place| {
                 let list = self.only_child(place, &list_step.test)?;
@@ -102,12 +106,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 Some((place, list, leaf)).filter(|_| is_in_list(self.schema(), leaf))
             });
             self.step_one()?;
-            is_kept = match nodes {
+            is_maintained = match nodes {
                 Some((place, list, leaf)) => visit(place, list, leaf)?,
                 None => false,
             };
-            Ok(if is_kept { GO_ON } else { STOP })
+            Ok(if is_maintained { GO_ON } else { STOP })
         })?;
-        Ok(is_kept)
+        Ok(is_maintained)
     }
 }

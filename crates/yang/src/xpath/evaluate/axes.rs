@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::evaluator::{GO_ON, STOP, Visitor};
-use super::reach::Reach;
+use super::schema_matches::SchemaMatches;
 use super::{Evaluator, Item};
 use crate::instances::{Indexed, Instances, Side, Visit};
 use crate::schema::NodeId;
@@ -21,16 +21,18 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         match axis {
             Axis::Child => self.children(from, test, visit),
-            Axis::SelfNode => self.tested(from.clone(), test, visit),
+            Axis::SelfNode => self.visit_if_passes(from.clone(), test, visit),
             Axis::Parent => match self.parent(from) {
-                Some(parent) => self.tested(parent, test, visit),
+                Some(parent) => self.visit_if_passes(parent, test, visit),
                 None => Ok(GO_ON),
             },
             Axis::Ancestor => self.ancestors(self.parent(from), test, visit),
             Axis::AncestorOrSelf => self.ancestors(Some(from.clone()), test, visit),
             Axis::Descendant => self.descendants(from, test, visit),
             Axis::DescendantOrSelf => {
-                if *test != NodeTest::Text && self.tested(from.clone(), test, visit)?.is_break() {
+                if *test != NodeTest::Text
+                    && self.visit_if_passes(from.clone(), test, visit)?.is_break()
+                {
                     return Ok(STOP);
                 }
                 self.descendants(from, test, visit)
@@ -43,7 +45,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The parent of a node; none of the root.
+    /// The parent of a node; `None` for the root.
     pub(super) fn parent(&self, of: &Item<T>) -> Option<Item<T>> {
         match of {
             Item::Inner(place) => self.data.parent(place).map(Item::Inner),
@@ -53,7 +55,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// Visits a node if it passes.
-    fn tested(
+    fn visit_if_passes(
         &self,
         item: Item<T>,
         test: &NodeTest,
@@ -76,7 +78,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut next = first;
         while let Some(item) = next {
             next = self.parent(&item);
-            if self.tested(item, test, visit)?.is_break() {
+            if self.visit_if_passes(item, test, visit)?.is_break() {
                 return Ok(STOP);
             }
         }
@@ -90,25 +92,32 @@ impl<T: Instances> Evaluator<'_, T> {
         test: &NodeTest,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.descend(of, &self.reach(test), visit)
+        self.descend(of, &self.schema_matches(test), visit)
     }
 
-    fn descend(&self, of: &Item<T>, reach: &Reach, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+    fn descend(
+        &self,
+        of: &Item<T>,
+        matches: &SchemaMatches,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
         let place = match of {
             Item::Inner(place) => place,
-            Item::Leaf(leaf) if matches!(reach, Reach::Leaves) => return self.text_of(leaf, visit),
+            Item::Leaf(leaf) if matches!(matches, SchemaMatches::Leaves) => {
+                return self.text_of(leaf, visit);
+            }
             _ => return Ok(GO_ON),
         };
         for &child in self.schema_children(self.data.node(place)) {
-            if !reach.contains(child) {
+            if !matches.contains(child) {
                 continue;
             }
-            let is_match = reach.is_match(child);
+            let is_match = matches.is_match(child);
             let mut instance = |item: Item<T>| {
                 if is_match && visit(item.clone())?.is_break() {
                     return Ok(STOP);
                 }
-                self.descend(&item, reach, visit)
+                self.descend(&item, matches, visit)
             };
             if self.instances(place, child, &mut instance)?.is_break() {
                 return Ok(STOP);
@@ -122,7 +131,7 @@ impl<T: Instances> Evaluator<'_, T> {
     pub(super) fn places(
         &self,
         of: &Item<T>,
-        reach: &Reach,
+        matches: &SchemaMatches,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         if visit(of.clone())?.is_break() {
@@ -132,10 +141,10 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(GO_ON);
         };
         for &child in self.schema_children(self.data.node(place)) {
-            if !reach.is_inside(self.schema().node(child)) {
+            if !matches.may_contain(self.schema().node(child)) {
                 continue;
             }
-            let mut below = |item: Item<T>| self.places(&item, reach, visit);
+            let mut below = |item: Item<T>| self.places(&item, matches, visit);
             if self.instances(place, child, &mut below)?.is_break() {
                 return Ok(STOP);
             }
@@ -154,10 +163,10 @@ impl<T: Instances> Evaluator<'_, T> {
         let (Some(Item::Inner(place)), Some(own)) = (self.parent(of), self.sibling_node(of)) else {
             return Ok(GO_ON);
         };
-        let mut tested = |item| self.tested(item, test, visit);
+        let mut visit_if_passes = |item| self.visit_if_passes(item, test, visit);
         if self.may_pass(own, test)
             && self
-                .entries_on(side, of, &place, own, &mut tested)?
+                .entries_on(side, of, &place, own, &mut visit_if_passes)?
                 .is_break()
         {
             return Ok(STOP);
@@ -168,7 +177,9 @@ impl<T: Instances> Evaluator<'_, T> {
             Side::After => {
                 for &child in children.skip_while(is_other).skip(1) {
                     if self.may_pass(child, test)
-                        && self.instances(&place, child, &mut tested)?.is_break()
+                        && self
+                            .instances(&place, child, &mut visit_if_passes)?
+                            .is_break()
                     {
                         return Ok(STOP);
                     }
@@ -177,7 +188,9 @@ impl<T: Instances> Evaluator<'_, T> {
             Side::Before => {
                 for &child in children.rev().skip_while(is_other).skip(1) {
                     if self.may_pass(child, test)
-                        && self.backwards(&place, child, &mut tested)?.is_break()
+                        && self
+                            .backwards(&place, child, &mut visit_if_passes)?
+                            .is_break()
                     {
                         return Ok(STOP);
                     }
@@ -254,7 +267,7 @@ impl<T: Instances> Evaluator<'_, T> {
             before.push(item);
             Ok(GO_ON)
         })?;
-        handed_back(before, visit)
+        visit_reversed(before, visit)
     }
 
     /// The entries of its list on one side of an entry, nearest first; `None` if the storage cannot start there.
@@ -293,7 +306,7 @@ impl<T: Instances> Evaluator<'_, T> {
             items.push(item);
             Ok(GO_ON)
         })?;
-        handed_back(items, visit)
+        visit_reversed(items, visit)
     }
 
     fn following(
@@ -331,7 +344,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     items.push(item);
                     Ok(GO_ON)
                 })?;
-                handed_back(items, visit)
+                visit_reversed(items, visit)
             };
             if self
                 .siblings(&item, Side::Before, &NodeTest::Node, &mut subtree)?
@@ -346,7 +359,10 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 /// Visits nodes in reverse order.
-fn handed_back<T: Instances>(items: Vec<Item<T>>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+fn visit_reversed<T: Instances>(
+    items: Vec<Item<T>>,
+    visit: &mut Visitor<'_, T>,
+) -> Visit<T::Error> {
     for item in items.into_iter().rev() {
         if visit(item)?.is_break() {
             return Ok(STOP);

@@ -2,7 +2,7 @@
 
 use super::evaluator::{Env, GO_ON, STOP};
 use super::object::{boolean_to_number, string_to_number};
-use super::values::{has_no_other_form, resolved_type, with_text};
+use super::values::{is_always_canonical, resolved_type, with_text};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{ModuleNames, TypeKind};
@@ -66,7 +66,7 @@ impl Comparison {
 }
 
 /// A predicate on a node.
-type Holds<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
+type ItemPredicate<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
 
 /// A string to compare with, and the same with module names as prefixes if it is a name.
 #[derive(Clone, Copy)]
@@ -169,11 +169,11 @@ impl<T: Instances> Evaluator<'_, T> {
             return self.any_number(comparison, nodes, number, env);
         }
         if comparison == Comparison::Equal
-            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+            && let Some(cached) = self.cached_node_set_summary(comparison, nodes, env)?
         {
-            return Ok(self.have_text(&kept, text));
+            return Ok(self.have_text(&cached, text));
         }
-        self.weighed(nodes, || {
+        self.measured(nodes, || {
             self.any(nodes, env, &mut |item| {
                 Ok(comparison.is_met_by(self.equals_text(item, text)?))
             })
@@ -189,11 +189,11 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
         if comparison.is_of_order()
-            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+            && let Some(cached) = self.cached_node_set_summary(comparison, nodes, env)?
         {
-            return Ok(self.compare_number(comparison, &kept, number));
+            return Ok(self.compare_number(comparison, &cached, number));
         }
-        self.weighed(nodes, || {
+        self.measured(nodes, || {
             self.any(nodes, env, &mut |item| {
                 Ok(comparison.numbers(self.number_of(item)?, number))
             })
@@ -205,7 +205,7 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         nodes: &Expr,
         env: &Env<'_, T>,
-        holds: &mut Holds<'_, T>,
+        holds: &mut ItemPredicate<'_, T>,
     ) -> Result<bool, T::Error> {
         let mut is_found = false;
         let _ = self.stream(nodes, env, &mut |item| {
@@ -243,7 +243,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let schema = self.schema();
         let node = schema.node(leaf.node);
         let of = resolved_type(&node.as_value()?.value_type);
-        if has_no_other_form(of) {
+        if is_always_canonical(of) {
             return None;
         }
         let text = match &of.kind {

@@ -1,7 +1,7 @@
 //! `deref()` (RFC 7950 §10.3.1), and the targets of leafrefs and instance-identifiers.
 
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::plan::{Known, is_plain_child};
+use super::index_lookup::{KnownValues, is_plain_child};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys, Step};
@@ -147,7 +147,7 @@ impl<T: Instances> Evaluator<'_, T> {
             if let Some(id) = self.only_child(place, &list.test)
                 && let Some(key) = self.only_child_of(Some(id), &last.test)
             {
-                let mut known = Known::default();
+                let mut known = KnownValues::default();
                 known.add(key, leaf.value.clone());
                 let found = self.look_up(place, id, &known, &mut |entry, _| in_entry(entry))?;
                 if let Some(flow) = found {
@@ -171,7 +171,7 @@ impl<T: Instances> Evaluator<'_, T> {
         if let Some(id) = self.only_child(place, &step.test)
             && self.schema().node(id).is_leaf_list()
         {
-            let mut known = Known::default();
+            let mut known = KnownValues::default();
             known.add(id, leaf.value.clone());
             let found = self.look_up(place, id, &known, &mut |entry, _| visit(entry))?;
             if let Some(flow) = found {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::aggregates::Extremes;
 use super::limits::Budget;
 use super::memo::Memo;
-use super::reach::Reaches;
+use super::schema_matches::SchemaMatchesCache;
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Instances, Visit};
@@ -33,7 +33,7 @@ pub struct Evaluator<'a, T: Instances> {
     pub(super) data: &'a T,
     pub(super) budget: Budget,
     pub(super) scope: Scope,
-    pub(super) reaches: RefCell<Reaches>,
+    pub(super) schema_matches_cache: RefCell<SchemaMatchesCache>,
     pub(super) memo: Memo<T>,
     /// The extremes of leaves in lists, by the parent of the list and the leaf.
     pub(super) extremes: RefCell<FxHashMap<(T::Inner, NodeId), Extremes>>,
@@ -94,7 +94,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
             data,
             budget: Budget::new(limits),
             scope: Scope::All,
-            reaches: RefCell::default(),
+            schema_matches_cache: RefCell::default(),
             memo: Memo::default(),
             extremes: RefCell::default(),
         }
@@ -110,7 +110,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     /// Caches values of subexpressions that visit at least this many nodes ([`Self::test_shared`]).
     #[must_use]
     pub fn keeping_from(self, steps: u64) -> Self {
-        self.memo.keep_from(steps);
+        self.memo.cache_from(steps);
         self
     }
 
@@ -125,7 +125,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Object<T>, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
                 .run(|| self.object(&expression.root, &Env::at(context)))
         })
@@ -133,7 +133,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 
     /// Evaluates an expression as a boolean, as for a `must` or `when`. Stops as soon as the result is certain.
     pub fn test(&self, expression: &Expression, context: &Item<T>) -> Result<bool, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
                 .run(|| self.truth(&expression.root, &Env::at(context)))
         })
@@ -147,7 +147,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         context: &Item<T>,
     ) -> Result<bool, T::Error> {
         let root = &expression.root;
-        self.lasting(root, || {
+        self.with_caching(root, || {
             self.budget.run(|| self.truth(root, &Env::at(context)))
         })
     }
@@ -158,7 +158,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Vec<Item<T>>, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
                 .run(|| self.nodes(&expression.root, &Env::at(context)))
         })
@@ -171,7 +171,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         context: &Item<T>,
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget.run(|| {
                 let _ = self.stream(&expression.root, &Env::at(context), visit)?;
                 Ok(())

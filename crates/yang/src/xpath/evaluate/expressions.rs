@@ -2,10 +2,10 @@
 
 use super::comparison::Comparison;
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::memo::{Kept, Kind};
+use super::index_lookup::is_plain_child;
+use super::memo::{CachedKind, CachedValue};
 use super::object::string_to_number;
-use super::paths::{Flow, Order, flow_of, is_descent};
-use super::plan::is_plain_child;
+use super::paths::{Order, StreamProperties, is_descent, properties_of};
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::xpath::{BinaryOperator, Expr, Function, LocationPath};
@@ -64,10 +64,10 @@ impl<T: Instances> Evaluator<'_, T> {
             expr if self.is_node_set(expr) => self.exists(expr, env),
             // These look at all nodes: `derived-from-or-self(/acls/acl/type, 'ipv4-acl-type')`.
             Expr::Call(Function::DerivedFrom | Function::DerivedFromOrSelf, _) => {
-                let kept = self.kept(Kind::Truth, expr, env, || {
-                    Ok(Kept::Truth(self.object(expr, env)?.to_boolean()))
+                let cached = self.cached(CachedKind::Truth, expr, env, || {
+                    Ok(CachedValue::Truth(self.object(expr, env)?.to_boolean()))
                 })?;
-                Ok(matches!(kept, Kept::Truth(true)))
+                Ok(matches!(cached, CachedValue::Truth(true)))
             }
             expr => Ok(self.object(expr, env)?.to_boolean()),
         }
@@ -78,15 +78,15 @@ impl<T: Instances> Evaluator<'_, T> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count > 0);
         }
-        let kept = self.kept(Kind::Truth, expr, env, || {
+        let cached = self.cached(CachedKind::Truth, expr, env, || {
             let mut is_found = false;
             let _ = self.stream(expr, env, &mut |_| {
                 is_found = true;
                 Ok(STOP)
             })?;
-            Ok(Kept::Truth(is_found))
+            Ok(CachedValue::Truth(is_found))
         })?;
-        Ok(matches!(kept, Kept::Truth(true)))
+        Ok(matches!(cached, CachedValue::Truth(true)))
     }
 
     /// The value of an expression as a number.
@@ -149,44 +149,46 @@ impl<T: Instances> Evaluator<'_, T> {
             items.push(item);
             Ok(GO_ON)
         })?;
-        self.sort(&mut items, self.flow(expr).order)?;
+        self.sort(&mut items, self.properties(expr).order)?;
         Ok(items)
     }
 
     /// The first node of an expression in document order.
     pub(super) fn first(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<Item<T>>, T::Error> {
-        let kept = self.kept(Kind::First, expr, env, || {
-            if self.flow(expr).order != Order::Document {
+        let cached = self.cached(CachedKind::First, expr, env, || {
+            if self.properties(expr).order != Order::Document {
                 let first = self.nodes(expr, env)?.into_iter().next();
-                return Ok(Kept::First(first));
+                return Ok(CachedValue::First(first));
             }
             let mut first = None;
             let _ = self.stream(expr, env, &mut |item| {
                 first = Some(item);
                 Ok(STOP)
             })?;
-            Ok(Kept::First(first))
+            Ok(CachedValue::First(first))
         })?;
-        Ok(match kept {
-            Kept::First(first) => first,
+        Ok(match cached {
+            CachedValue::First(first) => first,
             _ => None,
         })
     }
 
     /// The properties of the node stream of an expression.
-    fn flow(&self, expr: &Expr) -> Flow {
+    fn properties(&self, expr: &Expr) -> StreamProperties {
         match expr {
-            Expr::Path(path) => flow_of(Flow::ONE, &path.steps),
-            Expr::Filter { primary, steps, .. } => flow_of(self.primary_flow(primary), steps),
-            Expr::Call(Function::Current, _) => Flow::ONE,
-            _ => Flow::SORTED,
+            Expr::Path(path) => properties_of(StreamProperties::ONE, &path.steps),
+            Expr::Filter { primary, steps, .. } => {
+                properties_of(self.primary_properties(primary), steps)
+            }
+            Expr::Call(Function::Current, _) => StreamProperties::ONE,
+            _ => StreamProperties::SORTED,
         }
     }
 
-    fn primary_flow(&self, primary: &Expr) -> Flow {
+    fn primary_properties(&self, primary: &Expr) -> StreamProperties {
         match primary {
-            Expr::Call(Function::Current, _) => Flow::ONE,
-            _ => Flow::SORTED,
+            Expr::Call(Function::Current, _) => StreamProperties::ONE,
+            _ => StreamProperties::SORTED,
         }
     }
 
@@ -209,10 +211,10 @@ impl<T: Instances> Evaluator<'_, T> {
                 {
                     return self.stream_steps(env.current, steps, env, visit);
                 }
-                let flow = self.primary_flow(primary);
+                let properties = self.primary_properties(primary);
                 let items = self.nodes(primary, env)?;
                 let items = self.filtered(items, predicates, env)?;
-                self.stream_from(items, flow, steps, env, visit)
+                self.stream_from(items, properties, steps, env, visit)
             }
             Expr::Union(operands) => {
                 for item in self.union(operands, env)? {
@@ -261,11 +263,11 @@ impl<T: Instances> Evaluator<'_, T> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count);
         }
-        let kept = self.kept(Kind::Count, expr, env, || {
-            self.count_nodes(expr, env).map(Kept::Count)
+        let cached = self.cached(CachedKind::Count, expr, env, || {
+            self.count_nodes(expr, env).map(CachedValue::Count)
         })?;
-        Ok(match kept {
-            Kept::Count(count) => count,
+        Ok(match cached {
+            CachedValue::Count(count) => count,
             _ => 0,
         })
     }

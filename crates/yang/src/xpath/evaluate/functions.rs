@@ -2,7 +2,7 @@
 //! the functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
 use super::evaluator::{Env, GO_ON};
-use super::memo::{Kept, Kind};
+use super::memo::{CachedKind, CachedValue};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::NodeKind;
@@ -92,18 +92,18 @@ impl<T: Instances> Evaluator<'_, T> {
     fn sum(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<f64, T::Error> {
         let mut total = 0.0;
         for nodes in arguments {
-            let kept = self.kept(Kind::Sum, nodes, env, || {
-                if let Some(sum) = self.kept_sum(nodes, env)? {
-                    return Ok(Kept::Sum(sum));
+            let cached = self.cached(CachedKind::Sum, nodes, env, || {
+                if let Some(sum) = self.maintained_sum(nodes, env)? {
+                    return Ok(CachedValue::Sum(sum));
                 }
                 let mut sum = 0.0;
                 // In document order: adding non-integers is not associative.
                 for item in self.nodes(nodes, env)? {
                     sum += self.number_of(&item)?;
                 }
-                Ok(Kept::Sum(sum))
+                Ok(CachedValue::Sum(sum))
             })?;
-            if let Kept::Sum(sum) = kept {
+            if let CachedValue::Sum(sum) = cached {
                 total += sum;
             }
         }

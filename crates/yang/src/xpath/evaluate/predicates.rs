@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::plan::Known;
+use super::index_lookup::KnownValues;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
-use crate::xpath::{Axis, Expr, Function, PathStep, is_positional, may_be_number, mentions};
+use crate::xpath::{Axis, Expr, Function, PathStep, calls_function, is_positional, may_be_number};
 
 /// The predicates of one step from one node, and the number of nodes that have reached each.
 struct Filter<'p> {
@@ -211,17 +211,17 @@ impl<T: Instances> Evaluator<'_, T> {
         id: NodeId,
         predicates: &[Expr],
         env: &Env<'_, T>,
-    ) -> Result<Known, T::Error> {
-        let mut known = Known::default();
+    ) -> Result<KnownValues, T::Error> {
+        let mut known = KnownValues::default();
         let usable = predicates.iter().take_while(|expr| !is_positional(expr));
         for (index, predicate) in usable.enumerate() {
             match predicate {
                 Expr::And(operands) => {
                     for operand in operands {
-                        self.add_known(id, operand, env, &mut known, None)?;
+                        self.add_known_value(id, operand, env, &mut known, None)?;
                     }
                 }
-                whole => self.add_known(id, whole, env, &mut known, Some(index))?,
+                whole => self.add_known_value(id, whole, env, &mut known, Some(index))?,
             }
         }
         Ok(known)
@@ -229,5 +229,5 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 fn uses_last(predicate: &Expr) -> bool {
-    mentions(predicate, &|function| function == Function::Last)
+    calls_function(predicate, &|function| function == Function::Last)
 }

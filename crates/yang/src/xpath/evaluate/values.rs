@@ -19,7 +19,7 @@ pub(crate) fn resolved_type(of: &Type) -> &Type {
 }
 
 /// Returns whether every text that is a value of a type is canonical.
-pub(super) fn has_no_other_form(of: &Type) -> bool {
+pub(super) fn is_always_canonical(of: &Type) -> bool {
     match &of.kind {
         TypeKind::String(..) => of.canonical == Canonical::BuiltIn,
         TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty => true,
@@ -28,8 +28,8 @@ pub(super) fn has_no_other_form(of: &Type) -> bool {
 }
 
 /// Returns whether the conversion of a text from one type to the canonical form of another leaves it unchanged.
-pub(super) fn is_text_kept(own: &Type, other: &Type) -> bool {
-    has_no_other_form(other)
+pub(super) fn preserves_text(own: &Type, other: &Type) -> bool {
+    is_always_canonical(other)
         || (std::mem::discriminant(&own.kind) == std::mem::discriminant(&other.kind)
             && own.canonical == other.canonical
             && !matches!(own.kind, TypeKind::Union(_) | TypeKind::Bits(_)))

@@ -135,16 +135,16 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The first result for the possible types of the value of a leaf: members of unions, and targets of leafrefs.
-    fn type_of<R>(&self, leaf: &Leaf<T>, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+    fn type_of<R>(&self, leaf: &Leaf<T>, get: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
         let node = self.schema().node(leaf.node).as_value()?;
-        answer(&node.value_type, ask)
+        first_result(&node.value_type, get)
     }
 }
 
-fn answer<R>(of: &Type, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+fn first_result<R>(of: &Type, get: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
     match &resolved_type(of).kind {
-        TypeKind::Union(members) => members.iter().find_map(|member| answer(member, ask)),
-        _ => ask(resolved_type(of)),
+        TypeKind::Union(members) => members.iter().find_map(|member| first_result(member, get)),
+        _ => get(resolved_type(of)),
     }
 }
 

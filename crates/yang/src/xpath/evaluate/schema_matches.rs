@@ -10,11 +10,11 @@ use crate::schema::{Node, NodeId, NodeKind, Schema};
 use crate::xpath::NodeTest;
 
 /// The matches of the tests used so far.
-pub(super) type Reaches = FxHashMap<NodeTest, Rc<Reach>>;
+pub(super) type SchemaMatchesCache = FxHashMap<NodeTest, Rc<SchemaMatches>>;
 
 /// The schema nodes that pass a test, and the ancestors of such nodes.
 #[derive(Debug)]
-pub(super) enum Reach {
+pub(super) enum SchemaMatches {
     /// All nodes.
     All,
     /// Every leaf: `text()`.
@@ -22,11 +22,11 @@ pub(super) enum Reach {
     /// The nodes that pass, and the nodes that contain such nodes.
     Some {
         matches: FxHashSet<NodeId>,
-        inside: FxHashSet<NodeId>,
+        containers: FxHashSet<NodeId>,
     },
 }
 
-impl Reach {
+impl SchemaMatches {
     fn of(schema: &Schema, test: &NodeTest) -> Self {
         let (module, name) = match test {
             NodeTest::Node | NodeTest::AnyName => return Self::All,
@@ -35,33 +35,36 @@ impl Reach {
             NodeTest::AnyNameIn(module) => (Some(&**module), None),
             NodeTest::Comment | NodeTest::ProcessingInstruction(_) => return Self::none(),
         };
-        let wanted_module = module.map(|module| schema.module_by_name(module));
-        if wanted_module == Some(None) {
+        let module_id = module.map(|module| schema.module_by_name(module));
+        if module_id == Some(None) {
             return Self::none();
         }
-        let is_wanted = |node: &&Node| {
+        let is_match_of = |node: &&Node| {
             name.is_none_or(|name| *node.name == *name)
-                && wanted_module
+                && module_id
                     .flatten()
                     .is_none_or(|module| node.module == module)
                 && !matches!(node.kind, NodeKind::Input | NodeKind::Output)
         };
         let mut matches = FxHashSet::default();
-        let mut inside = FxHashSet::default();
-        for node in schema.nodes().filter(is_wanted) {
+        let mut containers = FxHashSet::default();
+        for node in schema.nodes().filter(is_match_of) {
             matches.insert(node.id);
-            let mut above = node.parent;
-            while let Some(id) = above.filter(|id| inside.insert(*id)) {
-                above = schema.node(id).parent;
+            let mut parent = node.parent;
+            while let Some(id) = parent.filter(|id| containers.insert(*id)) {
+                parent = schema.node(id).parent;
             }
         }
-        Self::Some { matches, inside }
+        Self::Some {
+            matches,
+            containers,
+        }
     }
 
     fn none() -> Self {
         Self::Some {
             matches: FxHashSet::default(),
-            inside: FxHashSet::default(),
+            containers: FxHashSet::default(),
         }
     }
 
@@ -75,11 +78,11 @@ impl Reach {
     }
 
     /// Returns whether a child of a schema node may pass.
-    pub(super) fn is_inside(&self, node: &Node) -> bool {
+    pub(super) fn may_contain(&self, node: &Node) -> bool {
         match self {
             Self::All => !node.children.is_empty(),
             Self::Leaves => true,
-            Self::Some { inside, .. } => inside.contains(&node.id),
+            Self::Some { containers, .. } => containers.contains(&node.id),
         }
     }
 
@@ -87,21 +90,24 @@ impl Reach {
     pub(super) fn contains(&self, id: NodeId) -> bool {
         match self {
             Self::All | Self::Leaves => true,
-            Self::Some { matches, inside } => matches.contains(&id) || inside.contains(&id),
+            Self::Some {
+                matches,
+                containers,
+            } => matches.contains(&id) || containers.contains(&id),
         }
     }
 }
 
 impl<T: Instances> Evaluator<'_, T> {
     /// The matches of a test.
-    pub(super) fn reach(&self, test: &NodeTest) -> Rc<Reach> {
-        if let Some(reach) = self.reaches.borrow().get(test) {
-            return Rc::clone(reach);
+    pub(super) fn schema_matches(&self, test: &NodeTest) -> Rc<SchemaMatches> {
+        if let Some(matches) = self.schema_matches_cache.borrow().get(test) {
+            return Rc::clone(matches);
         }
-        let reach = Rc::new(Reach::of(self.schema(), test));
-        self.reaches
+        let matches = Rc::new(SchemaMatches::of(self.schema(), test));
+        self.schema_matches_cache
             .borrow_mut()
-            .insert(test.clone(), Rc::clone(&reach));
-        reach
+            .insert(test.clone(), Rc::clone(&matches));
+        matches
     }
 }

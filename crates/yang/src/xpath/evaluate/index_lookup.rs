@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use super::evaluator::{Env, GO_ON, STOP};
-use super::values::{is_text_kept, resolved_type, with_text};
+use super::values::{preserves_text, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Visit};
@@ -20,53 +20,53 @@ use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
 
 /// Values that every matching node must have, in its leaves (or as the leaf-list entry itself).
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    values: SmallVec<[KnownValue; 2]>,
+pub(super) struct KnownValues {
+    values: SmallVec<[KnownLeaf; 2]>,
     /// No node matches: something is compared with an empty node-set.
     is_none: bool,
 }
 
 #[derive(Debug)]
-struct KnownValue {
+struct KnownLeaf {
     node: NodeId,
     value: Value,
     /// The predicate that is implied by this value.
     predicate: Option<usize>,
 }
 
-impl Known {
+impl KnownValues {
     pub(super) fn add(&mut self, node: NodeId, value: Value) {
-        self.values.push(KnownValue {
+        self.values.push(KnownLeaf {
             node,
             value,
             predicate: None,
         });
     }
 
-    fn value_of(&self, node: NodeId) -> Option<&KnownValue> {
+    fn leaf(&self, node: NodeId) -> Option<&KnownLeaf> {
         self.values.iter().find(|known| known.node == node)
     }
 }
 
 /// The value that a leaf must have to equal an expression.
-enum Wanted {
+enum RequiredValue {
     /// This value.
     Value(Value),
-    /// Nothing equals it.
-    Nothing,
-    /// Not one value.
-    Unclear,
+    /// No value.
+    Never,
+    /// Unknown, or more than one value.
+    Unknown,
 }
 
 /// The side of a comparison on which the leaf is.
 #[derive(Clone, Copy)]
-enum Side {
+enum OperandSide {
     Left,
     Right,
 }
 
 /// Receives a node, and a bit set of the predicates that it is known to pass.
-type Found<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
+type MatchVisitor<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
 
 impl<T: Instances> Evaluator<'_, T> {
     /// The only schema node that a test on the child axis can match, if there is one.
@@ -88,30 +88,30 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// Adds the values required by a predicate (or by an operand of its `and`) on the instances of a list or leaf-list.
-    pub(super) fn add_known(
+    pub(super) fn add_known_value(
         &self,
         id: NodeId,
         expr: &Expr,
         env: &Env<'_, T>,
-        known: &mut Known,
+        known: &mut KnownValues,
         predicate: Option<usize>,
     ) -> Result<(), T::Error> {
         let Expr::Binary(BinaryOperator::Equal, left, right) = expr else {
             return Ok(());
         };
         let (node, other, side) = match (self.own_leaf(id, left), self.own_leaf(id, right)) {
-            (Some(node), None) if is_free(right) => (node, right, Side::Left),
-            (None, Some(node)) if is_free(left) => (node, left, Side::Right),
+            (Some(node), None) if is_free(right) => (node, right, OperandSide::Left),
+            (None, Some(node)) if is_free(left) => (node, left, OperandSide::Right),
             _ => return Ok(()),
         };
-        match self.wanted((node, side), other, env)? {
-            Wanted::Value(value) => known.values.push(KnownValue {
+        match self.required_value((node, side), other, env)? {
+            RequiredValue::Value(value) => known.values.push(KnownLeaf {
                 node,
                 value,
                 predicate,
             }),
-            Wanted::Nothing => known.is_none = true,
-            Wanted::Unclear => {}
+            RequiredValue::Never => known.is_none = true,
+            RequiredValue::Unknown => {}
         }
         Ok(())
     }
@@ -145,14 +145,14 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The value that a leaf on one side must have to equal an expression on the other.
-    fn wanted(
+    fn required_value(
         &self,
-        (leaf, side): (NodeId, Side),
+        (leaf, side): (NodeId, OperandSide),
         expr: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Wanted, T::Error> {
+    ) -> Result<RequiredValue, T::Error> {
         if let Expr::Literal(literal) = expr {
-            return Ok(self.wanted_text(leaf, literal, literal.as_name()));
+            return Ok(self.required_value_for_text(leaf, literal, literal.as_name()));
         }
         if self.is_node_set(expr) {
             let mut first: Option<Item<T>> = None;
@@ -163,30 +163,30 @@ impl<T: Instances> Evaluator<'_, T> {
                 Ok(if is_one { GO_ON } else { STOP })
             })?;
             return Ok(match first {
-                None => Wanted::Nothing,
+                None => RequiredValue::Never,
                 Some(item) if is_one => {
                     let text = self.string_of(&item)?;
                     match side {
-                        Side::Left => self.wanted_of_node(leaf, &item, &text),
-                        Side::Right => self.wanted_text(leaf, &text, &text),
+                        OperandSide::Left => self.required_value_for_node(leaf, &item, &text),
+                        OperandSide::Right => self.required_value_for_text(leaf, &text, &text),
                     }
                 }
-                Some(_) => Wanted::Unclear,
+                Some(_) => RequiredValue::Unknown,
             });
         }
         Ok(match self.object(expr, env)? {
-            Object::String(text) => self.wanted_text(leaf, &text, &text),
+            Object::String(text) => self.required_value_for_text(leaf, &text, &text),
             Object::Number(number) if self.is_integer(leaf) && number.fract() == 0.0 => {
                 let text = number_to_string(number);
-                self.wanted_text(leaf, &text, &text)
+                self.required_value_for_text(leaf, &text, &text)
             }
-            _ => Wanted::Unclear,
+            _ => RequiredValue::Unknown,
         })
     }
 
     /// The value that a leaf must have to equal a node on the right: the texts must be equal. It is converted to the
     /// canonical form of the type on the right, which changes nothing if both types are of one kind.
-    fn wanted_of_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> Wanted {
+    fn required_value_for_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> RequiredValue {
         let schema = self.schema();
         let type_of = |id: NodeId| {
             let value = schema.node(id).as_value();
@@ -194,28 +194,30 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         if let (Item::Leaf(other), Some(own)) = (other, type_of(leaf))
             && let Some(other) = type_of(other.node)
-            && !is_text_kept(own, other)
+            && !preserves_text(own, other)
         {
-            return Wanted::Unclear;
+            return RequiredValue::Unknown;
         }
-        match self.wanted_text(leaf, text, text) {
-            Wanted::Value(value) if !with_text(&value, |own| own == text) => Wanted::Nothing,
-            wanted => wanted,
+        match self.required_value_for_text(leaf, text, text) {
+            RequiredValue::Value(value) if !with_text(&value, |own| own == text) => {
+                RequiredValue::Never
+            }
+            other => other,
         }
     }
 
     /// The value of a leaf for a text; `name` is the text with module names as prefixes.
-    fn wanted_text(&self, leaf: NodeId, text: &str, name: &str) -> Wanted {
+    fn required_value_for_text(&self, leaf: NodeId, text: &str, name: &str) -> RequiredValue {
         let schema = self.schema();
         let node = schema.node(leaf);
         let Some(of) = node.as_value().map(|node| resolved_type(&node.value_type)) else {
-            return Wanted::Unclear;
+            return RequiredValue::Unknown;
         };
         let text = match (&of.kind, of.canonical) {
             // In a union, several values may have the same text.
-            (TypeKind::Union(_), _) => return Wanted::Unclear,
+            (TypeKind::Union(_), _) => return RequiredValue::Unknown,
             (TypeKind::String(..), Canonical::BuiltIn) => {
-                return Wanted::Value(Value::string(text));
+                return RequiredValue::Value(Value::string(text));
             }
             (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => name,
             _ => text,
@@ -224,8 +226,8 @@ impl<T: Instances> Evaluator<'_, T> {
             leaf_module: node.module,
         };
         match of.parse(schema, text, &names) {
-            Ok(value) => Wanted::Value(value),
-            Err(_) => Wanted::Unclear,
+            Ok(value) => RequiredValue::Value(value),
+            Err(_) => RequiredValue::Unknown,
         }
     }
 
@@ -240,8 +242,8 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
         if known.is_none {
             return Ok(Some(GO_ON));
@@ -253,8 +255,8 @@ impl<T: Instances> Evaluator<'_, T> {
         match &node.kind {
             NodeKind::LeafList(_) if node.is_config => self.look_up_value(place, id, known, visit),
             NodeKind::List(list) => {
-                let keys: Option<SmallVec<[&KnownValue; 4]>> =
-                    list.keys.iter().map(|key| known.value_of(*key)).collect();
+                let keys: Option<SmallVec<[&KnownLeaf; 4]>> =
+                    list.keys.iter().map(|key| known.leaf(*key)).collect();
                 match keys.filter(|keys| !keys.is_empty()) {
                     Some(keys) => self.look_up_entry(place, id, &keys, visit).map(Some),
                     None => self.look_up_indexed(place, id, known, visit),
@@ -268,8 +270,8 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        keys: &[&KnownValue],
-        visit: &mut Found<'_, T>,
+        keys: &[&KnownLeaf],
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Visit<T::Error> {
         self.step_one()?;
         let values: SmallVec<[Value; 4]> = keys.iter().map(|key| key.value.clone()).collect();
@@ -287,15 +289,15 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let Some(wanted) = known.value_of(id) else {
+        let Some(value) = known.leaf(id) else {
             return Ok(None);
         };
         self.step_one()?;
-        if self.data.has_value(place, id, &wanted.value)? {
-            let entry = Item::leaf(place.clone(), id, wanted.value.clone());
+        if self.data.has_value(place, id, &value.value)? {
+            let entry = Item::leaf(place.clone(), id, value.value.clone());
             return visit(entry, 0).map(Some);
         }
         let node = self.schema().node(id).as_value();
@@ -323,20 +325,20 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let may_be_indexed = |known: &&KnownValue| {
+        let may_be_indexed = |known: &&KnownLeaf| {
             let leaf = self.schema().node(known.node).as_value();
             leaf.is_some_and(|leaf| !leaf.defaults.contains(&known.value))
         };
-        let values: SmallVec<[&KnownValue; 2]> =
+        let values: SmallVec<[&KnownLeaf; 2]> =
             known.values.iter().filter(may_be_indexed).collect();
         if let [one] = values[..] {
             return self.stream_indexed(place, id, one, visit);
         }
         let found = intersect::<_, T::Error>(values.len(), |index, limit, entries| {
-            let KnownValue { node, value, .. } = values[index];
+            let KnownLeaf { node, value, .. } = values[index];
             let mut fetched = Fetched::Complete;
             let indexed = self.data.find(place, *node, value, &mut |holder| {
                 self.step_one()?;
@@ -367,8 +369,8 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &KnownValue,
-        visit: &mut Found<'_, T>,
+        known: &KnownLeaf,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
         let mut flow = GO_ON;
         let mut entry = |holder: T::Inner| {
@@ -396,7 +398,7 @@ fn is_free(expr: &Expr) -> bool {
         Expr::Path(path) => path.is_absolute,
         Expr::Filter { primary, .. } => is_free(primary),
         Expr::Call(function, arguments) => {
-            !asks_for_context(*function, arguments) && arguments.iter().all(is_free)
+            !reads_context(*function, arguments) && arguments.iter().all(is_free)
         }
         Expr::Literal(_) | Expr::Number(_) => true,
         Expr::Variable(..) => false,
@@ -404,7 +406,7 @@ fn is_free(expr: &Expr) -> bool {
 }
 
 /// Returns whether a call reads the context.
-fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
+fn reads_context(function: Function, arguments: &[Expr]) -> bool {
     match function {
         Function::Last | Function::Position | Function::Lang => true,
         Function::Current | Function::True | Function::False => false,
