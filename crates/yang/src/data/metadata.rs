@@ -37,7 +37,7 @@ pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result
     }
     let modules = schema.modules().iter();
     let mut defining = modules.filter(|one| &*one.name == module);
-    if defining.any(|one| one.annotations.iter().any(|known| &**known == name)) {
+    if defining.any(|one| one.annotations.iter().any(|defined| &**defined == name)) {
         return Ok(());
     }
     let message = format!("no module defines the annotation “{module}:{name}”");
@@ -138,8 +138,8 @@ fn operation_name(operation: Operation) -> &'static str {
 
 /// The module of an annotation namespace, for modules that need not be in the schema.
 pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
-    match known.iter().find(|(_, uri)| *uri == namespace) {
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    match modules.iter().find(|(_, uri)| *uri == namespace) {
         Some((module, _)) => Some(module),
         None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
         None => None,
@@ -148,8 +148,8 @@ pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
 
 /// The XML namespace of the annotations of a module.
 pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
-    match known.iter().find(|(name, _)| *name == module) {
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    match modules.iter().find(|(name, _)| *name == module) {
         Some((_, namespace)) => Some(namespace),
         None => schema
             .modules()

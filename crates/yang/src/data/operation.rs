@@ -77,16 +77,16 @@ fn is_operation(kind: &NodeKind) -> bool {
 }
 
 /// Adapts a fallible visitor to a tree whose reads cannot fail.
-fn lifted<V, E>(
+fn infallible<V, E>(
     visit: &mut dyn FnMut(V) -> Visit<E>,
-    tell: impl FnOnce(&mut dyn FnMut(V) -> Visit<DataError>) -> Result<(), DataError>,
+    read: impl FnOnce(&mut dyn FnMut(V) -> Visit<DataError>) -> Result<(), DataError>,
 ) -> Result<(), E>
 where
     E: From<DataError>,
 {
     let mut failed = None;
-    tell(&mut |told| {
-        Ok(visit(told).unwrap_or_else(|error| {
+    read(&mut |item| {
+        Ok(visit(item).unwrap_or_else(|error| {
             failed = Some(error);
             ControlFlow::Break(())
         }))
@@ -184,7 +184,7 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
             }
             DataOrOperation::Operation(place) => {
                 let mut entry = |entry| visit(DataOrOperation::Operation(entry));
-                lifted(&mut entry, |entry| {
+                infallible(&mut entry, |entry| {
                     self.operation.entries(place, list, entry)
                 })
             }
@@ -219,7 +219,7 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
     ) -> Result<(), T::Error> {
         match parent {
             DataOrOperation::Data(place) => self.data.values(place, leaf_list, visit),
-            DataOrOperation::Operation(place) => lifted(visit, |value| {
+            DataOrOperation::Operation(place) => infallible(visit, |value| {
                 self.operation.values(place, leaf_list, value)
             }),
             DataOrOperation::Absent(..) => Ok(()),
@@ -261,13 +261,13 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
                 self.data.beside(place, side, &mut entry)
             }
             DataOrOperation::Operation(place) => {
-                let mut answer = Indexed::No;
+                let mut indexed = Indexed::No;
                 let mut entry = |entry| visit(DataOrOperation::Operation(entry));
-                lifted(&mut entry, |entry| {
-                    answer = self.operation.beside(place, side, entry)?;
+                infallible(&mut entry, |entry| {
+                    indexed = self.operation.beside(place, side, entry)?;
                     Ok(())
                 })?;
-                Ok(answer)
+                Ok(indexed)
             }
             DataOrOperation::Absent(..) => Ok(Indexed::No),
         }
