@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_modules_that_the_front_ends_need_are_there() {
+    fn the_modules_used_by_the_front_ends_exist() {
         let needed = [
             ("ietf-yang-types", None),
             ("ietf-inet-types", None),

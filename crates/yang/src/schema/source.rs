@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_implemented_nor_imported_nor_included_is_unused() {
+    fn modules_neither_implemented_nor_imported_nor_included_are_unused() {
         let texts = [
             "module a { import b { prefix b; } include s; description \"import x;\";
              /* import x { } */ leaf import { type string; } }",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn name_and_latest_revision_stand_in_the_text() {
+    fn name_and_latest_revision_are_parsed_from_the_text() {
         let text = "submodule a { belongs-to b { prefix b; } revision 2020-01-01; \
                     revision \"2024-01-01\" { description 'revision 2030-01-01;'; } }";
         let module = ModuleSource::from_text(text).unwrap();

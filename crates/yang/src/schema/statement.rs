@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_come_with_their_lines() {
+    fn statements_have_their_lines() {
         let text = "/* a\n comment */ module a { // more\n  prefix 'p';\n\
                     \x20 container \"c\"\n  + /**/ 'd' {\n    e:ext;\n  }\n  leaf l { type string; }\n}";
         let found: Vec<_> = Statements::new(text)
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_texts_end_early() {
+    fn invalid_texts_end_early() {
         for text in [
             "",
             "}",

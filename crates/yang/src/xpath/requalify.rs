@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_go_from_prefixes_to_modules_and_back() {
+    fn expressions_are_converted_between_prefixes_and_modules() {
         let cases = [
             ("/if:a/if:b/ip:c/ip:d", "/interfaces:a/b/addresses:c/d"),
             ("/if:a[if:b = 'x:y']/if:c", "/interfaces:a[b = 'x:y']/c"),

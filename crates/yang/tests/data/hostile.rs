@@ -1,4 +1,4 @@
-//! Input of any bytes, sinks that stop, writers that fail: an error each time, never a panic.
+//! Arbitrary bytes as input, sinks that stop, writers that fail: always an error, never a panic.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use rand::Rng;
 
 use crate::documents::{json_of, schema, xml_of};
 
-/// Takes a number of events, then no more.
+/// Accepts a number of events, then stops.
 struct Events {
     left: usize,
     refused: usize,
@@ -70,9 +70,9 @@ fn read(
 }
 
 #[test]
-fn no_bytes_make_it_panic() {
+fn arbitrary_bytes_do_not_panic() {
     let schema = schema();
-    seed::run("no_bytes_make_it_panic", |random| {
+    seed::run("arbitrary_bytes_do_not_panic", |random| {
         for round in 0..3_000 {
             let tree = Documents::new(&schema, random).tree();
             let (format, text) = match round % 2 {
@@ -113,9 +113,9 @@ fn no_bytes_make_it_panic() {
 }
 
 #[test]
-fn a_sink_that_stops_is_asked_no_more() {
+fn a_stopped_sink_receives_no_more_events() {
     let schema = schema();
-    seed::run("a_sink_that_stops_is_asked_no_more", |random| {
+    seed::run("a_stopped_sink_receives_no_more_events", |random| {
         for round in 0..200 {
             let tree = Documents::new(&schema, random).tree();
             let mut all = Events {

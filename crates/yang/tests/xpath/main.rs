@@ -1,4 +1,4 @@
-//! XPath evaluation: by example, and against libyang.
+//! XPath evaluation: examples, and comparison with libyang.
 
 mod accessible;
 mod axes;

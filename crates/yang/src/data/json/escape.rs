@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_come_back_through_serde_json() {
+    fn strings_round_trip_through_serde_json() {
         for code in 0..0x1_0000 {
             let Some(character) = char::from_u32(code) else {
                 continue;

@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_exact() {
+    fn positions_are_exact() {
         let mut tokens = Tokens::new(Dribble(b"{\n  \"a\":\n\n 12\n}", 3));
         tokens.peek().unwrap();
         tokens.descend().unwrap();

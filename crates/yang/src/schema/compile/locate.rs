@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_taken_apart() {
+    fn paths_are_split_into_steps() {
         let (module, found) = steps("/a:{augment='/b:c/b:d'}/x/e:y");
         assert_eq!(module, Some("e"));
         let arguments: Vec<_> = found.iter().map(|step| step.argument).collect();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_with_most_of_the_path_above_it_wins() {
+    fn the_node_with_the_longest_path_match_wins() {
         let text = "module m {\n container a {\n leaf x; }\n grouping g {\n container b {\n leaf x;\n } } }";
         let at = |path: &str| best_line(text, &steps(path).1).map(|(_, line)| line);
         assert_eq!(at("/m:a/x"), Some(3));

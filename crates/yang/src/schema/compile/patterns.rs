@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_libyang_refuses_is_replaced_and_lines_stay() {
+    fn only_patterns_rejected_by_libyang_are_replaced_and_lines_are_kept() {
         let patterns = ReplacedPatterns::default();
         let plain = "module a { leaf x { type string { pattern '[a-z]*'; } } }";
         assert_eq!(patterns.replace(plain), plain);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ipv6_addresses_are_written_as_rfc_5952_has_it() {
+    fn ipv6_addresses_are_written_as_in_rfc_5952() {
         let cases = [
             ("2001:DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"),
             ("0:0:0:0:0:0:0:0", "::"),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_lose_their_host_bits() {
+    fn prefixes_have_zero_host_bits() {
         let cleared = ipv4_prefix("192.0.2.129/24", HostBits::Zeroed);
         assert_eq!(cleared.as_deref(), Some("192.0.2.0/24"));
         assert_eq!(

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_accepted_expression_matches_as_a_compiled_one_does() {
+    fn an_accepted_expression_matches_like_a_compiled_one() {
         let compiled = LazyRegex::compile("[a-c]+").unwrap();
         let lazy = LazyRegex::from_accepted("[a-c]+");
         for text in ["abc", "", "abcd"] {
