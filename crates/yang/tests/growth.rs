@@ -30,8 +30,8 @@ const DEPTH_MAX: usize = 5;
 const VISITS_OF_ENTRY: u64 = 60;
 
 fn modules(folder: &str) -> Option<Vec<ModuleSource>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("ESPALIER_DATA").map_or(beside, PathBuf::from);
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("ESPALIER_DATA").map_or(shared, PathBuf::from);
     let files = fs::read_dir(data.join(folder)).ok()?;
     let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
     paths.retain(|path| {

@@ -217,7 +217,7 @@ fn nodes_are_decoded_on_access() {
     for &root in stored.roots() {
         assert!(stored.node(root).is_np_container());
     }
-    assert_eq!(resident(), 1, "top-level nodes stand together");
+    assert_eq!(resident(), 1, "top-level nodes are in one chunk");
     let module = stored.module_by_name("m").unwrap();
     let inner = stored.child(None, module, "c39").unwrap();
     let leaf = stored.child(Some(inner), module, "l99").unwrap();

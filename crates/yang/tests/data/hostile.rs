@@ -16,7 +16,7 @@ use crate::documents::{json_of, schema, xml_of};
 /// Accepts a number of events, then stops.
 struct Events {
     left: usize,
-    refused: usize,
+    rejected: usize,
 }
 
 impl Events {
@@ -27,7 +27,7 @@ impl Events {
                 Ok(())
             }
             None => {
-                self.refused += 1;
+                self.rejected += 1;
                 Err(Stop)
             }
         }
@@ -99,7 +99,7 @@ fn arbitrary_bytes_do_not_panic() {
             };
             let mut sink = Events {
                 left: usize::MAX,
-                refused: 0,
+                rejected: 0,
             };
             if let Err(ParseError::Invalid(errors)) =
                 read(&schema, format, &text, &mut sink, metadata)
@@ -120,7 +120,7 @@ fn a_stopped_sink_receives_no_more_events() {
             let tree = Documents::new(&schema, random).tree();
             let mut all = Events {
                 left: usize::MAX,
-                refused: 0,
+                rejected: 0,
             };
             tree.emit(&mut all).unwrap();
             let count = usize::MAX - all.left;
@@ -128,7 +128,7 @@ fn a_stopped_sink_receives_no_more_events() {
                 continue;
             }
             let left = random.random_range(0..count);
-            let mut sink = Events { left, refused: 0 };
+            let mut sink = Events { left, rejected: 0 };
             let result = match round % 4 {
                 0 => read(
                     &schema,
@@ -154,7 +154,7 @@ fn a_stopped_sink_receives_no_more_events() {
                 _ => tree.emit(&mut sink).map_err(|Stop| ParseError::Stopped),
             };
             assert!(matches!(result, Err(ParseError::Stopped)), "{result:?}");
-            assert_eq!(sink.refused, 1);
+            assert_eq!(sink.rejected, 1);
         }
     });
 }

@@ -185,12 +185,12 @@ fn instance_identifiers_match_libyang() {
             (ours, theirs) => panic!("{text:?}: {ours:?}, libyang {theirs:?}"),
         }
     }
-    println!("{both} accepted, {neither} refused by both");
+    println!("{both} accepted, {neither} rejected by both");
     assert!(both > 500 && neither > 100);
 }
 
 #[track_caller]
-fn refused(parsed: Result<InstancePath, DataError>, tag: ErrorTag, part: &str) {
+fn check_rejected(parsed: Result<InstancePath, DataError>, tag: ErrorTag, part: &str) {
     match parsed {
         Ok(path) => panic!("accepted as {path:?}"),
         Err(error) => {
@@ -227,7 +227,7 @@ fn api_paths_follow_rfc_8040() {
 #[test]
 fn invalid_api_paths_are_rejected_with_a_reason() {
     let schema = schema();
-    let check = |text: &str, tag, part: &str| refused(data(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(data(&schema, text), tag, part);
     check("top", ErrorTag::UnknownElement, "needs its module");
     check("x:top", ErrorTag::UnknownNamespace, "no module 'x'");
     check(
@@ -274,8 +274,8 @@ fn invalid_api_paths_are_rejected_with_a_reason() {
     check("t:top/reset/input", ErrorTag::UnknownElement, "'input'");
     check("t:top/words=a/x", ErrorTag::UnknownElement, "'x'");
     let rpc = |text| InstancePath::parse_api_path(&schema, text, ApiRoot::Operations);
-    refused(rpc("t:top"), ErrorTag::UnknownElement, "'t:top'");
-    refused(rpc("t:go/input"), ErrorTag::UnknownElement, "'input'");
+    check_rejected(rpc("t:top"), ErrorTag::UnknownElement, "'t:top'");
+    check_rejected(rpc("t:go/input"), ErrorTag::UnknownElement, "'input'");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn instance_identifiers_accept_keys_in_any_order_and_both_quotes() {
 #[test]
 fn invalid_instance_identifiers_are_rejected_with_a_reason() {
     let schema = schema();
-    let check = |text: &str, tag, part: &str| refused(identifier(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(identifier(&schema, text), tag, part);
     check("", ErrorTag::MalformedMessage, "expected '/'");
     check("t:top", ErrorTag::MalformedMessage, "column 1");
     check("/t:top/", ErrorTag::MalformedMessage, "column 8");
@@ -391,17 +391,17 @@ fn xml_instance_identifiers_have_a_prefix_on_every_name() {
         path.to_instance_identifier(&schema),
         "/t:top/identity[k='u:id-b']"
     );
-    refused(
+    check_rejected(
         parse("/one:top/inner"),
         ErrorTag::UnknownNamespace,
         "needs a prefix",
     );
-    refused(
+    check_rejected(
         parse("/t:top"),
         ErrorTag::UnknownNamespace,
         "'t' is not a known module",
     );
-    refused(
+    check_rejected(
         parse("/one:top/one:string[k='a']"),
         ErrorTag::UnknownNamespace,
         "needs a prefix",
@@ -428,7 +428,7 @@ fn command_lines_may_omit_unambiguous_modules() {
     same("/top/u:words", "/t:top/u:words");
     same("/only", "/u:only");
     same("/top/identity[k=id-a]", "/t:top/identity[k='t:id-a']");
-    let check = |text: &str, tag, part: &str| refused(cli(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(cli(&schema, text), tag, part);
     check(
         "/top/twice",
         ErrorTag::UnknownElement,

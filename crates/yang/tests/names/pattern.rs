@@ -456,7 +456,7 @@ fn patterns_match_like_libyang() {
         texts.retain(|text| agreed(text));
         let translated = translate(&xsd).unwrap_or_else(|error| panic!("{xsd}: {error}"));
         let Some(verdicts) = libyang_verdicts(&xsd, &texts) else {
-            panic!("libyang refuses {xsd}");
+            panic!("libyang rejects {xsd}");
         };
         for (text, expected) in texts.iter().zip(verdicts) {
             assert_eq!(translated.is_match(text), expected, "{xsd} on {text:?}");

@@ -2,12 +2,12 @@
 
 mod accessible;
 mod axes;
+mod caching;
 mod cases;
 mod fixture;
 mod oracle;
-mod plans;
 mod random_data;
 mod random_expressions;
 mod random_schema;
-mod shared;
 mod speed;
+mod visited_nodes;

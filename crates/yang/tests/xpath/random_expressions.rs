@@ -162,14 +162,14 @@ impl Expressions<'_> {
     fn step(&mut self, from: Option<NodeId>) -> Option<(String, Option<NodeId>)> {
         let children = self.children(from).to_vec();
         let parent = from.and_then(|from| self.schema.node(from).parent);
-        let beside = self.children(parent).to_vec();
+        let siblings = self.children(parent).to_vec();
         let kind = self.random.random_range(0..20);
         if kind < 13
             && let Some(child) = children.choose(self.random)
         {
             return Some((self.name(*child), Some(*child)));
         }
-        let sibling = *beside.choose(self.random)?;
+        let sibling = *siblings.choose(self.random)?;
         let (sibling_name, any) = (
             self.name(sibling),
             self.some_node(from.filter(|_| !children.is_empty())),

@@ -13,7 +13,7 @@ const PLACES: [&str; 5] = ["p", "q", "r", "s", "t"];
 /// The maximum nesting depth of nodes.
 const DEPTH_MAX: usize = 4;
 
-/// The text of a module `o`, with a container `top` that contains all nodes.
+/// The text of a module `o`, with a container `top` with every kind of node.
 pub fn module(random: &mut StdRng) -> String {
     let mut generator = Generator {
         random,

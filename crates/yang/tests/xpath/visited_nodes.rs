@@ -111,7 +111,7 @@ fn the_number_of_visited_nodes_is_minimal() {
     }
 }
 
-fn refused<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> DataError {
+fn evaluation_error<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> DataError {
     let limits = Limits {
         steps_max: 1_000,
         ..Limits::default()
@@ -133,7 +133,7 @@ fn exceeding_a_limit_is_an_error_that_names_the_limit() {
         "sum(/garage/phone)",
         "string(/)",
     ] {
-        let error = refused(&data, &root, text);
+        let error = evaluation_error(&data, &root, text);
         assert_eq!(error.tag, ErrorTag::ResourceDenied, "{text}");
         assert!(error.message.contains("STEPS_MAX"), "{text}");
     }
