@@ -338,19 +338,23 @@ fn invalid_instance_identifiers_are_rejected_with_a_reason() {
     check(
         "/t:top/pair[b='1'][a='x'][a='x']",
         ErrorTag::InvalidValue,
-        "twice",
+        "duplicate predicate",
     );
     check("/t:top/pair[c='1']", ErrorTag::InvalidValue, "not a key");
     check(
         "/t:top/pair[1]",
         ErrorTag::InvalidValue,
-        "not named by a position",
+        "not identified by a position",
     );
-    check("/t:top/keyless[0]", ErrorTag::InvalidValue, "no position");
+    check(
+        "/t:top/keyless[0]",
+        ErrorTag::InvalidValue,
+        "not a position",
+    );
     check(
         "/t:top/keyless[99999999999999999999]",
         ErrorTag::InvalidValue,
-        "no position",
+        "not a position",
     );
     check("/t:top/keyless", ErrorTag::MissingElement, "a position");
     check("/t:top/words", ErrorTag::MissingElement, "its value");
