@@ -194,14 +194,14 @@ pub enum PrintError {
     Write(io::Error),
     /// The source sent the entries of this list or leaf-list interleaved with other nodes, which JSON cannot
     /// represent. [`crate::data::DataTree::normalise`] groups them.
-    NotTogether(NodeId),
+    NotContiguous(NodeId),
 }
 
 impl fmt::Display for PrintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Write(error) => write!(f, "writing failed: {error}"),
-            Self::NotTogether(_) => f.write_str("the entries of a list are not contiguous"),
+            Self::NotContiguous(_) => f.write_str("the entries of a list are not contiguous"),
         }
     }
 }
@@ -210,7 +210,7 @@ impl std::error::Error for PrintError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Write(error) => Some(error),
-            Self::NotTogether(_) => None,
+            Self::NotContiguous(_) => None,
         }
     }
 }

@@ -95,7 +95,7 @@ impl<'s> Descent<'s> {
 
     /// The child of the current node whose name is most similar to an unknown one.
     fn similar(&self, name: &str) -> Option<String> {
-        let similar = most_similar(name, self.schema.names_below(self.node()))?;
+        let similar = most_similar(name, self.schema.child_names(self.node()))?;
         let node = self.schema.named(self.node(), similar).next()?;
         Some(self.schema.qualified_name(node))
     }

@@ -217,7 +217,7 @@ impl Schema {
     }
 
     /// The names of the children of `parent` (not of choices and cases), unordered.
-    pub fn names_below(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
+    pub fn child_names(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
         let names = parent.map_or(&self.top_names, |id| self.nodes.names(id));
         names.iter()
     }

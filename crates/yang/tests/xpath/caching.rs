@@ -65,7 +65,7 @@ fn check_tree(schema: &Schema, random: &mut StdRng) -> usize {
     let root = Item::Inner(data.root());
     let plain = Evaluator::new(&data, Limits::default());
     let all = plain.select(&expression("//*"), &root).expect("nodes");
-    let keeping = Evaluator::new(&data, Limits::default()).keeping_from(0);
+    let keeping = Evaluator::new(&data, Limits::default()).caching_from(0);
     let mut evaluations = 0;
     for (current, expression) in &expressions {
         let items = all.iter().filter(|item| item.node(&data) == Some(*current));

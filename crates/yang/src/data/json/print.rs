@@ -116,7 +116,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if node.is_list() || node.is_leaf_list() {
             let frame = &mut self.frames[self.depth - 1];
             if frame.complete.contains(&id) {
-                self.failure = Some(PrintError::NotTogether(id));
+                self.failure = Some(PrintError::NotContiguous(id));
                 return Err(Stop);
             }
             frame.array = Some(id);

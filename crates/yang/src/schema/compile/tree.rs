@@ -337,7 +337,7 @@ impl<'c> Walk<'c, '_> {
         if compiled.is_empty() {
             return Vec::new();
         }
-        let path = self.names_below(None, list);
+        let path = self.names_between(None, list);
         let added = added.iter();
         let added = added.filter(|(target, _)| unique::leads_to(&unique::segments(target), &path));
         let arguments = node.parsed_uniques().into_iter();
@@ -353,7 +353,7 @@ impl<'c> Walk<'c, '_> {
         for leaves in leaves {
             let names = leaves
                 .iter()
-                .map(|&leaf| self.names_below(Some(list), leaf));
+                .map(|&leaf| self.names_between(Some(list), leaf));
             let names: Vec<_> = names.collect();
             let is_whole = statements
                 .iter()
@@ -367,7 +367,7 @@ impl<'c> Walk<'c, '_> {
     }
 
     /// The names of the data nodes on the path from a node (`None`: the root) down to another.
-    fn names_below(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
+    fn names_between(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
         let above = std::iter::successors(Some(to), |&id| self.schema.node(id).parent);
         let mut names: Vec<&str> = above
             .take_while(|&id| Some(id) != from)

@@ -109,7 +109,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 
     /// Caches values of subexpressions that visit at least this many nodes ([`Self::test_shared`]).
     #[must_use]
-    pub fn keeping_from(self, steps: u64) -> Self {
+    pub fn caching_from(self, steps: u64) -> Self {
         self.memo.cache_from(steps);
         self
     }
