@@ -347,7 +347,7 @@ fn printing_reports_interleaved_entries() {
             .finish()
             .map(|text| String::from_utf8(text).unwrap())
     };
-    assert!(matches!(print(&tree), Err(PrintError::NotTogether(_))));
+    assert!(matches!(print(&tree), Err(PrintError::NotContiguous(_))));
     tree.normalise(&schema);
     let json = r#"{"farm:farm":{"gate":{},"field":[{"name":"a"},{"name":"b"}]}}"#;
     assert_eq!(print(&tree).unwrap(), json);
