@@ -19,8 +19,8 @@ pub struct TreeInstances<'a> {
     schema: &'a Schema,
     inner: Vec<InnerNode<'a>>,
     /// The list entries by key: with one key, and with several.
-    single: FxHashMap<(u32, NodeId, &'a Value), u32>,
-    several: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
+    by_key: FxHashMap<(u32, NodeId, &'a Value), u32>,
+    by_keys: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
     indexes: FxHashMap<NodeId, FxHashMap<&'a Value, Vec<u32>>>,
 }
 
@@ -43,7 +43,7 @@ struct InnerNode<'a> {
     /// By schema node; the values of a leaf-list in order.
     values: Vec<(NodeId, &'a Value)>,
     /// By schema node; the entries of a list in order.
-    places: Vec<(NodeId, u32)>,
+    inner_children: Vec<(NodeId, u32)>,
 }
 
 /// A handle of an interior node, or of an empty one that is not in the tree.
@@ -66,8 +66,8 @@ impl<'a> TreeInstances<'a> {
         let mut instances = Self {
             schema,
             inner: Vec::new(),
-            single: FxHashMap::default(),
-            several: FxHashMap::default(),
+            by_key: FxHashMap::default(),
+            by_keys: FxHashMap::default(),
             indexes: FxHashMap::default(),
         };
         instances.add(None, 0, &tree.nodes);
@@ -88,7 +88,7 @@ impl<'a> TreeInstances<'a> {
                     index.entry(value).or_default().push(place);
                 }
             }
-            open.extend(inner.places.iter().rev().map(|(_, below)| *below));
+            open.extend(inner.inner_children.iter().rev().map(|(_, below)| *below));
         }
         self
     }
@@ -101,10 +101,10 @@ impl<'a> TreeInstances<'a> {
             index: 0,
             is_stored: node.is_none_or(|node| !self.schema.node(node).is_np_container()),
             values: Vec::new(),
-            places: Vec::new(),
+            inner_children: Vec::new(),
         });
         let mut values = Vec::new();
-        let mut places: Vec<(NodeId, u32)> = Vec::new();
+        let mut inner_children: Vec<(NodeId, u32)> = Vec::new();
         for child in children {
             match &child.content {
                 Content::Value(value) => values.push((child.node, value)),
@@ -112,7 +112,7 @@ impl<'a> TreeInstances<'a> {
                 Content::Bare => {}
                 Content::Inner(below) => {
                     let below = self.add(Some(child.node), place, below);
-                    places.push((child.node, below));
+                    inner_children.push((child.node, below));
                 }
             }
         }
@@ -123,34 +123,34 @@ impl<'a> TreeInstances<'a> {
             };
             left.cmp(right).then_with(by_value)
         });
-        places.sort_by(|(left, mine), (right, theirs)| {
+        inner_children.sort_by(|(left, mine), (right, theirs)| {
             left.cmp(right)
                 .then_with(|| self.compare_entries(*left, *mine, *theirs))
         });
-        for &(node, entry) in &places {
+        for &(node, entry) in &inner_children {
             let keys = self.schema.node(node).keys();
             let keyed = keys.iter().map(|&key| self.value(entry, key));
             match keyed.collect::<Option<Vec<&'a Value>>>().as_deref() {
                 None | Some([]) => {}
                 Some([key]) => {
-                    self.single.entry((place, node, key)).or_insert(entry);
+                    self.by_key.entry((place, node, key)).or_insert(entry);
                 }
                 Some(keys) => {
                     let at = (place, node, keys.to_vec());
-                    self.several.entry(at).or_insert(entry);
+                    self.by_keys.entry(at).or_insert(entry);
                 }
             }
         }
-        for (index, (_, entry)) in (0..).zip(&places) {
+        for (index, (_, entry)) in (0..).zip(&inner_children) {
             self.inner[*entry as usize].index = index;
         }
-        let holds_more = places
+        let holds_more = inner_children
             .iter()
             .any(|(_, below)| self.inner[*below as usize].is_stored);
         let inner = &mut self.inner[place as usize];
         inner.is_stored |= holds_more || !values.is_empty();
         inner.values = values;
-        inner.places = places;
+        inner.inner_children = inner_children;
         place
     }
 
@@ -186,14 +186,14 @@ impl<'a> TreeInstances<'a> {
         &values[start..end]
     }
 
-    fn places_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
+    fn inner_children_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
         let PlaceKind::Tree(place) = place.0 else {
             return &[];
         };
-        let places = &self.inner[place as usize].places;
-        let start = places.partition_point(|(other, _)| *other < node);
-        let end = start + places[start..].partition_point(|(other, _)| *other == node);
-        &places[start..end]
+        let inner_children = &self.inner[place as usize].inner_children;
+        let start = inner_children.partition_point(|(other, _)| *other < node);
+        let end = start + inner_children[start..].partition_point(|(other, _)| *other == node);
+        &inner_children[start..end]
     }
 
     fn is_within(&self, mut place: u32, within: u32) -> bool {
@@ -218,7 +218,7 @@ impl<'a> TreeInstances<'a> {
         let keys = match &schema_node.kind {
             NodeKind::List(list) if list.keys.is_empty() => {
                 let parent = Place(PlaceKind::Tree(inner.parent));
-                let entries = self.places_of(&parent, node).iter();
+                let entries = self.inner_children_of(&parent, node).iter();
                 let position = entries.take_while(|(_, entry)| *entry != place).count();
                 Keys::Position(position as u64 + 1)
             }
@@ -290,7 +290,7 @@ impl Instances for TreeInstances<'_> {
     }
 
     fn container(&self, parent: &Place, node: NodeId) -> Place {
-        match self.places_of(parent, node).first() {
+        match self.inner_children_of(parent, node).first() {
             Some((_, place)) => Place(PlaceKind::Tree(*place)),
             None => Place(PlaceKind::Empty(Arc::new((parent.0.clone(), node)))),
         }
@@ -309,7 +309,7 @@ impl Instances for TreeInstances<'_> {
         list: NodeId,
         visit: &mut dyn FnMut(Place) -> Visit<DataError>,
     ) -> Result<(), DataError> {
-        for (_, entry) in self.places_of(parent, list) {
+        for (_, entry) in self.inner_children_of(parent, list) {
             if visit(Place(PlaceKind::Tree(*entry)))?.is_break() {
                 break;
             }
@@ -327,8 +327,8 @@ impl Instances for TreeInstances<'_> {
             return Ok(None);
         };
         let entry = match keys {
-            [key] => self.single.get(&(parent, list, key)),
-            keys => self.several.get(&(parent, list, keys.iter().collect())),
+            [key] => self.by_key.get(&(parent, list, key)),
+            keys => self.by_keys.get(&(parent, list, keys.iter().collect())),
         };
         Ok(entry.map(|entry| Place(PlaceKind::Tree(*entry))))
     }
@@ -363,7 +363,7 @@ impl Instances for TreeInstances<'_> {
 
     fn count(&self, parent: &Place, node: NodeId) -> Result<u64, DataError> {
         let values = self.values_of(parent, node).len();
-        Ok((values + self.places_of(parent, node).len()) as u64)
+        Ok((values + self.inner_children_of(parent, node).len()) as u64)
     }
 
     fn beside(
@@ -376,7 +376,7 @@ impl Instances for TreeInstances<'_> {
             return Ok(Indexed::No);
         };
         let own = &self.inner[own as usize];
-        let siblings = &self.inner[own.parent as usize].places;
+        let siblings = &self.inner[own.parent as usize].inner_children;
         let mut index = own.index as usize;
         loop {
             let next = match side {
@@ -412,10 +412,10 @@ impl Instances for TreeInstances<'_> {
         let Some(index) = self.indexes.get(&node) else {
             return Ok(Indexed::No);
         };
-        let (PlaceKind::Tree(within), Some(places)) = (&within.0, index.get(value)) else {
+        let (PlaceKind::Tree(within), Some(holders)) = (&within.0, index.get(value)) else {
             return Ok(Indexed::Yes);
         };
-        for &place in places
+        for &place in holders
             .iter()
             .filter(|place| self.is_within(**place, *within))
         {
