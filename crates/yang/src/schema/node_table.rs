@@ -181,17 +181,17 @@ impl StoredNodeTable {
         let part = self.parts.part(FIRST_PART + index);
         let decode = |part: Vec<u8>| self.bounds.decode(|| decode_chunk(&part, nodes));
         let decoded = part.and_then(decode);
-        let decoded = decoded.filter(|chunk| self.is_sound(index, chunk));
+        let decoded = decoded.filter(|chunk| self.is_valid(index, chunk));
         // The digest of the bytes was checked, so this only happens with forged bytes: the result is unnamed nodes,
         // which no lookup finds.
-        decoded.unwrap_or_else(|| Chunk::unreadable(nodes))
+        decoded.unwrap_or_else(|| Chunk::placeholder(nodes))
     }
 
     /// Returns whether a chunk contains the expected nodes, each before its descendants, so that every walk up or down
     /// terminates.
-    fn is_sound(&self, chunk: usize, decoded: &Chunk) -> bool {
+    fn is_valid(&self, chunk: usize, decoded: &Chunk) -> bool {
         let first = chunk * CHUNK_NODES;
-        let is_sound = |(index, node): (usize, &Node)| {
+        let is_valid = |(index, node): (usize, &Node)| {
             let slot = self.slots.get(node.id.0 as usize);
             let case_of = |choice: u32| self.cases.get(choice as usize);
             slot.is_some_and(|&slot| slot as usize == first + index)
@@ -202,6 +202,6 @@ impl StoredNodeTable {
                     case_of(case.choice).is_some_and(|&cases| (case.case as usize) < cases)
                 })
         };
-        decoded.nodes.iter().enumerate().all(is_sound)
+        decoded.nodes.iter().enumerate().all(is_valid)
     }
 }

@@ -94,7 +94,7 @@ impl Schema {
             identity_names: _,
             top_names: _,
         } = self;
-        let order = self.siblings_together();
+        let order = self.in_sibling_order();
         let mut slots = vec![0; nodes.len()];
         for (slot, id) in (0..).zip(&order) {
             slots[id.0 as usize] = slot;
@@ -167,7 +167,7 @@ impl Schema {
     }
 
     /// All nodes, siblings next to each other, each before its descendants.
-    fn siblings_together(&self) -> Vec<NodeId> {
+    fn in_sibling_order(&self) -> Vec<NodeId> {
         let top = [&self.roots, &self.operations, &self.notifications];
         let mut order: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
         order.extend(top.into_iter().flatten());
@@ -187,11 +187,11 @@ impl Schema {
             nodes: Vec::with_capacity(ids.len()),
             child_names: Vec::with_capacity(ids.len()),
         };
-        let mut known: FxHashMap<*const Type, u32> = FxHashMap::default();
+        let mut type_indexes: FxHashMap<*const Type, u32> = FxHashMap::default();
         for &id in ids {
             let node = self.node(id);
             if let Some(value) = node.as_value() {
-                let index = known.entry(Arc::as_ptr(&value.value_type));
+                let index = type_indexes.entry(Arc::as_ptr(&value.value_type));
                 chunk.leaf_types.push(*index.or_insert_with(|| {
                     chunk.types.push(&*value.value_type);
                     (chunk.types.len() - 1) as u32
@@ -208,7 +208,7 @@ impl Schema {
 
 impl Chunk {
     /// Placeholder nodes that no lookup finds.
-    pub(super) fn unreadable(nodes: usize) -> Self {
+    pub(super) fn placeholder(nodes: usize) -> Self {
         let node = Node {
             id: NodeId(0),
             kind: NodeKind::AnyData,

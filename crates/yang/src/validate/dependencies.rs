@@ -29,7 +29,7 @@ pub(crate) struct Dependencies {
     /// Leaves that an order comparison reads in all entries of a list.
     pub ordered: Vec<NodeId>,
     /// Whether it distinguishes siblings of the node this many levels above the context node.
-    pinned: Option<usize>,
+    position_level: Option<usize>,
 }
 
 impl Dependencies {
@@ -52,7 +52,7 @@ impl Dependencies {
 
     /// The minimum number of levels that every route goes up at its start: the expression has the same value for all
     /// context nodes below one ancestor at that level.
-    pub fn lift(&self) -> usize {
+    pub fn common_levels_up(&self) -> usize {
         let first = self.routes.iter().flat_map(|route| {
             let segment = &route.segments[0];
             let joined = route.segments.iter().flat_map(|segment| &segment.joins);
@@ -60,7 +60,7 @@ impl Dependencies {
         });
         match self.is_unbounded {
             true => 0,
-            false => first.chain(self.pinned).min().unwrap_or(0),
+            false => first.chain(self.position_level).min().unwrap_or(0),
         }
     }
 }
@@ -255,9 +255,9 @@ impl Analysis<'_> {
                 path,
                 ..
             } => {
-                let jump = route.jump(*target);
-                self.record(jump.clone());
-                targets.push(jump);
+                let target_route = route.deref_to(*target);
+                self.record(target_route.clone());
+                targets.push(target_route);
                 // The target also depends on what the path itself reads, except for nodes that exist whenever the
                 // target does.
                 let inner = Dependencies::of(self.schema, path, Some(leaf), 0);
@@ -344,37 +344,37 @@ impl Analysis<'_> {
     fn axis(&mut self, route: &Route, step: &PathStep, next: &mut Vec<Route>) {
         let test = &step.test;
         match step.axis {
-            Axis::SelfNode => self.keep(route.clone(), test, next),
+            Axis::SelfNode => self.push_if_passes(route.clone(), test, next),
             Axis::Child => self.children(route, test, next),
             Axis::Parent => {
                 if let Some(parent) = self.parent(route) {
-                    self.keep(parent, test, next);
+                    self.push_if_passes(parent, test, next);
                 }
             }
             Axis::Ancestor | Axis::AncestorOrSelf => {
                 if step.axis == Axis::AncestorOrSelf {
-                    self.keep(route.clone(), test, next);
+                    self.push_if_passes(route.clone(), test, next);
                 }
                 let mut at = self.parent(route);
                 while let Some(route) = at {
                     at = self.parent(&route);
-                    self.keep(route, test, next);
+                    self.push_if_passes(route, test, next);
                 }
             }
             Axis::Descendant | Axis::DescendantOrSelf => {
                 if step.axis == Axis::DescendantOrSelf {
-                    self.keep(route.clone(), test, next);
+                    self.push_if_passes(route.clone(), test, next);
                 }
                 self.descendants(route, test, next);
             }
             Axis::FollowingSibling | Axis::PrecedingSibling => {
-                self.pin(route);
+                self.record_position(route);
                 if let Some(parent) = self.parent(route) {
                     self.children(&parent, test, next);
                 }
             }
             Axis::Following | Axis::Preceding => {
-                self.pin(route);
+                self.record_position(route);
                 let root = self.root_of(route);
                 self.descendants(&root, test, next);
             }
@@ -383,14 +383,14 @@ impl Analysis<'_> {
     }
 
     /// Records that the expression depends on the position of a node among its siblings.
-    fn pin(&mut self, route: &Route) {
+    fn record_position(&mut self, route: &Route) {
         let segment = &route.segments[0];
         if route.segments.len() == 1 && segment.down.is_empty() {
             let level = self
                 .dependencies
-                .pinned
-                .map_or(segment.up, |pinned| pinned.min(segment.up));
-            self.dependencies.pinned = Some(level);
+                .position_level
+                .map_or(segment.up, |position_level| position_level.min(segment.up));
+            self.dependencies.position_level = Some(level);
         }
     }
 
@@ -419,7 +419,7 @@ impl Analysis<'_> {
         for child in children_of(self.schema, route.last().end(self.schema)) {
             let mut child_route = route.clone();
             child_route.last_mut().down.push(child);
-            self.keep(child_route.clone(), test, next);
+            self.push_if_passes(child_route.clone(), test, next);
             if next.len() > ROUTES_MAX {
                 return;
             }
@@ -427,7 +427,7 @@ impl Analysis<'_> {
         }
     }
 
-    fn keep(&mut self, route: Route, test: &NodeTest, next: &mut Vec<Route>) {
+    fn push_if_passes(&mut self, route: Route, test: &NodeTest, next: &mut Vec<Route>) {
         let passes = match (route.last().end(self.schema), test) {
             (_, NodeTest::Node) => true,
             (Some(node), test) => self.passes(node, test),
@@ -629,13 +629,13 @@ impl Analysis<'_> {
     }
 
     fn distinct(&self, routes: Vec<Route>) -> Vec<Route> {
-        let mut kept: Vec<Route> = Vec::with_capacity(routes.len());
+        let mut result: Vec<Route> = Vec::with_capacity(routes.len());
         for route in routes {
-            if !kept.contains(&route) {
-                kept.push(route);
+            if !result.contains(&route) {
+                result.push(route);
             }
         }
-        kept
+        result
     }
 }
 

@@ -269,9 +269,9 @@ impl<'s> PlanBuilder<'s> {
         let least = usize::from(is_leaf);
         for (index, must) in node.musts.iter().enumerate() {
             let dependencies = Dependencies::of(schema, &must.expression, Some(id), 0);
-            let lift = dependencies.lift();
-            let rule = self.add(Some(id), RuleKind::Must(index), lift.max(least));
-            self.plan.rules[rule.0 as usize].is_uniform = lift > 0;
+            let levels_up = dependencies.common_levels_up();
+            let rule = self.add(Some(id), RuleKind::Must(index), levels_up.max(least));
+            self.plan.rules[rule.0 as usize].is_uniform = levels_up > 0;
             self.add_triggers(rule, dependencies);
         }
         if !node.whens.is_empty() {

@@ -54,18 +54,18 @@ impl<T: Instances> Checker<'_, T> {
         dangling: &mut Vec<Value>,
     ) -> Result<(), T::Error> {
         let value_type = self.schema().node(node).as_value();
-        let is_met = match value_type {
-            Some(leaf) => self.is_met(holder, node, &leaf.value_type, &value)?,
+        let target_exists = match value_type {
+            Some(leaf) => self.target_exists(holder, node, &leaf.value_type, &value)?,
             None => true,
         };
-        if !is_met {
+        if !target_exists {
             dangling.push(value);
         }
         Ok(())
     }
 
     /// Returns whether the target of a value exists. In a union, that of one member is enough (RFC 7950 §9.12).
-    fn is_met(
+    fn target_exists(
         &self,
         holder: &T::Inner,
         node: NodeId,
@@ -106,7 +106,7 @@ impl<T: Instances> Checker<'_, T> {
                     let Ok(value) = member.parse(self.schema(), &text, &names) else {
                         continue;
                     };
-                    if !refers(member) || self.is_met(holder, node, member, &value)? {
+                    if !refers(member) || self.target_exists(holder, node, member, &value)? {
                         return Ok(true);
                     }
                 }

@@ -61,7 +61,7 @@ impl Route {
     }
 
     /// Extends the route by a `deref()` to a node.
-    pub fn jump(&self, target: NodeId) -> Self {
+    pub fn deref_to(&self, target: NodeId) -> Self {
         let mut segments = self.segments.clone();
         segments.push(Segment::up(Some(target), 0));
         Self { segments }

@@ -40,7 +40,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         let top = places[places.len() - 1].clone();
         if segment_index > 0 {
-            return self.trace_jump(states, trigger, segment_index, &top);
+            return self.trace_deref(states, trigger, segment_index, &top);
         }
         let below = chain(
             schema,
@@ -151,7 +151,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 
     /// Traces through a `deref()`: from the targets in a node to the leafrefs with their values.
-    fn trace_jump<T: Instances<Inner = I>>(
+    fn trace_deref<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,

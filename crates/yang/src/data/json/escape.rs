@@ -91,7 +91,7 @@ const ESCAPES: [u8; 256] = {
 mod tests {
     use super::*;
 
-    fn written(value: Value) -> String {
+    fn json_of(value: Value) -> String {
         let mut out = Vec::new();
         write_value(&mut out, &value);
         String::from_utf8(out).unwrap()
@@ -112,7 +112,7 @@ mod tests {
             ),
         ];
         for (value, text) in cases {
-            assert_eq!(written(value), text);
+            assert_eq!(json_of(value), text);
         }
     }
 
@@ -123,7 +123,7 @@ mod tests {
                 continue;
             };
             let text = format!("x{character}y");
-            let json = written(Value::string(text.clone()));
+            let json = json_of(Value::string(text.clone()));
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         }
     }

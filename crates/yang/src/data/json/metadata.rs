@@ -79,10 +79,10 @@ impl<R: Read> Reader<'_, R> {
             _ => {
                 let expected = "metadata is an object; that of a leaf-list, an array with an \
                                 object or null for each entry (RFC 7952 §5.2)";
-                return self.refuse_metadata(Some(node), mark, expected);
+                return self.reject_metadata(Some(node), mark, expected);
             }
         };
-        pending.members.push(Member {
+        pending.members.push(MetadataMember {
             node,
             form,
             annotations,
@@ -95,9 +95,9 @@ impl<R: Read> Reader<'_, R> {
     fn of_entries(&mut self, node: NodeId) -> Result<Vec<Annotations>, Halt> {
         let mut all = Vec::new();
         self.tokens.descend()?;
-        let mut place = Place::First;
-        while self.tokens.another(b']', place)? {
-            place = Place::Later;
+        let mut position = ElementPosition::First;
+        while self.tokens.another(b']', position)? {
+            position = ElementPosition::Later;
             let shape = self.tokens.shape()?;
             let mark = self.tokens.mark();
             all.push(match shape {
@@ -120,17 +120,17 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// `@`: the metadata of the object's own node (§5.2.2).
-    fn own_metadata(&mut self, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
+    fn own_metadata(&mut self, mark: Mark, pending: &mut PendingMetadata) -> Result<(), Halt> {
         if self.assembler.is_at_root() {
             let message =
                 "the document itself has no metadata: “@” is only allowed in the object of a node";
-            return self.refuse_metadata(None, mark, message);
+            return self.reject_metadata(None, mark, message);
         }
         if std::mem::replace(&mut pending.has_own, true) {
-            return self.refuse_metadata(None, mark, "the metadata is given twice");
+            return self.reject_metadata(None, mark, "the metadata is given twice");
         }
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse_metadata(None, mark, "metadata is an object (RFC 7952 §5.2)");
+            return self.reject_metadata(None, mark, "metadata is an object (RFC 7952 §5.2)");
         }
         let annotations = self.annotations(self.assembler.parent())?;
         self.assembler.annotate_open(annotations);
@@ -138,15 +138,15 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// At the end of an object: checks its metadata against its nodes, and applies it.
-    pub(super) fn apply_metadata(&mut self, mut pending: Pending) {
+    pub(super) fn apply_metadata(&mut self, mut pending: PendingMetadata) {
         for member in std::mem::take(&mut pending.members) {
-            match self.mistake(&member, &pending) {
+            match self.find_error(&member, &pending) {
                 Some((tag, message)) => {
                     let error = DataError::new(tag, message);
                     self.assembler.report(error, Some(member.node), member.mark);
                 }
                 None if self.assembler.keeps_metadata() => {
-                    let Member {
+                    let MetadataMember {
                         node, annotations, ..
                     } = member;
                     self.assembler
@@ -157,21 +157,25 @@ impl<R: Read> Reader<'_, R> {
         }
     }
 
-    fn mistake(&self, member: &Member, pending: &Pending) -> Option<(ErrorTag, &'static str)> {
-        if !self.assembler.has_come(member.node) {
+    fn find_error(
+        &self,
+        member: &MetadataMember,
+        pending: &PendingMetadata,
+    ) -> Option<(ErrorTag, &'static str)> {
+        if !self.assembler.has_child(member.node) {
             // A node that is to be deleted need not exist.
             let is_bare = member.annotations.len() == 1 && deletes(&member.annotations[0]);
             let message = "metadata of a node that does not exist";
             return (!is_bare).then_some((ErrorTag::MissingElement, message));
         }
         match (&self.assembler.schema.node(member.node).kind, member.form) {
-            (NodeKind::Leaf(_) | NodeKind::AnyXml, Form::Object) => None,
-            (NodeKind::LeafList(_), Form::Array) => {
+            (NodeKind::Leaf(_) | NodeKind::AnyXml, MetadataForm::Object) => None,
+            (NodeKind::LeafList(_), MetadataForm::Array) => {
                 let is_longer = member.annotations.len() > pending.entries(member.node);
                 let message = "metadata of more entries than exist";
                 is_longer.then_some((ErrorTag::MissingElement, message))
             }
-            (NodeKind::LeafList(_), Form::Object) => {
+            (NodeKind::LeafList(_), MetadataForm::Object) => {
                 let message = "metadata of a leaf-list is an array (RFC 7952 §5.2.4)";
                 Some((ErrorTag::BadAttribute, message))
             }
@@ -188,14 +192,14 @@ impl<R: Read> Reader<'_, R> {
         let mut annotations = Annotations::new();
         let mut names: SmallVec<[String; 2]> = SmallVec::new();
         self.tokens.descend()?;
-        let mut place = Place::First;
-        while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+        let mut position = ElementPosition::First;
+        while self.tokens.another(b'}', position)? {
+            position = ElementPosition::Later;
             let name = self.tokens.name()?.to_owned();
             let mark = self.tokens.mark();
             if names.contains(&name) {
                 let message = format!("the annotation “{name}” is given twice");
-                self.refuse_metadata(None, mark, &message)?;
+                self.reject_metadata(None, mark, &message)?;
                 continue;
             }
             match self.annotation(&name, node)? {
@@ -222,12 +226,12 @@ impl<R: Read> Reader<'_, R> {
         name: &str,
         node: Option<NodeId>,
     ) -> Result<Result<Annotation, DataError>, Halt> {
-        let bad = |message: String| DataError::new(ErrorTag::BadAttribute, message);
+        let invalid = |message: String| DataError::new(ErrorTag::BadAttribute, message);
         let Some((module, local)) = name.split_once(':') else {
             self.tokens.skip()?;
             // RFC 7952 §5.2.1.
             let message = format!("the annotation “{name}” needs its module: “module:{name}”");
-            return Ok(Err(bad(message)));
+            return Ok(Err(invalid(message)));
         };
         let schema = self.assembler.schema;
         if let Err(error) = metadata::check_known(schema, module, local) {
@@ -236,7 +240,7 @@ impl<R: Read> Reader<'_, R> {
         }
         let is_boolean = metadata::is_boolean(module, local);
         let wrong = || {
-            Err(bad(format!(
+            Err(invalid(format!(
                 "the annotation “{name}” has a value of the wrong kind"
             )))
         };

@@ -198,7 +198,7 @@ impl<'a, R: Read> Reader<'a, R> {
             && self.assembler.options.is_envelope_xml(namespace, local)
         {
             self.envelopes += 1;
-            self.refuse_attributes(start, mark);
+            self.reject_attributes(start, mark);
             return Ok(());
         }
         if self.assembler.is_at_root() {
@@ -316,7 +316,7 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 
     /// Reports attributes of an element that is not a data node and so cannot have any.
-    fn refuse_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
+    fn reject_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
         if self.assembler.options.metadata == Metadata::Ignored {
             return;
         }

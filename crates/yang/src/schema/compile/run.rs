@@ -62,7 +62,7 @@ fn fill(
     let has_all = |name: &str| !matches!(source.features.get(name), Some(Features::Only(_)));
     for round in 0..COMPILATIONS_MAX {
         // A module that is implemented because others refer to it has its own features, on which others depend.
-        let has_changed = context.settle_features(&has_all).unwrap_or(true);
+        let has_changed = context.enable_possible_features(&has_all).unwrap_or(true);
         if round > 0 && !has_changed {
             break;
         }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
 use crate::schema::{CaseChoice, Constraint, NodeId, NodeKind};
@@ -17,7 +17,7 @@ use crate::value::Value;
 impl<'a, T: Instances> Evaluator<'a, T> {
     /// The value of a leaf, and whether it is a default in use.
     pub fn leaf(&self, holder: &T::Inner, leaf: NodeId) -> Result<Option<(Value, bool)>, T::Error> {
-        match self.leaf_below(holder, leaf)? {
+        match self.leaf_in(holder, leaf)? {
             Some((_, true)) if !self.is_accessible(holder)? => Ok(None),
             found => Ok(found),
         }
@@ -40,7 +40,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
             }
             visit(value, is_default)
         };
-        let _ = self.values_below(holder, leaf_list, &mut checked)?;
+        let _ = self.values_in(holder, leaf_list, &mut checked)?;
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         let context = self.context_of(when.context_levels_up, holder, node);
         let root = &when.expression.root;
         self.with_caching(root, || {
-            self.budget.run(|| self.truth(root, &Env::at(&context)))
+            self.budget.run(|| self.boolean(root, &Env::at(&context)))
         })
     }
 
@@ -130,7 +130,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     }
 
     /// [`Self::leaf`] in an existing parent.
-    pub(super) fn leaf_below(
+    pub(super) fn leaf_in(
         &self,
         holder: &T::Inner,
         leaf: NodeId,
@@ -150,14 +150,14 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     }
 
     /// [`Self::values`] in an existing parent.
-    pub(super) fn values_below(
+    pub(super) fn values_in(
         &self,
         holder: &T::Inner,
         leaf_list: NodeId,
         visit: &mut dyn FnMut(Value, bool) -> Visit<T::Error>,
     ) -> Visit<T::Error> {
         let mut is_stored = false;
-        let mut flow = GO_ON;
+        let mut flow = CONTINUE;
         self.data.values(holder, leaf_list, &mut |value| {
             is_stored = true;
             flow = visit(value, false)?;
@@ -166,16 +166,16 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         if is_stored {
             return Ok(flow);
         }
-        for default in self.defaults_below(holder, leaf_list)? {
+        for default in self.defaults_in(holder, leaf_list)? {
             if visit(default.clone(), true)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// The defaults of a leaf-list that has no stored values in an existing parent, in its order.
-    pub(super) fn defaults_below(
+    pub(super) fn defaults_in(
         &self,
         holder: &T::Inner,
         leaf_list: NodeId,
@@ -194,7 +194,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     }
 
     /// Returns whether a container in an existing parent exists.
-    pub(super) fn is_container_below(
+    pub(super) fn is_container_in(
         &self,
         holder: &T::Inner,
         place: &T::Inner,

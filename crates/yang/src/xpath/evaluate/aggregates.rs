@@ -2,7 +2,7 @@
 //! maintain them ([`Instances::sum`], [`Instances::extremes`]), so that no entry is read.
 
 use super::Evaluator;
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::values::number_of_value;
 use crate::instances::{Instances, Sum};
 use crate::schema::NodeId;
@@ -105,12 +105,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 let leaf = self.only_child_of(Some(list), &leaf_step.test)?;
                 Some((place, list, leaf)).filter(|_| is_in_list(self.schema(), leaf))
             });
-            self.step_one()?;
+            self.count_visit()?;
             is_maintained = match nodes {
                 Some((place, list, leaf)) => visit(place, list, leaf)?,
                 None => false,
             };
-            Ok(if is_maintained { GO_ON } else { STOP })
+            Ok(if is_maintained { CONTINUE } else { STOP })
         })?;
         Ok(is_maintained)
     }

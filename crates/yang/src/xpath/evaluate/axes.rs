@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::evaluator::{GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, STOP, Visitor};
 use super::schema_matches::SchemaMatches;
 use super::{Evaluator, Item};
 use crate::instances::{Indexed, Instances, Side, Visit};
@@ -24,7 +24,7 @@ impl<T: Instances> Evaluator<'_, T> {
             Axis::SelfNode => self.visit_if_passes(from.clone(), test, visit),
             Axis::Parent => match self.parent(from) {
                 Some(parent) => self.visit_if_passes(parent, test, visit),
-                None => Ok(GO_ON),
+                None => Ok(CONTINUE),
             },
             Axis::Ancestor => self.ancestors(self.parent(from), test, visit),
             Axis::AncestorOrSelf => self.ancestors(Some(from.clone()), test, visit),
@@ -41,7 +41,7 @@ impl<T: Instances> Evaluator<'_, T> {
             Axis::PrecedingSibling => self.siblings(from, Side::Before, test, visit),
             Axis::Following => self.following(from, test, visit),
             Axis::Preceding => self.preceding(from, test, visit),
-            Axis::Attribute | Axis::Namespace => Ok(GO_ON),
+            Axis::Attribute | Axis::Namespace => Ok(CONTINUE),
         }
     }
 
@@ -61,11 +61,11 @@ impl<T: Instances> Evaluator<'_, T> {
         test: &NodeTest,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         if self.passes(&item, test) {
             visit(item)
         } else {
-            Ok(GO_ON)
+            Ok(CONTINUE)
         }
     }
 
@@ -82,7 +82,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// The descendants of a node that pass a test, in document order.
@@ -106,7 +106,7 @@ impl<T: Instances> Evaluator<'_, T> {
             Item::Leaf(leaf) if matches!(matches, SchemaMatches::Leaves) => {
                 return self.text_of(leaf, visit);
             }
-            _ => return Ok(GO_ON),
+            _ => return Ok(CONTINUE),
         };
         for &child in self.schema_children(self.data.node(place)) {
             if !matches.contains(child) {
@@ -123,7 +123,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// Every interior node at or below a node that may have a child that passes a test, in document order:
@@ -138,7 +138,7 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(STOP);
         }
         let Item::Inner(place) = of else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         for &child in self.schema_children(self.data.node(place)) {
             if !matches.may_contain(self.schema().node(child)) {
@@ -149,7 +149,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// The siblings on one side of a node that pass a test, nearest first.
@@ -161,7 +161,7 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let (Some(Item::Inner(place)), Some(own)) = (self.parent(of), self.sibling_node(of)) else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         let mut visit_if_passes = |item| self.visit_if_passes(item, test, visit);
         if self.may_pass(own, test)
@@ -189,7 +189,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 for &child in children.rev().skip_while(is_other).skip(1) {
                     if self.may_pass(child, test)
                         && self
-                            .backwards(&place, child, &mut visit_if_passes)?
+                            .instances_reversed(&place, child, &mut visit_if_passes)?
                             .is_break()
                     {
                         return Ok(STOP);
@@ -197,7 +197,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 }
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// Returns whether instances of a schema node may pass a test.
@@ -248,7 +248,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return visit(item);
             }
             is_behind = item == *of;
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })
     }
 
@@ -265,7 +265,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
             before.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         visit_reversed(before, visit)
     }
@@ -283,11 +283,11 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(None);
         };
         if !self.is_in_scope(node) {
-            return Ok(Some(GO_ON));
+            return Ok(Some(CONTINUE));
         }
-        let mut flow = GO_ON;
+        let mut flow = CONTINUE;
         let answer = self.data.beside(entry, side, &mut |entry| {
-            self.step_one()?;
+            self.count_visit()?;
             flow = visit(Item::Inner(entry))?;
             Ok(flow)
         })?;
@@ -295,7 +295,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The instances of a schema node in a parent, last first.
-    fn backwards(
+    fn instances_reversed(
         &self,
         place: &T::Inner,
         id: NodeId,
@@ -304,7 +304,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut items = Vec::new();
         let _ = self.instances(place, id, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         visit_reversed(items, visit)
     }
@@ -327,7 +327,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             next = self.parent(&item);
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     fn preceding(
@@ -342,7 +342,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let mut items = Vec::new();
                 let _ = self.axis(&sibling, Axis::DescendantOrSelf, test, &mut |item| {
                     items.push(item);
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 })?;
                 visit_reversed(items, visit)
             };
@@ -354,7 +354,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             next = self.parent(&item);
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 }
 
@@ -368,5 +368,5 @@ fn visit_reversed<T: Instances>(
             return Ok(STOP);
         }
     }
-    Ok(GO_ON)
+    Ok(CONTINUE)
 }

@@ -1,6 +1,6 @@
 //! The `child` axis: the instances of schema nodes in a parent.
 
-use super::evaluator::{GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, STOP, Visitor};
 use super::values::has_text;
 use super::{Evaluator, Item, Leaf, Scope};
 use crate::instances::{Instances, Visit};
@@ -21,16 +21,16 @@ impl<T: Instances> Evaluator<'_, T> {
                 self.child_nodes(self.data.node(place), test, &mut instances)
             }
             (Item::Leaf(leaf), NodeTest::Text) => self.text_of(leaf, visit),
-            _ => Ok(GO_ON),
+            _ => Ok(CONTINUE),
         }
     }
 
     /// The text node of a leaf.
     pub(super) fn text_of(&self, leaf: &Leaf<T>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
         if !has_text(&leaf.value) {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
-        self.step_one()?;
+        self.count_visit()?;
         visit(Item::Text(leaf.clone()))
     }
 
@@ -47,7 +47,7 @@ impl<T: Instances> Evaluator<'_, T> {
             NodeTest::Name(Some(module), name) => {
                 let module = schema.module_by_name(module);
                 let child = module.and_then(|module| schema.child(parent, module, name));
-                return child.map_or(Ok(GO_ON), visit);
+                return child.map_or(Ok(CONTINUE), visit);
             }
             NodeTest::Name(None, name) => {
                 for child in schema.named(parent, name) {
@@ -55,15 +55,15 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
             NodeTest::AnyName | NodeTest::Node => None,
             NodeTest::AnyNameIn(module) => match schema.module_by_name(module) {
                 Some(module) => Some(module),
-                None => return Ok(GO_ON),
+                None => return Ok(CONTINUE),
             },
             NodeTest::Text | NodeTest::Comment | NodeTest::ProcessingInstruction(_) => {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
         };
         let is_wanted =
@@ -73,7 +73,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// All child schema nodes of a node, in order.
@@ -98,32 +98,32 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         let node = self.schema().node(id);
         if !self.is_in_scope(node) {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml => {
-                self.step_one()?;
-                match self.leaf_below(place, id)? {
+                self.count_visit()?;
+                match self.leaf_in(place, id)? {
                     Some((value, is_default)) => visit(Item::Leaf(Leaf {
                         is_default,
                         ..Leaf::stored(place.clone(), id, value)
                     })),
-                    None => Ok(GO_ON),
+                    None => Ok(CONTINUE),
                 }
             }
             NodeKind::Container { .. } => {
-                self.step_one()?;
+                self.count_visit()?;
                 let container = self.data.container(place, id);
-                if self.is_container_below(place, &container, id)? {
+                if self.is_container_in(place, &container, id)? {
                     visit(Item::Inner(container))
                 } else {
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 }
             }
             NodeKind::List(_) => {
-                let mut flow = GO_ON;
+                let mut flow = CONTINUE;
                 self.data.entries(place, id, &mut |entry| {
-                    self.step_one()?;
+                    self.count_visit()?;
                     flow = visit(Item::Inner(entry))?;
                     Ok(flow)
                 })?;
@@ -136,7 +136,7 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             NodeKind::Input | NodeKind::Output | NodeKind::Notification => {
                 self.operation(place, id, visit)
@@ -151,8 +151,8 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let mut index = 0;
-        self.values_below(place, node.id, &mut |value, is_default| {
-            self.step_one()?;
+        self.values_in(place, node.id, &mut |value, is_default| {
+            self.count_visit()?;
             let entry = Leaf {
                 is_default,
                 index: if node.is_config { 0 } else { index },
@@ -170,12 +170,12 @@ impl<T: Instances> Evaluator<'_, T> {
         side: NodeId,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         let inner = self.data.container(place, side);
         if self.data.is_stored(&inner)? {
             visit(Item::Inner(inner))
         } else {
-            Ok(GO_ON)
+            Ok(CONTINUE)
         }
     }
 

@@ -1,6 +1,6 @@
 //! Comparisons (XPath 1.0 §3.4).
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::object::{boolean_to_number, string_to_number};
 use super::values::{is_always_canonical, resolved_type, with_text};
 use super::{Evaluator, Item, Object};
@@ -35,7 +35,7 @@ impl Comparison {
     }
 
     /// The comparison with exchanged operands.
-    pub(super) fn exchanged(self) -> Self {
+    pub(super) fn swapped(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessOrEqual => Self::GreaterOrEqual,
@@ -45,7 +45,7 @@ impl Comparison {
         }
     }
 
-    pub(super) fn is_of_order(self) -> bool {
+    pub(super) fn is_ordering(self) -> bool {
         !matches!(self, Self::Equal | Self::NotEqual)
     }
 
@@ -60,7 +60,7 @@ impl Comparison {
         }
     }
 
-    fn is_met_by(self, are_equal: bool) -> bool {
+    fn holds_for(self, are_equal: bool) -> bool {
         are_equal == (self == Self::Equal)
     }
 }
@@ -97,7 +97,7 @@ impl<T: Instances> Evaluator<'_, T> {
         match (self.is_node_set(left), self.is_node_set(right)) {
             (true, true) => self.compare_node_sets(comparison, left, right, env),
             (true, false) => self.compare_node_set(comparison, left, right, env),
-            (false, true) => self.compare_node_set(comparison.exchanged(), right, left, env),
+            (false, true) => self.compare_node_set(comparison.swapped(), right, left, env),
             (false, false) => {
                 let (left, right) = (self.object(left, env)?, self.object(right, env)?);
                 self.compare_objects(comparison, &left, &right)
@@ -112,13 +112,13 @@ impl<T: Instances> Evaluator<'_, T> {
         left: &Object<T>,
         right: &Object<T>,
     ) -> Result<bool, T::Error> {
-        if !comparison.is_of_order() {
+        if !comparison.is_ordering() {
             match (left, right) {
                 (Object::Boolean(_), _) | (_, Object::Boolean(_)) => {
-                    return Ok(comparison.is_met_by(left.to_boolean() == right.to_boolean()));
+                    return Ok(comparison.holds_for(left.to_boolean() == right.to_boolean()));
                 }
                 (Object::String(left), Object::String(right)) => {
-                    return Ok(comparison.is_met_by(left == right));
+                    return Ok(comparison.holds_for(left == right));
                 }
                 _ => {}
             }
@@ -145,11 +145,11 @@ impl<T: Instances> Evaluator<'_, T> {
         match self.object(other, env)? {
             Object::String(text) => self.any_compares(comparison, nodes, Text::plain(&text), env),
             Object::Boolean(value) => {
-                let (found, value) = (self.truth(nodes, env)?, value);
-                Ok(if comparison.is_of_order() {
+                let (found, value) = (self.boolean(nodes, env)?, value);
+                Ok(if comparison.is_ordering() {
                     comparison.numbers(boolean_to_number(found), boolean_to_number(value))
                 } else {
-                    comparison.is_met_by(found == value)
+                    comparison.holds_for(found == value)
                 })
             }
             Object::Number(number) => self.any_number(comparison, nodes, number, env),
@@ -164,7 +164,7 @@ impl<T: Instances> Evaluator<'_, T> {
         text: Text<'_>,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        if comparison.is_of_order() {
+        if comparison.is_ordering() {
             let number = string_to_number(text.text);
             return self.any_number(comparison, nodes, number, env);
         }
@@ -175,7 +175,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
         self.measured(nodes, || {
             self.any(nodes, env, &mut |item| {
-                Ok(comparison.is_met_by(self.equals_text(item, text)?))
+                Ok(comparison.holds_for(self.equals_text(item, text)?))
             })
         })
     }
@@ -188,7 +188,7 @@ impl<T: Instances> Evaluator<'_, T> {
         number: f64,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        if comparison.is_of_order()
+        if comparison.is_ordering()
             && let Some(cached) = self.cached_node_set_summary(comparison, nodes, env)?
         {
             return Ok(self.compare_number(comparison, &cached, number));
@@ -210,7 +210,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut is_found = false;
         let _ = self.stream(nodes, env, &mut |item| {
             is_found = holds(&item)?;
-            Ok(if is_found { STOP } else { GO_ON })
+            Ok(if is_found { STOP } else { CONTINUE })
         })?;
         Ok(is_found)
     }

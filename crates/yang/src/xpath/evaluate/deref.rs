@@ -1,6 +1,6 @@
 //! `deref()` (RFC 7950 §10.3.1), and the targets of leafrefs and instance-identifiers.
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::{KnownValues, is_plain_child};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
@@ -40,7 +40,7 @@ impl<T: Instances> Evaluator<'_, T> {
             let Item::Inner(place) = &item else {
                 return Ok(None);
             };
-            self.step_one()?;
+            self.count_visit()?;
             match self.resolve_step(place, step)? {
                 Some(next) => item = next,
                 None => return Ok(None),
@@ -71,7 +71,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let mut items = Vec::new();
                 let _ = self.visit_targets(leaf, path, &mut |item| {
                     items.push(item);
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 })?;
                 self.sort(&mut items, super::paths::Order::Unknown)?;
                 Ok(items)
@@ -131,7 +131,7 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let Item::Leaf(leaf) = env.item else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         let root = Item::Inner(self.data.root());
         let from = if path.is_absolute { &root } else { env.item };
@@ -142,7 +142,7 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         self.stream_steps(from, above, env, &mut |item| {
             let Item::Inner(place) = &item else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             if let Some(id) = self.only_child(place, &list.test)
                 && let Some(key) = self.only_child_of(Some(id), &last.test)
@@ -166,7 +166,7 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let Item::Inner(place) = of else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         if let Some(id) = self.only_child(place, &step.test)
             && self.schema().node(id).is_leaf_list()
@@ -193,7 +193,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let _ = self.instances(place, step.node, &mut |item| {
                     left = left.saturating_sub(1);
                     found = (left == 0).then_some(item);
-                    Ok(if left == 0 { STOP } else { GO_ON })
+                    Ok(if left == 0 { STOP } else { CONTINUE })
                 })?;
                 found
             }
@@ -211,7 +211,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let _ = self.instances(place, step.node, &mut |item| {
                     let value = item.as_leaf().map(|leaf| &leaf.value);
                     found = (value == values.first()).then_some(item);
-                    Ok(if found.is_some() { STOP } else { GO_ON })
+                    Ok(if found.is_some() { STOP } else { CONTINUE })
                 })?;
                 found
             }
@@ -235,6 +235,6 @@ fn with_value<T: Instances>(
 ) -> Visit<T::Error> {
     match &found {
         Item::Leaf(target) if target.value == leaf.value => visit(found),
-        _ => Ok(GO_ON),
+        _ => Ok(CONTINUE),
     }
 }

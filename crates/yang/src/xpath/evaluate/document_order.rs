@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::evaluator::GO_ON;
+use super::evaluator::CONTINUE;
 use super::paths::Order;
 use super::{Evaluator, Item, Leaf};
 use crate::instances::Instances;
@@ -69,7 +69,7 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         let mut ranked = Vec::with_capacity(items.len());
         for item in items.drain(..) {
-            self.step_one()?;
+            self.count_visit()?;
             ranked.push((self.ranks(&item, &mut positions)?, item));
         }
         ranked.sort_by(|(left, _), (right, _)| {
@@ -132,10 +132,10 @@ impl<T: Instances> Evaluator<'_, T> {
         if !positions.entries.contains_key(&at) {
             let mut found = FxHashMap::default();
             self.data.entries(parent, id, &mut |entry| {
-                self.step_one()?;
+                self.count_visit()?;
                 let position = found.len() as u64;
                 found.insert(entry, position);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             positions.entries.insert(at.clone(), found);
         }
@@ -165,11 +165,11 @@ impl<T: Instances> Evaluator<'_, T> {
         let at = (leaf.holder.clone(), leaf.node);
         if !positions.values.contains_key(&at) {
             let mut found = FxHashMap::default();
-            let _ = self.values_below(&leaf.holder, leaf.node, &mut |value, _| {
-                self.step_one()?;
+            let _ = self.values_in(&leaf.holder, leaf.node, &mut |value, _| {
+                self.count_visit()?;
                 let position = found.len() as u64;
                 found.insert(value, position);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             positions.values.insert(at.clone(), found);
         }

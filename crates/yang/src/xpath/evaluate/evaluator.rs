@@ -82,7 +82,7 @@ impl<'e, T: Instances> Env<'e, T> {
 pub(super) type Visitor<'v, T> = dyn FnMut(Item<T>) -> Visit<<T as Instances>::Error> + 'v;
 
 /// Continues a visit.
-pub(super) const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+pub(super) const CONTINUE: ControlFlow<()> = ControlFlow::Continue(());
 
 /// Stops a visit.
 pub(super) const STOP: ControlFlow<()> = ControlFlow::Break(());
@@ -135,7 +135,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     pub fn test(&self, expression: &Expression, context: &Item<T>) -> Result<bool, T::Error> {
         self.without_caching(|| {
             self.budget
-                .run(|| self.truth(&expression.root, &Env::at(context)))
+                .run(|| self.boolean(&expression.root, &Env::at(context)))
         })
     }
 
@@ -148,7 +148,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     ) -> Result<bool, T::Error> {
         let root = &expression.root;
         self.with_caching(root, || {
-            self.budget.run(|| self.truth(root, &Env::at(context)))
+            self.budget.run(|| self.boolean(root, &Env::at(context)))
         })
     }
 
@@ -194,7 +194,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     }
 
     /// Counts one visited node.
-    pub(super) fn step_one(&self) -> Result<(), T::Error> {
+    pub(super) fn count_visit(&self) -> Result<(), T::Error> {
         Ok(self.budget.step(1)?)
     }
 

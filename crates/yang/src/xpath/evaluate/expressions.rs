@@ -1,7 +1,7 @@
 //! Expressions (XPath 1.0 §3), each evaluated to the required type.
 
 use super::comparison::Comparison;
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::is_plain_child;
 use super::memo::{CachedKind, CachedValue};
 use super::object::string_to_number;
@@ -14,9 +14,9 @@ impl<T: Instances> Evaluator<'_, T> {
     /// The value of an expression.
     pub(super) fn object(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Object<T>, T::Error> {
         Ok(match expr {
-            Expr::Or(_) | Expr::And(_) => Object::Boolean(self.truth(expr, env)?),
+            Expr::Or(_) | Expr::And(_) => Object::Boolean(self.boolean(expr, env)?),
             Expr::Binary(operator, ..) if Comparison::of(*operator).is_some() => {
-                Object::Boolean(self.truth(expr, env)?)
+                Object::Boolean(self.boolean(expr, env)?)
             }
             Expr::Binary(..) | Expr::Negate(_) | Expr::Number(_) => {
                 Object::Number(self.number(expr, env)?)
@@ -32,11 +32,11 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The value of an expression as a boolean.
-    pub(super) fn truth(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
+    pub(super) fn boolean(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         match expr {
             Expr::Or(operands) => {
                 for operand in operands {
-                    if self.truth(operand, env)? {
+                    if self.boolean(operand, env)? {
                         return Ok(true);
                     }
                 }
@@ -44,7 +44,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             Expr::And(operands) => {
                 for operand in operands {
-                    if !self.truth(operand, env)? {
+                    if !self.boolean(operand, env)? {
                         return Ok(false);
                     }
                 }
@@ -55,19 +55,19 @@ impl<T: Instances> Evaluator<'_, T> {
                 None => Ok(Object::<T>::Number(self.number(expr, env)?).to_boolean()),
             },
             Expr::Call(Function::Not, arguments) => match &arguments[..] {
-                [argument] => Ok(!self.truth(argument, env)?),
+                [argument] => Ok(!self.boolean(argument, env)?),
                 _ => Ok(true),
             },
             Expr::Call(Function::Boolean, arguments) if arguments.len() == 1 => {
-                self.truth(&arguments[0], env)
+                self.boolean(&arguments[0], env)
             }
             expr if self.is_node_set(expr) => self.exists(expr, env),
             // These look at all nodes: `derived-from-or-self(/acls/acl/type, 'ipv4-acl-type')`.
             Expr::Call(Function::DerivedFrom | Function::DerivedFromOrSelf, _) => {
-                let cached = self.cached(CachedKind::Truth, expr, env, || {
-                    Ok(CachedValue::Truth(self.object(expr, env)?.to_boolean()))
+                let cached = self.cached(CachedKind::Boolean, expr, env, || {
+                    Ok(CachedValue::Boolean(self.object(expr, env)?.to_boolean()))
                 })?;
-                Ok(matches!(cached, CachedValue::Truth(true)))
+                Ok(matches!(cached, CachedValue::Boolean(true)))
             }
             expr => Ok(self.object(expr, env)?.to_boolean()),
         }
@@ -78,15 +78,15 @@ impl<T: Instances> Evaluator<'_, T> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count > 0);
         }
-        let cached = self.cached(CachedKind::Truth, expr, env, || {
+        let cached = self.cached(CachedKind::Boolean, expr, env, || {
             let mut is_found = false;
             let _ = self.stream(expr, env, &mut |_| {
                 is_found = true;
                 Ok(STOP)
             })?;
-            Ok(CachedValue::Truth(is_found))
+            Ok(CachedValue::Boolean(is_found))
         })?;
-        Ok(matches!(cached, CachedValue::Truth(true)))
+        Ok(matches!(cached, CachedValue::Boolean(true)))
     }
 
     /// The value of an expression as a number.
@@ -147,7 +147,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut items = Vec::new();
         let _ = self.stream(expr, env, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         self.sort(&mut items, self.properties(expr).order)?;
         Ok(items)
@@ -222,14 +222,14 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             Expr::Call(Function::Current, _) => visit(env.current.clone()),
             Expr::Call(Function::Id, arguments) => {
                 for argument in arguments {
                     self.object(argument, env)?;
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             Expr::Call(Function::Deref, arguments) => {
                 for item in self.deref(arguments, env)? {
@@ -237,7 +237,7 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             expr => Err(Self::no_value(format!("'{expr}' is not a node-set"))),
         }
@@ -251,7 +251,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 if seen.insert(item.clone()) {
                     items.push(item);
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
         self.sort(&mut items, Order::Unknown)?;
@@ -284,14 +284,14 @@ impl<T: Instances> Evaluator<'_, T> {
             let mut count = 0;
             let _ = self.stream_steps(from, before, env, &mut |item| {
                 count += self.count_children(&item, &last.test)?;
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             return Ok(count);
         }
         let mut count = 0;
         let _ = self.stream(expr, env, &mut |_| {
             count += 1;
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(count)
     }

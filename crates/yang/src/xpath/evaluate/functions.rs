@@ -1,7 +1,7 @@
 //! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`],
 //! the functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
-use super::evaluator::{Env, GO_ON};
+use super::evaluator::{CONTINUE, Env};
 use super::memo::{CachedKind, CachedValue};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
@@ -28,8 +28,8 @@ impl<T: Instances> Evaluator<'_, T> {
                 let item = self.argument_node(arguments, env)?;
                 Object::string(item.map_or_else(String::new, |item| self.name(function, &item)))
             }
-            Function::Boolean => Object::Boolean(self.argument_truth(arguments, env)?),
-            Function::Not => Object::Boolean(!self.argument_truth(arguments, env)?),
+            Function::Boolean => Object::Boolean(self.argument_boolean(arguments, env)?),
+            Function::Not => Object::Boolean(!self.argument_boolean(arguments, env)?),
             Function::True => Object::Boolean(true),
             Function::False => Object::Boolean(false),
             Function::Lang => {
@@ -72,9 +72,9 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    fn argument_truth(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<bool, T::Error> {
+    fn argument_boolean(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<bool, T::Error> {
         let argument = arguments.first();
-        argument.map_or(Ok(false), |argument| self.truth(argument, env))
+        argument.map_or(Ok(false), |argument| self.boolean(argument, env))
     }
 
     /// The first node of the argument; defaults to the context node.
@@ -133,13 +133,13 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         let mut count = 0;
         let _ = self.child_nodes(self.data.node(place), test, &mut |id| {
-            self.step_one()?;
+            self.count_visit()?;
             let node = self.schema().node(id);
             count += match &node.kind {
                 NodeKind::List(_) if self.is_in_scope(node) => self.data.count(place, id)?,
                 NodeKind::LeafList(_) if self.is_in_scope(node) => {
                     match self.data.count(place, id)? {
-                        0 => self.defaults_below(place, id)?.len() as u64,
+                        0 => self.defaults_in(place, id)?.len() as u64,
                         stored => stored,
                     }
                 }
@@ -147,12 +147,12 @@ impl<T: Instances> Evaluator<'_, T> {
                     let mut found = 0;
                     let _ = self.instances(place, id, &mut |_| {
                         found += 1;
-                        Ok(GO_ON)
+                        Ok(CONTINUE)
                     })?;
                     found
                 }
             };
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(count)
     }

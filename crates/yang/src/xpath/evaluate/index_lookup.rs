@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::values::{preserves_text, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::index_intersection::{Fetched, intersect};
@@ -160,7 +160,7 @@ impl<T: Instances> Evaluator<'_, T> {
             let _ = self.stream(expr, env, &mut |item| {
                 is_one = first.is_none();
                 first = first.take().or(Some(item));
-                Ok(if is_one { GO_ON } else { STOP })
+                Ok(if is_one { CONTINUE } else { STOP })
             })?;
             return Ok(match first {
                 None => RequiredValue::Never,
@@ -246,7 +246,7 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
         if known.is_none {
-            return Ok(Some(GO_ON));
+            return Ok(Some(CONTINUE));
         }
         if known.values.is_empty() {
             return Ok(None);
@@ -273,10 +273,10 @@ impl<T: Instances> Evaluator<'_, T> {
         keys: &[&KnownLeaf],
         visit: &mut MatchVisitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         let values: SmallVec<[Value; 4]> = keys.iter().map(|key| key.value.clone()).collect();
         let Some(entry) = self.data.entry(place, id, &values)? else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         let bits = keys.iter().filter_map(|key| key.predicate);
         let held = bits
@@ -295,14 +295,14 @@ impl<T: Instances> Evaluator<'_, T> {
         let Some(value) = known.leaf(id) else {
             return Ok(None);
         };
-        self.step_one()?;
+        self.count_visit()?;
         if self.data.has_value(place, id, &value.value)? {
             let entry = Item::leaf(place.clone(), id, value.value.clone());
             return visit(entry, 0).map(Some);
         }
         let node = self.schema().node(id).as_value();
         let has_defaults = node.is_some_and(|node| !node.defaults.is_empty());
-        Ok((!has_defaults).then_some(GO_ON))
+        Ok((!has_defaults).then_some(CONTINUE))
     }
 
     /// The entry of a list that `place` is, or the closest one above it with only containers between.
@@ -341,13 +341,13 @@ impl<T: Instances> Evaluator<'_, T> {
             let KnownLeaf { node, value, .. } = values[index];
             let mut fetched = Fetched::Complete;
             let indexed = self.data.find(place, *node, value, &mut |holder| {
-                self.step_one()?;
+                self.count_visit()?;
                 if entries.len() >= limit {
                     fetched = Fetched::Partial;
                     return Ok(STOP);
                 }
                 entries.extend(self.entry_around(holder, id));
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             Ok(match indexed {
                 Indexed::Yes => fetched,
@@ -362,7 +362,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(Some(STOP));
             }
         }
-        Ok(Some(GO_ON))
+        Ok(Some(CONTINUE))
     }
 
     fn stream_indexed(
@@ -372,9 +372,9 @@ impl<T: Instances> Evaluator<'_, T> {
         known: &KnownLeaf,
         visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let mut flow = GO_ON;
+        let mut flow = CONTINUE;
         let mut entry = |holder: T::Inner| {
-            self.step_one()?;
+            self.count_visit()?;
             if let Some(entry) = self.entry_around(holder, id) {
                 flow = visit(Item::Inner(entry), 0)?;
             }

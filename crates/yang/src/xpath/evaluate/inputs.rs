@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::schema::NodeId;
@@ -164,7 +164,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 Item::Leaf(leaf) => leaves.push((leaf.node, leaf.value, false)),
                 Item::Text(leaf) => leaves.push((leaf.node, leaf.value, true)),
             }
-            Ok(if is_comparable { GO_ON } else { STOP })
+            Ok(if is_comparable { CONTINUE } else { STOP })
         })?;
         Ok(is_comparable.then_some(OperandValue::Leaves(leaves)))
     }

@@ -57,7 +57,7 @@ impl Budget {
         if self.depth.get() == 0 {
             self.visits.set(self.visits.get() + self.steps.replace(0));
         }
-        self.deeper(act)
+        self.nested(act)
     }
 
     /// Counts visited nodes.
@@ -83,7 +83,7 @@ impl Budget {
     }
 
     /// Runs `act` one level deeper.
-    pub(super) fn deeper<R, E: From<DataError>>(
+    pub(super) fn nested<R, E: From<DataError>>(
         &self,
         act: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {

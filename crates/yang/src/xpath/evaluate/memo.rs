@@ -35,7 +35,7 @@ pub(super) enum CachedKind {
     /// The sum of their numbers.
     Sum,
     /// Whether there is a node.
-    Truth,
+    Boolean,
     /// The first node in document order.
     First,
     /// The summary for order comparisons.
@@ -50,7 +50,7 @@ pub(super) enum CachedKind {
 pub(super) enum CachedValue<T: Instances> {
     Count(u64),
     Sum(f64),
-    Truth(bool),
+    Boolean(bool),
     First(Option<Item<T>>),
     Summary(Rc<NodeSetSummary<T>>),
     /// `None` if their order is unknown.
@@ -73,7 +73,7 @@ impl<T: Instances> Clone for CachedValue<T> {
         match self {
             Self::Count(count) => Self::Count(*count),
             Self::Sum(sum) => Self::Sum(*sum),
-            Self::Truth(truth) => Self::Truth(*truth),
+            Self::Boolean(boolean) => Self::Boolean(*boolean),
             Self::First(first) => Self::First(first.clone()),
             Self::Summary(summary) => Self::Summary(Rc::clone(summary)),
             Self::Entries(entries) => Self::Entries(entries.clone()),

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::comparison::{Comparison, Text};
-use super::evaluator::{Env, GO_ON};
+use super::evaluator::{CONTINUE, Env};
 use super::memo::{CachedKind, CachedValue};
 use super::values::{is_always_canonical, preserves_text, resolved_type};
 use super::{Evaluator, Item};
@@ -36,7 +36,7 @@ impl<T: Instances> NodeSetSummary<T> {
 impl CachedKind {
     /// The summary that a comparison needs.
     fn of(comparison: Comparison) -> Self {
-        match comparison.is_of_order() {
+        match comparison.is_ordering() {
             true => Self::Numbers,
             false => Self::Texts,
         }
@@ -128,7 +128,7 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Result<Option<bool>, T::Error> {
         let mut is_decided = true;
         let holds = self.any(right, env, &mut |item| match left {
-            NodeSetSummary::Numbers(_) => self.compares(comparison.exchanged(), item, left),
+            NodeSetSummary::Numbers(_) => self.compares(comparison.swapped(), item, left),
             NodeSetSummary::Texts(all) => {
                 if !all
                     .iter()
@@ -203,7 +203,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let (least, most) = found.unwrap_or((number, number));
                 found = Some((least.min(number), most.max(number)));
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(found)
     }
@@ -224,7 +224,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     texts: FxHashSet::from_iter([text]),
                 }),
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(NodeSetSummary::Texts(all))
     }

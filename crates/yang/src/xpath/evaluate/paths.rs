@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::{Evaluator, Item};
 use crate::instances::{Instances, Visit};
 use crate::xpath::{Axis, LocationPath, NodeTest, PathStep};
@@ -166,7 +166,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut items = Vec::new();
         let _ = self.visit_steps(from, &steps[..count], env, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         self.stream_from(items, properties, &steps[count..], env, visit)
     }
@@ -188,7 +188,7 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
             if count > 0 {
                 items = self.collect_nodes(&items, &steps[..count], env)?;
@@ -210,7 +210,7 @@ impl<T: Instances> Evaluator<'_, T> {
         for item in from {
             let _ = self.visit_steps(item, steps, env, &mut |item| {
                 items.push(item);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
         Ok(items)
@@ -232,7 +232,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 if items.last() != Some(&item) && visited.insert(item.clone()) {
                     items.push(item);
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
         let after = properties.after_set(step.axis);
@@ -254,11 +254,11 @@ impl<T: Instances> Evaluator<'_, T> {
             return visit(from.clone());
         };
         if step.axis == Axis::Parent && step.test == NodeTest::Node && step.predicates.is_empty() {
-            self.step_one()?;
+            self.count_visit()?;
             return match self.parent(from) {
                 Some(parent) if rest.is_empty() => visit(parent),
                 Some(parent) => self.visit_steps(&parent, rest, env, visit),
-                None => Ok(GO_ON),
+                None => Ok(CONTINUE),
             };
         }
         match rest.split_first() {

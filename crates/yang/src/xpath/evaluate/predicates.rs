@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::KnownValues;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
@@ -55,14 +55,14 @@ impl<T: Instances> Evaluator<'_, T> {
             let mut items = Vec::new();
             let _ = self.axis(from, step.axis, &step.test, &mut |item| {
                 items.push(item);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             for item in self.filtered(items, &step.predicates, env)? {
                 if visit(item)?.is_break() {
                     return Ok(STOP);
                 }
             }
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
         if let (Axis::Child, Item::Inner(place)) = (step.axis, from)
             && let Some(id) = self.only_child(place, &step.test)
@@ -89,9 +89,13 @@ impl<T: Instances> Evaluator<'_, T> {
                 is_stopped = visit(item)?.is_break();
             }
             let is_over = matches!(verdict, Verdict::NoMore | Verdict::PassesAsLast);
-            Ok(if is_stopped || is_over { STOP } else { GO_ON })
+            Ok(if is_stopped || is_over {
+                STOP
+            } else {
+                CONTINUE
+            })
         })?;
-        Ok(if is_stopped { STOP } else { GO_ON })
+        Ok(if is_stopped { STOP } else { CONTINUE })
     }
 
     /// The nodes, in the order of their axis, that pass predicates of which none uses the context size.
@@ -108,7 +112,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     fn filter_one(
@@ -120,7 +124,7 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         match self.verdict(filter, &item, env)? {
             Verdict::Passes | Verdict::PassesAsLast => visit(item),
-            Verdict::Fails | Verdict::NoMore => Ok(GO_ON),
+            Verdict::Fails | Verdict::NoMore => Ok(CONTINUE),
         }
     }
 
@@ -193,10 +197,10 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// Returns whether a predicate is true: a number is a position.
     fn holds(&self, predicate: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
-        self.step_one()?;
-        self.budget.deeper(|| {
+        self.count_visit()?;
+        self.budget.nested(|| {
             if !may_be_number(predicate) {
-                return self.truth(predicate, env);
+                return self.boolean(predicate, env);
             }
             Ok(match self.object(predicate, env)? {
                 Object::Number(number) => number == env.position as f64,

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use super::evaluator::{Env, GO_ON, Visitor};
+use super::evaluator::{CONTINUE, Env, Visitor};
 use super::memo::{CachedKind, CachedValue, Entries};
 use super::{Evaluator, Item};
 use crate::instances::{Instances, Side};
@@ -59,7 +59,7 @@ impl<T: Instances> Evaluator<'_, T> {
                         entries.push(entry);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             },
         )?;
         if found.is_none() || !is_ordered {
@@ -144,7 +144,7 @@ impl<T: Instances> Evaluator<'_, T> {
             if let Item::Inner(entry) = item {
                 entries.push(entry);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         };
         let found = self.look_up(
             &sibling_step.parent,
@@ -160,7 +160,7 @@ impl<T: Instances> Evaluator<'_, T> {
             if let Item::Inner(entry) = item {
                 passing.push(entry);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         let is_ordered = passing.first().is_none_or(|first| {
             self.data

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::evaluator::GO_ON;
+use super::evaluator::CONTINUE;
 use super::object::{boolean_to_number, boolean_to_string, number_to_string, string_to_number};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
@@ -80,7 +80,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{}", leaf.value);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(text.into())
     }

@@ -1,6 +1,6 @@
 //! The functions of YANG (RFC 7950 §10), except `current()` and `deref()`.
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::values::resolved_type;
 use super::{Evaluator, Leaf, Object};
 use crate::error::{DataError, ErrorTag};
@@ -74,16 +74,16 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut is_found = false;
         let _ = self.stream(nodes, env, &mut |item| {
             let Some(leaf) = item.as_leaf() else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             let Value::Identity(value) = &leaf.value else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             let own_module = &schema.module(schema.node(leaf.node).module).name;
             let wanted = identity_of(schema, name, own_module);
             let own = identity_of(schema, value, own_module);
             is_found = matches!((wanted, own), (Some(wanted), Some(own)) if accepts(wanted, own));
-            Ok(if is_found { STOP } else { GO_ON })
+            Ok(if is_found { STOP } else { CONTINUE })
         })?;
         Ok(Object::Boolean(is_found))
     }

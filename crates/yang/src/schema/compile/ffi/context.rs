@@ -134,7 +134,7 @@ impl<'t> Context<'t> {
 
     /// Enables exactly the features that can be enabled in the implemented modules that `has_all` features: libyang
     /// rejects a feature whose `if-feature` is false. Returns whether something changed.
-    pub(in crate::schema::compile) fn settle_features(
+    pub(in crate::schema::compile) fn enable_possible_features(
         &mut self,
         has_all: &dyn Fn(&str) -> bool,
     ) -> Result<bool, LoadError> {
