@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::checker::Checker;
-use super::plan::{Rule, refers};
+use super::plan::{Rule, has_reference};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::Instances;
 use crate::path::InstancePath;
@@ -106,7 +106,7 @@ impl<T: Instances> Checker<'_, T> {
                     let Ok(value) = member.parse(self.schema(), &text, &names) else {
                         continue;
                     };
-                    if !refers(member) || self.target_exists(holder, node, member, &value)? {
+                    if !has_reference(member) || self.target_exists(holder, node, member, &value)? {
                         return Ok(true);
                     }
                 }
