@@ -85,18 +85,21 @@ pub struct ParseOptions {
 impl ParseOptions {
     /// Returns whether a JSON member of this name is an envelope.
     pub(super) fn is_envelope_json(&self, name: &str) -> bool {
-        name.split_once(':')
-            .is_some_and(|name| self.is_envelope(|one| (one.module, one.name) == name))
+        name.split_once(':').is_some_and(|name| {
+            self.is_envelope(|envelope| (envelope.module, envelope.name) == name)
+        })
     }
 
     /// Returns whether an XML element of this namespace and name is an envelope.
     pub(super) fn is_envelope_xml(&self, namespace: &str, name: &str) -> bool {
-        self.is_envelope(|one| (one.namespace, one.name) == (namespace, name))
+        self.is_envelope(|envelope| (envelope.namespace, envelope.name) == (namespace, name))
     }
 
-    fn is_envelope(&self, is_it: impl Fn(Envelope) -> bool) -> bool {
-        let known = Envelope::ALL.into_iter();
-        known.filter(|one| self.wrapping.accepts(*one)).any(is_it)
+    fn is_envelope(&self, matches_name: impl Fn(Envelope) -> bool) -> bool {
+        let envelopes = Envelope::ALL.into_iter();
+        envelopes
+            .filter(|envelope| self.wrapping.accepts(*envelope))
+            .any(matches_name)
     }
 }
 

@@ -190,8 +190,8 @@ fn strip(nodes: &mut Vec<DataNode>, schema: &Schema) {
     }
     nodes.retain(|node| {
         let is_empty = matches!(&node.content, Content::Inner(children) if children.is_empty());
-        let says_more = !node.annotations.is_empty();
-        !is_empty || says_more || !schema.node(node.node).is_np_container()
+        let has_annotations = !node.annotations.is_empty();
+        !is_empty || has_annotations || !schema.node(node.node).is_np_container()
     });
 }
 

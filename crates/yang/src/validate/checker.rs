@@ -55,10 +55,10 @@ impl<'a, T: Instances> Checker<'a, T> {
     pub(super) fn instances(
         &self,
         at: &T::Inner,
-        way: &[NodeId],
+        nodes: &[NodeId],
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.descend(at, way, visit).map(|_| ())
+        self.descend(at, nodes, visit).map(|_| ())
     }
 
     fn descend(

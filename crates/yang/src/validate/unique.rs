@@ -29,22 +29,22 @@ impl<T: Instances> Checker<'_, T> {
         let Some(values) = self.unique_values(list, leaves, entry)? else {
             return Ok(());
         };
-        let mut is_taken = false;
+        let mut is_duplicate = false;
         let mut compare = |other: T::Inner| {
-            is_taken = other != *entry
+            is_duplicate = other != *entry
                 && self.unique_values(list, leaves, &other)?.as_ref() == Some(&values);
-            Ok(match is_taken {
+            Ok(match is_duplicate {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })
         };
-        let answer = self
+        let indexed = self
             .data
             .find_entries(&parent, list, index, &values, &mut compare)?;
-        if answer == Indexed::No {
+        if indexed == Indexed::No {
             self.data.entries(&parent, list, &mut compare)?;
         }
-        if !is_taken {
+        if !is_duplicate {
             return Ok(());
         }
         let names: Vec<&str> = leaves
@@ -66,9 +66,9 @@ impl<T: Instances> Checker<'_, T> {
     ) -> Result<Option<Vec<Value>>, T::Error> {
         let mut values = Vec::with_capacity(leaves.len());
         for &leaf in leaves {
-            let way = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let nodes = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
             let mut holder = entry.clone();
-            for &container in &way[..way.len().saturating_sub(1)] {
+            for &container in &nodes[..nodes.len().saturating_sub(1)] {
                 holder = self.data.container(&holder, container);
             }
             match self.evaluator.leaf(&holder, leaf)? {

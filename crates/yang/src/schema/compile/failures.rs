@@ -27,14 +27,14 @@ pub(super) fn complete(
     let mut found = first;
     for _ in 0..FAILURE_ROUNDS_MAX {
         let failing = found.iter().map(|error| users.module_of(&error.module));
-        let gone = users.with_users(failing);
+        let excluded = users.with_users(failing);
         for error in found {
             if !errors.contains(&error) {
                 errors.push(error);
             }
         }
         let count = left.len();
-        left.retain(|&name| !gone.contains(name));
+        left.retain(|&name| !excluded.contains(name));
         if left.is_empty() || left.len() == count {
             break;
         }

@@ -53,7 +53,7 @@ pub(super) fn integer<'t>(
     if !range.contain(value) {
         return Err(Mismatch::Range(range));
     }
-    let made = match width {
+    let converted = match width {
         IntegerWidth::Int8 | IntegerWidth::Int16 | IntegerWidth::Int32 => {
             i32::try_from(value).map(Value::Int32)
         }
@@ -63,7 +63,7 @@ pub(super) fn integer<'t>(
         }
         IntegerWidth::Uint64 => u64::try_from(value).map(Value::Uint64),
     };
-    made.map_err(|_| Mismatch::TooLarge)
+    converted.map_err(|_| Mismatch::TooLarge)
 }
 
 /// White space around numbers is allowed, as in libyang.

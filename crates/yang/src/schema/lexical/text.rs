@@ -40,10 +40,10 @@ fn character_count(text: &str) -> i128 {
 /// noncharacters.
 fn check_characters<'t>(text: &str) -> Result<(), Mismatch<'t>> {
     // One pass without branches: nearly no text has any. Noncharacters begin with 0xEF or more.
-    let is_suspect = text
+    let may_be_forbidden = text
         .bytes()
         .fold(false, |found, byte| found | !(b' '..0xef).contains(&byte));
-    if !is_suspect {
+    if !may_be_forbidden {
         return Ok(());
     }
     let found = text.chars().find(|&character| is_forbidden(character));

@@ -286,12 +286,12 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(Some(CONTINUE));
         }
         let mut flow = CONTINUE;
-        let answer = self.data.beside(entry, side, &mut |entry| {
+        let indexed = self.data.beside(entry, side, &mut |entry| {
             self.count_visit()?;
             flow = visit(Item::Inner(entry))?;
             Ok(flow)
         })?;
-        Ok((answer == Indexed::Yes).then_some(flow))
+        Ok((indexed == Indexed::Yes).then_some(flow))
     }
 
     /// The instances of a schema node in a parent, last first.

@@ -66,9 +66,9 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(CONTINUE);
             }
         };
-        let is_wanted =
+        let may_match =
             |id: &&NodeId| module.is_none_or(|module: ModuleId| schema.node(**id).module == module);
-        for &child in self.schema_children(parent).filter(is_wanted) {
+        for &child in self.schema_children(parent).filter(may_match) {
             if visit(child)?.is_break() {
                 return Ok(STOP);
             }

@@ -141,12 +141,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 continue;
             }
             let position = filter.reached[index];
-            if let Expr::Number(wanted) = predicate {
+            if let Expr::Number(expected) = predicate {
                 let reached = position as f64;
-                if reached > *wanted {
+                if reached > *expected {
                     return Ok(Verdict::NoMore);
                 }
-                if reached < *wanted {
+                if reached < *expected {
                     return Ok(Verdict::Fails);
                 }
                 is_last = true;

@@ -23,9 +23,9 @@ impl<T: Instances> Evaluator<'_, T> {
             (Function::BitIsSet, [nodes, bit]) => self.bit_is_set(nodes, bit, env),
             (Function::DerivedFromOrSelf | Function::DerivedFrom, [nodes, identity]) => {
                 let with_self = function == Function::DerivedFromOrSelf;
-                let accepts = |wanted: IdentityId, id: IdentityId| {
-                    let derived = &self.schema().identity(wanted).derived;
-                    (with_self && id == wanted) || derived.binary_search(&id).is_ok()
+                let accepts = |expected: IdentityId, id: IdentityId| {
+                    let derived = &self.schema().identity(expected).derived;
+                    (with_self && id == expected) || derived.binary_search(&id).is_ok()
                 };
                 self.is_derived(nodes, identity, env, &accepts)
             }
@@ -80,9 +80,10 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(CONTINUE);
             };
             let own_module = &schema.module(schema.node(leaf.node).module).name;
-            let wanted = identity_of(schema, name, own_module);
+            let expected = identity_of(schema, name, own_module);
             let own = identity_of(schema, value, own_module);
-            is_found = matches!((wanted, own), (Some(wanted), Some(own)) if accepts(wanted, own));
+            is_found =
+                matches!((expected, own), (Some(expected), Some(own)) if accepts(expected, own));
             Ok(if is_found { STOP } else { CONTINUE })
         })?;
         Ok(Object::Boolean(is_found))
@@ -113,7 +114,7 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<Object<T>, T::Error> {
         let first = self.first(nodes, env)?;
-        let wanted = self.text(bit, env)?;
+        let expected = self.text(bit, env)?;
         let leaf = first.as_ref().and_then(|item| item.as_leaf());
         let is_set = leaf.and_then(|leaf| {
             let Value::String(names) = &leaf.value else {
@@ -126,7 +127,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     names
                         .clone()
                         .all(is_known)
-                        .then(|| names.any(|name| *name == *wanted))
+                        .then(|| names.any(|name| *name == *expected))
                 }
                 _ => None,
             })
