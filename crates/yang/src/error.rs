@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Where an error occurred (RFC 6241 §4.3 `error-type`).
+/// The layer of an error (RFC 6241 §4.3 `error-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorType {
     /// Secure transport.
@@ -102,7 +102,7 @@ impl ErrorType {
 /// One error in data or in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataError {
-    /// Where it occurred.
+    /// The layer in which it occurred.
     pub kind: ErrorType,
     /// The `error-tag`.
     pub tag: ErrorTag,

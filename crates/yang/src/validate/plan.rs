@@ -48,7 +48,7 @@ pub(crate) struct Rule {
     pub rank: u32,
 }
 
-/// A rule to check because a node changed, and the route from the rule's anchor to that node.
+/// A rule to check because a node changed, and the route to trace back from that node to the rule's anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub rule: RuleId,
