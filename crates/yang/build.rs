@@ -1,8 +1,8 @@
-//! Embeds the IETF modules that come with libyang, so that nobody has to look for them.
+//! Embeds the IETF modules that come with libyang, so that users need not provide them.
 //!
-//! The package `libyang5-sys`, pinned by `Cargo.lock`, carries libyang's sources, and those carry
-//! the modules. Cargo says where the package lies; the modules are copied to the output folder and
-//! a table of them is written, which `src/standard.rs` includes.
+//! The package `libyang5-sys`, pinned by `Cargo.lock`, contains libyang's sources, which contain the modules. Cargo
+//! gives the path of the package; the modules are copied to the output folder, and a table of them is written, which
+//! `src/standard.rs` includes.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,18 +13,18 @@ use std::{env, fs};
 
 use cargo_metadata::MetadataCommand;
 
-/// Where modules lie in the package, the folder that wins first.
+/// The folders with modules in the package, in order of precedence.
 const FOLDERS: [&str; 3] = [
     "libyang/modules",
     "libyang/tests/modules/yang",
     "libyang/examples/schema_mount",
 ];
 
-/// What a module's name begins with, to be taken: the folders hold test modules too.
+/// Prefixes of the names of embedded modules: the folders contain test modules too.
 const PREFIXES: [&str; 2] = ["ietf-", "iana-"];
 
-/// Further names to be taken: modules of libyang that data may mention (`default` is the
-/// attribute of RFC 6243 with-defaults in newer NETCONF).
+/// Further embedded modules: modules of libyang that data may refer to (`default` is the attribute of RFC 6243
+/// with-defaults in newer NETCONF).
 const NAMES: [&str; 1] = ["default"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -56,9 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     digest_code()
 }
 
-/// Gives the crate a digest of its own source and of the versions of what it is built with: compiled
-/// schemas that are stored fit the code that made them only, and nobody has to remember that a change
-/// of the code makes them unfit.
+/// Sets a digest of the crate's own source and of its dependency versions: stored compiled schemas only fit the code
+/// that made them, and the digest detects every change of that code.
 fn digest_code() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src");
     let mut files = vec![PathBuf::from("../../Cargo.lock"), PathBuf::from("build.rs")];
@@ -88,7 +87,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// From a file name as in `ietf-ip@2018-02-22.yang`.
+/// Parses a file name such as `ietf-ip@2018-02-22.yang`.
 fn name_and_revision(path: &Path) -> Option<(String, String)> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".yang")?;
     let (name, revision) = stem.split_once('@')?;
@@ -98,8 +97,8 @@ fn name_and_revision(path: &Path) -> Option<(String, String)> {
 
 /// The folder of the package `libyang5-sys`.
 fn package_folder() -> Result<PathBuf, Box<dyn Error>> {
-    // What this build needs is on the machine already. Cargo may still want to look at packages
-    // that only tests need, and then fetches them.
+    // This build needs only local packages. Cargo may want to inspect packages that only tests need, and would then
+    // download them.
     let metadata = describe(&["--offline", "--locked"])
         .or_else(|_| describe(&["--locked"]))
         .or_else(|_| describe(&[]))?;

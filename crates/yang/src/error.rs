@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Where an error occurred (RFC 6241 §4.3 `error-type`).
+/// The layer of an error (RFC 6241 §4.3 `error-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorType {
     /// Secure transport.
@@ -20,11 +20,11 @@ pub enum ErrorType {
 /// The `error-tag` values of RFC 6241 Appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorTag {
-    /// The resource is used by somebody else.
+    /// The resource is in use.
     InUse,
     /// A value is unacceptable.
     InvalidValue,
-    /// The request or its answer is too large.
+    /// The request or its response is too large.
     TooBig,
     /// An expected attribute is missing.
     MissingAttribute,
@@ -61,7 +61,7 @@ pub enum ErrorTag {
 }
 
 impl ErrorTag {
-    /// The tag as it stands in messages.
+    /// The tag as it is written in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InUse => "in-use",
@@ -88,7 +88,7 @@ impl ErrorTag {
 }
 
 impl ErrorType {
-    /// The type as it stands in messages.
+    /// The type as it is written in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Transport => "transport",
@@ -99,26 +99,25 @@ impl ErrorType {
     }
 }
 
-/// One error in data or in a request for data.
+/// One error in data or in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataError {
-    /// Where it occurred.
+    /// The layer in which it occurred.
     pub kind: ErrorType,
-    /// What kind of error it is.
+    /// The `error-tag`.
     pub tag: ErrorTag,
     /// The application's own tag (RFC 7950 §15 or the model's `error-app-tag`).
     pub app_tag: Option<Cow<'static, str>>,
-    /// The data node concerned, as an instance identifier in the JSON form of RFC 7951 §6.11;
-    /// empty where there is none.
+    /// The data node, as an instance identifier in the JSON form of RFC 7951 §6.11; empty if there is none.
     pub path: String,
-    /// The line of the document, from 1; 0 where there is no document.
+    /// The line of the document, from 1; 0 if there is no document.
     pub line: u32,
-    /// What is wrong and what would be right, in a sentence.
+    /// What is wrong and what is expected, in one sentence.
     pub message: String,
 }
 
 impl DataError {
-    /// An error without a place yet.
+    /// Creates an error without a path.
     pub fn new(tag: ErrorTag, message: impl Into<String>) -> Self {
         Self {
             kind: ErrorType::Application,
@@ -130,28 +129,28 @@ impl DataError {
         }
     }
 
-    /// The same error, at a data node.
+    /// Sets the path of the data node.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// The same error, on a line of a document.
+    /// Sets the line of the document.
     #[must_use]
     pub fn on_line(mut self, line: u32) -> Self {
         self.line = line;
         self
     }
 
-    /// The same error, with an `error-app-tag`.
+    /// Sets the `error-app-tag`.
     #[must_use]
     pub fn with_app_tag(mut self, tag: impl Into<Cow<'static, str>>) -> Self {
         self.app_tag = Some(tag.into());
         self
     }
 
-    /// The same error, of another `error-type`.
+    /// Sets the `error-type`.
     #[must_use]
     pub fn of_type(mut self, kind: ErrorType) -> Self {
         self.kind = kind;
@@ -173,10 +172,10 @@ impl fmt::Display for DataError {
 
 impl std::error::Error for DataError {}
 
-/// Errors beyond this number are counted but not kept.
+/// Errors beyond this number are counted but not stored.
 pub const ERRORS_MAX: usize = 100;
 
-/// Every error of one document or request, in the order they were met.
+/// All errors of one document or request, in the order in which they were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
     errors: Vec<DataError>,
@@ -184,12 +183,12 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// No errors.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an error; past [`ERRORS_MAX`] it is only counted.
+    /// Adds an error; beyond [`ERRORS_MAX`] it is only counted.
     pub fn push(&mut self, error: DataError) {
         if self.errors.len() < ERRORS_MAX {
             self.errors.push(error);
@@ -198,45 +197,45 @@ impl Errors {
         }
     }
 
-    /// Counts errors that are not kept, beside some that are.
+    /// Adds to the number of errors that are counted but not stored.
     pub fn count_more(&mut self, count: usize) {
         self.dropped += count;
     }
 
-    /// Adds the errors of another part.
+    /// Appends the errors of another collection.
     pub fn append(&mut self, other: Self) {
         self.dropped += other.dropped;
         other.errors.into_iter().for_each(|error| self.push(error));
     }
 
-    /// Brings the errors into the order of their paths; those of one path stay as they came.
+    /// Sorts the errors by path; the sort is stable.
     pub fn sort(&mut self) {
         self.errors.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// The same errors, each as `change` makes it.
+    /// Applies `change` to each stored error.
     #[must_use]
     pub fn map(mut self, change: impl FnMut(DataError) -> DataError) -> Self {
         self.errors = self.errors.into_iter().map(change).collect();
         self
     }
 
-    /// The errors that were kept.
+    /// The stored errors.
     pub fn iter(&self) -> std::slice::Iter<'_, DataError> {
         self.errors.iter()
     }
 
-    /// How many there were, including those not kept.
+    /// The number of errors, including those not stored.
     pub fn len(&self) -> usize {
         self.errors.len() + self.dropped
     }
 
-    /// Whether there were none.
+    /// Returns whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// `Ok` where there were none.
+    /// Returns `Ok` if there are no errors.
     pub fn into_result(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }

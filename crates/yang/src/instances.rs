@@ -1,12 +1,11 @@
-//! What XPath and validation read: the data nodes that are stored, one small question at a time.
+//! The read interface to stored data nodes, used by XPath and validation.
 //!
-//! The store answers from its key space, a [`crate::data::DataTree`] from memory. Only what is
-//! stored is told here: default values and containers without presence, which are in the
-//! accessible tree too (RFC 7950 §6.4.1), are added by who asks.
-//!
-//! The key decision: nodes that hold others ([`Instances::Inner`]) have handles, leaves and
-//! leaf-list entries are told as values of the node that holds them. So reading a leaf costs one
-//! read of the fragment it is in, and no tree is built in memory.
+//! The store implements it on its key space, [`crate::data::DataTree`] in memory. It covers stored nodes only:
+//! the caller adds default values and containers without presence, which are also part of the accessible
+//! tree (RFC 7950 §6.4.1).
+//! The key decision: interior nodes ([`Instances::Inner`]) have handles; leaves and leaf-list entries are
+//! values of the interior node that contains them. So reading a leaf costs one read of its fragment, and no
+//! tree is built in memory.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -20,15 +19,15 @@ use crate::path::InstancePath;
 use crate::schema::{NodeId, Schema};
 use crate::value::Value;
 
-/// Whether an enumeration goes on.
+/// Whether an enumeration continues.
 pub type Visit<E> = Result<ControlFlow<()>, E>;
 
-/// Whether there was an index to answer from.
+/// Whether an index exists that answers the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexed {
-    /// There was: everything was told.
+    /// There is an index; the result is complete.
     Yes,
-    /// There was none: nothing was told, enumerate instead.
+    /// There is no index; nothing was visited, the caller must enumerate.
     No,
 }
 
@@ -42,7 +41,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// What one integer adds; none for what is no integer.
+    /// The sum of one integer; `None` if the value is no integer.
     pub fn of(value: &Value) -> Option<Self> {
         let total = match value {
             Value::Int32(number) => i128::from(*number),
@@ -56,17 +55,17 @@ impl Sum {
     }
 }
 
-/// Which siblings of a node.
+/// A direction among the siblings of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
-    /// Those that come earlier.
+    /// Earlier siblings.
     Before,
-    /// Those that come later.
+    /// Later siblings.
     After,
 }
 
 impl Side {
-    /// The other side.
+    /// The opposite direction.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -76,14 +75,14 @@ impl Side {
     }
 }
 
-/// One state of a data tree. While a visitor is told something, it may ask further questions.
+/// One state of a data tree. A visitor may call other methods during an enumeration.
 pub trait Instances {
-    /// A place that holds others: the root, a container, a list entry (for operations and
-    /// notifications, the input, output or notification). Two handles of one place are equal.
-    /// Containers without presence have a handle wherever their parent has one.
+    /// A handle of an interior node: the root, a container, a list entry, or the input, output or notification
+    /// of an operation. Two handles of one node are equal. Containers without presence have a handle if their
+    /// parent has one.
     type Inner: Clone + Debug + Eq + Hash;
 
-    /// Why reading failed.
+    /// The error of a failed read.
     type Error: From<DataError>;
 
     /// The schema of the data.
@@ -92,26 +91,26 @@ pub trait Instances {
     /// The root.
     fn root(&self) -> Self::Inner;
 
-    /// The schema node of a place; none for the root.
+    /// The schema node; `None` for the root.
     fn node(&self, inner: &Self::Inner) -> Option<NodeId>;
 
-    /// The place around a place; none for the root.
+    /// The parent; `None` for the root.
     fn parent(&self, inner: &Self::Inner) -> Option<Self::Inner>;
 
-    /// The path of a place.
+    /// The path of a node.
     fn path(&self, inner: &Self::Inner) -> Result<InstancePath, Self::Error>;
 
-    /// Whether a place holds anything or exists by itself: a list entry or container with presence
-    /// that is there, a container without presence with something stored in it.
+    /// Returns whether a node exists: a list entry or container with presence that is stored, or a container
+    /// without presence that contains stored data.
     fn is_stored(&self, inner: &Self::Inner) -> Result<bool, Self::Error>;
 
-    /// The place of a container in a place, whether it is stored or not.
+    /// The container `node` in `parent`, stored or not.
     fn container(&self, parent: &Self::Inner, node: NodeId) -> Self::Inner;
 
-    /// The stored value of a leaf in a place ([`Value::Empty`] for `anydata` and `anyxml`).
+    /// The stored value of a leaf ([`Value::Empty`] for `anydata` and `anyxml`).
     fn leaf(&self, parent: &Self::Inner, node: NodeId) -> Result<Option<Value>, Self::Error>;
 
-    /// The entries of a list in a place, in order.
+    /// Visits the entries of a list, in order.
     fn entries(
         &self,
         parent: &Self::Inner,
@@ -119,7 +118,7 @@ pub trait Instances {
         visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
     ) -> Result<(), Self::Error>;
 
-    /// The entry of a list with these key values (all of them, in the order of `key`), if stored.
+    /// The list entry with these key values (all of them, in the order of `key`), if stored.
     fn entry(
         &self,
         parent: &Self::Inner,
@@ -127,7 +126,7 @@ pub trait Instances {
         keys: &[Value],
     ) -> Result<Option<Self::Inner>, Self::Error>;
 
-    /// The values of a leaf-list in a place, in order.
+    /// Visits the values of a leaf-list, in order.
     fn values(
         &self,
         parent: &Self::Inner,
@@ -135,7 +134,7 @@ pub trait Instances {
         visit: &mut dyn FnMut(Value) -> Visit<Self::Error>,
     ) -> Result<(), Self::Error>;
 
-    /// Whether a leaf-list in a place has a value.
+    /// Returns whether a leaf-list contains a value.
     fn has_value(
         &self,
         parent: &Self::Inner,
@@ -143,11 +142,11 @@ pub trait Instances {
         value: &Value,
     ) -> Result<bool, Self::Error>;
 
-    /// How many entries a list or leaf-list in a place has.
+    /// The number of entries of a list or leaf-list.
     fn count(&self, parent: &Self::Inner, node: NodeId) -> Result<u64, Self::Error>;
 
-    /// The places at or below `within` whose leaf (or leaf-list) `node` holds `value`, in order,
-    /// from an index. Stored values only, not defaults.
+    /// Visits the nodes at or below `within` whose leaf (or leaf-list) `node` has `value`, in order, from an
+    /// index. Stored values only, not defaults.
     fn find(
         &self,
         within: &Self::Inner,
@@ -156,8 +155,8 @@ pub trait Instances {
         visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
     ) -> Result<Indexed, Self::Error>;
 
-    /// The places whose leaf (or leaf-list) `node` holds any value, from the same index; a place may come
-    /// more than once.
+    /// Visits the nodes whose leaf (or leaf-list) `node` has any value, from the same index; a node may be
+    /// visited more than once.
     fn holders(
         &self,
         _node: NodeId,
@@ -166,7 +165,7 @@ pub trait Instances {
         Ok(Indexed::No)
     }
 
-    /// The entries of a list on one side of a place that is an entry or was one, nearest first.
+    /// Visits the list entries before or after an entry (existing or deleted), nearest first.
     fn beside(
         &self,
         _entry: &Self::Inner,
@@ -176,14 +175,13 @@ pub trait Instances {
         Ok(Indexed::No)
     }
 
-    /// The order of two entries of one list in a place; none where it is not known without a look at
-    /// all entries.
+    /// Compares two entries of one list by document order; `None` if that needs a scan of all entries.
     fn compare_entries(&self, _left: &Self::Inner, _right: &Self::Inner) -> Option<Ordering> {
         None
     }
 
-    /// The sum of an integer leaf of all entries of a list in a place, if it is kept. Only a leaf without
-    /// default, directly in the entries.
+    /// The sum of an integer leaf over all entries of a list, if the store maintains it. The leaf must be a direct
+    /// child of the entries and must have no default.
     fn sum(
         &self,
         _parent: &Self::Inner,
@@ -193,8 +191,8 @@ pub trait Instances {
         Ok(None)
     }
 
-    /// The least and the greatest value of a number leaf of all entries of a list in a place, from an index;
-    /// an inner none where no entry has a value. Only a leaf without default, directly in the entries.
+    /// The least and the greatest value of a numeric leaf over all entries of a list, from an index; `Some(None)`
+    /// if no entry has a value. The leaf must be a direct child of the entries and must have no default.
     #[allow(clippy::type_complexity)]
     fn extremes(
         &self,
@@ -205,8 +203,8 @@ pub trait Instances {
         Ok(None)
     }
 
-    /// The entries of a list in a place whose leaves of the `unique` statement of this index hold
-    /// these values, from an index: perhaps more than those, never fewer.
+    /// Visits the list entries whose leaves of `unique` statement number `_unique` have these values, from an
+    /// index. May visit additional entries, but misses none.
     fn find_entries(
         &self,
         _parent: &Self::Inner,

@@ -1,27 +1,26 @@
-//! What a YANG model means, and what data under it means. Pure: no I/O of its own, no clock.
+//! The semantics of YANG models and of data under them. Pure: no I/O of its own, no clock.
 //!
-//! - [`schema`]: models compiled once (by libyang) into an immutable [`Schema`] value of our own.
+//! - [`schema`]: models, compiled once by libyang into an immutable [`Schema`] value.
 //! - [`standard`]: the IETF modules that are built in.
 //! - [`value`]: the values of leaves, in canonical form.
-//! - [`path`]: naming data nodes: instance identifiers, RESTCONF-style paths.
+//! - [`path`]: paths of data nodes: instance identifiers, RESTCONF-style paths.
 //! - [`data`]: data trees: the event stream ([`data::Sink`]), JSON and XML in and out, trees in
 //!   memory and edits.
-//! - [`instances`]: the questions that XPath and validation ask of data, wherever it is kept.
-//! - [`validate`]: the constraints of a model, on a whole tree or on what a change can affect.
+//! - [`instances`]: the read interface to data that XPath and validation use, implemented by each storage.
+//! - [`validate`]: the constraints of a model, on a whole tree or on the part that a change can affect.
 //! - [`xpath`]: XPath expressions, parsed.
 //! - [`error`]: errors as RFC 7950 and RFC 6241 shape them, all at once.
 //!
-//! The key decision: one event stream joins everything. Parsers, printers, trees in memory and the
-//! store all speak [`data::Sink`], so a document of any size passes through in bounded memory, and
-//! a new format is one file. A tree type that everybody shares was refused: it would make every
-//! large document a large allocation.
+//! The key decision: one event stream connects everything. Parsers, printers, trees in memory and the store
+//! all use [`data::Sink`], so a document of any size passes through in bounded memory, and a new format is one
+//! file. A shared tree type was rejected: it would make every large document a large allocation.
 
 pub mod data;
 pub mod error;
+mod index_intersection;
 pub mod instances;
 pub mod path;
 pub mod schema;
-mod shortest;
 pub mod standard;
 pub mod validate;
 pub mod value;

@@ -1,8 +1,8 @@
 //! The IETF modules that Espalier ships: those that come with libyang, embedded at build time.
 //!
-//! Models import them, so nobody has to collect them; and RESTCONF serves some of them itself.
+//! Models import them, so users need not provide them; RESTCONF serves some of them.
 
-/// A module that is built in.
+/// A built-in module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandardModule {
     /// Its name.
@@ -16,12 +16,12 @@ pub struct StandardModule {
 /// Sorted by name, then revision.
 const MODULES: &[StandardModule] = include!(concat!(env!("OUT_DIR"), "/standard_modules.rs"));
 
-/// All of them, sorted by name and then revision.
+/// All modules, sorted by name and then revision.
 pub fn modules() -> &'static [StandardModule] {
     MODULES
 }
 
-/// The module of a name, in this revision or (for `None`) in the latest that there is.
+/// The module with a name, in this revision or (for `None`) in the latest available one.
 pub fn module(name: &str, revision: Option<&str>) -> Option<&'static StandardModule> {
     MODULES
         .iter()
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_modules_that_the_front_ends_need_are_there() {
+    fn the_modules_used_by_the_front_ends_exist() {
         let needed = [
             ("ietf-yang-types", None),
             ("ietf-inet-types", None),

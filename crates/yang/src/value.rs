@@ -1,8 +1,7 @@
 //! The value of one leaf or leaf-list entry, in canonical form.
 //!
-//! A value knows how it is written (RFC 7951 §6), so data can be printed without its type. Values
-//! are made by [`crate::schema::Type::parse`]; two values of one leaf are equal exactly when their
-//! canonical forms are.
+//! A value carries its JSON encoding (RFC 7951 §6), so data can be printed without its type. Values are made by
+//! [`crate::schema::Type::parse`]; two values of one leaf are equal exactly if their canonical forms are.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -43,8 +42,8 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// The order of RFC 7950 `ordered-by system` lists here: numbers as numbers, strings as bytes;
-    /// between kinds (in a union) by kind. The same order as the keys of the store.
+    /// The order of `ordered-by system` lists: numbers as numbers, strings as bytes; between kinds (in a union)
+    /// by kind. The same order as the keys of the store.
     pub fn compare(&self, other: &Self) -> Ordering {
         let by_kind = self.kind_rank().cmp(&other.kind_rank());
         by_kind.then_with(|| match (self.as_integer(), other.as_integer()) {
@@ -64,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The text or the bytes, for values that are kept as such.
+    /// The text or the bytes, for values that are stored as such.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Self::String(text) | Self::Identity(text) | Self::InstanceIdentifier(text) => {
@@ -75,7 +74,7 @@ impl Value {
         }
     }
 
-    /// Which values are of one order, and the order of those (decimals by fraction digits).
+    /// The rank of the kinds that are compared with one another (decimals by fraction digits).
     fn kind_rank(&self) -> (u8, u8) {
         match self {
             Self::String(_) | Self::Identity(_) | Self::InstanceIdentifier(_) => (0, 0),

@@ -1,4 +1,4 @@
-//! Real models compile, wrong models say where they are wrong.
+//! Real models compile; the errors of invalid models have positions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn compile(texts: &[&str]) -> Result<Schema, Vec<SchemaError>> {
     Schema::compile(&source).map_err(|errors| errors.iter().cloned().collect())
 }
 
-/// Data that lies beside the repository on the machines of the maintainers.
+/// Data next to the repository on the machines of the maintainers.
 fn shared(folder: &str) -> Option<Vec<ModuleSource>> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let files = fs::read_dir(shared.join(folder)).ok()?;
@@ -87,7 +87,7 @@ fn bookstore_compiles() {
     Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
 }
 
-/// A module `a` with this body, and what its errors are when they are printed.
+/// Compiles a module `a` with this body and compares its printed errors.
 fn check(body: &str, more: &[&str], expected: &[&str]) {
     let module = format!("module a {{\n  namespace urn:a;\n  prefix a;\n{body}\n}}");
     let mut texts = vec![module.as_str()];
@@ -179,7 +179,7 @@ fn errors_of_all_modules_are_reported() {
     check("leaf x { type nothing; }", &[other], &expected);
 }
 
-/// Modules of which one depends on a feature of another.
+/// Two modules, one of which depends on a feature of the other.
 const FEATURES: [&str; 2] = [
     "module p { yang-version 1.1; namespace urn:p; prefix p; import q { prefix q; }
        feature f { if-feature q:g; } feature h { if-feature \"not f\"; }
@@ -188,7 +188,7 @@ const FEATURES: [&str; 2] = [
 ];
 
 #[test]
-fn only_errors_of_modules_that_fail_by_themselves_are_reported() {
+fn errors_caused_by_other_failing_modules_are_not_reported() {
     let using = "module r { namespace urn:r; prefix r; import b { prefix b; }
        import s { prefix s; } augment /b:c { leaf v { type s:t; } } }";
     let broken =
@@ -208,7 +208,7 @@ fn only_errors_of_modules_that_fail_by_themselves_are_reported() {
 }
 
 #[test]
-fn errors_behind_a_module_that_deviates_others_are_not_made_up() {
+fn errors_hidden_by_a_deviating_module_are_not_invented() {
     let deviated = "module s { namespace urn:s; prefix s; leaf u { type int8; default 300; } leaf w { type int8; } }";
     let deviation = "module t { namespace urn:t; prefix t; import s { prefix s; }
        deviation /s:u { deviate not-supported; } leaf v { type nothing; } }";
@@ -220,7 +220,7 @@ fn errors_behind_a_module_that_deviates_others_are_not_made_up() {
 }
 
 #[test]
-fn a_feature_that_needs_one_of_a_module_that_is_only_imported_is_off() {
+fn a_feature_that_depends_on_an_imported_only_module_is_disabled() {
     let compiled = |implement: &[&str], features: &[(&str, &[&str])]| {
         let modules = FEATURES
             .iter()
@@ -272,9 +272,9 @@ fn a_missing_import_is_reported_in_the_module_that_imports_it() {
     );
 }
 
-/// libyang checks patterns with PCRE2, which knows none of these.
+/// libyang checks patterns with PCRE2, which supports none of these.
 #[test]
-fn patterns_that_only_libyang_does_not_know_compile_and_are_kept() {
+fn patterns_that_only_libyang_rejects_compile_and_are_kept() {
     let text = r#"module a { yang-version 1.1; namespace urn:a; prefix a;
       typedef name { type string { pattern '\i\c*'; } }
       leaf x { type name { pattern "[^\\P{IsBasicLatin}]{1,1983}" + ''; } default a:b; }
@@ -309,11 +309,11 @@ fn patterns_that_only_libyang_does_not_know_compile_and_are_kept() {
     );
     check("y", &[r"\i\c*"], &[("a:b-1", false), ("1a", true)]);
     let wrong = r"leaf x { type string { pattern '\i\c*'; } default 1a; }";
-    self::check(wrong, &[], &["a.yang:4: /a:x: The default is wrong"]);
+    self::check(wrong, &[], &["a.yang:4: /a:x: The default is invalid"]);
 }
 
 #[test]
-fn patterns_that_cannot_be_translated_are_refused_with_their_place() {
+fn patterns_that_cannot_be_translated_are_rejected_with_their_position() {
     let leaf = r"leaf x { type string { pattern '(\p{L}{20000}){10}'; } }";
     check(leaf, &[], &["a.yang:4: /a:x: The pattern"]);
 }
@@ -335,7 +335,7 @@ fn nesting_has_a_limit() {
 }
 
 #[test]
-fn compilations_run_side_by_side() {
+fn compilations_run_in_parallel() {
     std::thread::scope(|scope| {
         for number in 0..4 {
             scope.spawn(move || {
@@ -353,9 +353,9 @@ fn compilations_run_side_by_side() {
     });
 }
 
-/// CESNET/libyang#2217: entries have a `unique` in common only where all of its leaves exist.
+/// CESNET/libyang#2217: a `unique` applies to entries in which all of its leaves exist.
 #[test]
-fn a_unique_with_a_leaf_whose_feature_is_off_binds_nothing() {
+fn a_unique_with_a_disabled_leaf_has_no_effect() {
     let model = r#"module m { yang-version 1.1; namespace "urn:m"; prefix m; feature f;
         list l { key k; unique "a off"; unique a; unique "off b"; unique "m:c/ch/cs/d a"; unique "g/d a";
             leaf k { type string; } leaf a { type string; } leaf b { type string; }

@@ -1,4 +1,4 @@
-//! Documents of any size pass through in bounded memory; and how fast (`--ignored`, `--release`).
+//! Documents of any size are processed in bounded memory; speed (`--ignored`, `--release`).
 
 #[path = "data/documents.rs"]
 mod documents;
@@ -12,7 +12,7 @@ use espalier_yang::data::{
 use espalier_yang::schema::Schema;
 use espalier_yang::{NodeId, Value};
 
-/// Counts what it receives.
+/// Counts the received events.
 #[derive(Default)]
 struct Counter {
     opened: u64,
@@ -43,7 +43,7 @@ impl Sink for Counter {
     }
 }
 
-/// A document that is made while it is read: a head, entries, a tail.
+/// A document that is generated while it is read: a head, entries, a tail.
 struct Generated<'a> {
     head: &'a str,
     tail: &'a str,
@@ -109,7 +109,7 @@ fn xml_entry(index: u64) -> String {
     )
 }
 
-/// The most memory that this process has had resident, in bytes.
+/// The peak resident memory of this process, in bytes.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -130,14 +130,14 @@ fn parse(
     }
 }
 
-/// What 300,000 entries may add: the hash of each, and the buffers.
+/// The maximum growth for 300,000 entries: the hash of each, and the buffers.
 const GROWTH_MAX: u64 = 300_000 * 16 * 3 + (8 << 20);
 
-/// One test, as the peak of the process is measured and tests run side by side.
+/// A single test, because the peak is per process and tests run in parallel.
 #[test]
 fn memory_is_bounded() {
     memory_does_not_grow_with_the_document();
-    a_token_without_end_is_refused();
+    a_token_without_end_is_rejected();
 }
 
 fn memory_does_not_grow_with_the_document() {
@@ -167,7 +167,7 @@ fn memory_does_not_grow_with_the_document() {
     }
 }
 
-fn a_token_without_end_is_refused() {
+fn a_token_without_end_is_rejected() {
     let schema = schema();
     let filler = "x".repeat(1 << 20);
     let endless = |_: u64| filler.clone();
@@ -242,7 +242,7 @@ fn speed_of_printing() {
     }
 }
 
-/// The time that this thread has had a processor, which other work on the machine does not change.
+/// The CPU time of this thread, which is independent of other load on the machine.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text

@@ -1,9 +1,9 @@
-//! The constraints of real models cost what the data are: eight times as many entries of a list take at most eight
-//! times as many visits of nodes, and some for what is remembered.
+//! The cost of the constraints of real models is linear in the data: eight times as many entries of a list cause at
+//! most eight times as many node visits, plus some for cached results.
 //!
-//! The models lie beside the repository on the machines of the maintainers ([`FOLDERS`]; `ESPALIER_DATA` names another
-//! place). Without them, the same is tested with models that are written here. Entries are made up: whether
-//! they are valid does not matter to what it costs to find out.
+//! The models are next to the repository on the machines of the maintainers ([`FOLDERS`]; `ESPALIER_DATA` sets
+//! another path). Without them, the test uses its own models. The entries are generated; their validity does not
+//! affect the cost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use espalier_yang::validate::{Plan, Share, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, NodeId, NodeKind, Schema, Value};
 
-/// The folders with models: how many modules of each are implemented alone, at most. None: all at once.
+/// The folders with models, and the maximum number of modules that are implemented alone. `None`: all at once.
 const FOLDERS: [(&str, Option<usize>); 2] = [("openconfig", None), ("standard", Some(usize::MAX))];
 
-/// Entries in the smaller of two trees.
+/// The number of entries in the smaller of two trees.
 const ENTRIES: usize = 12;
 
-/// So many times more in the larger.
+/// The factor between the two trees.
 const FACTOR: usize = 8;
 
-/// Levels of containers and lists that are filled below an entry.
+/// The number of filled levels of containers and lists below an entry.
 const DEPTH_MAX: usize = 5;
 
-/// What costs no more than so many visits for each entry is not compared.
+/// Lists with at most this many visits per entry are not compared.
 const VISITS_OF_ENTRY: u64 = 60;
 
 fn modules(folder: &str) -> Option<Vec<ModuleSource>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("ESPALIER_DATA").map_or(beside, PathBuf::from);
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("ESPALIER_DATA").map_or(shared, PathBuf::from);
     let files = fs::read_dir(data.join(folder)).ok()?;
     let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
     paths.retain(|path| {
@@ -45,7 +45,7 @@ fn modules(folder: &str) -> Option<Vec<ModuleSource>> {
     Some(texts.filter_map(ModuleSource::from_text).collect())
 }
 
-/// Entries of one list.
+/// A tree with entries of one list.
 struct Filling<'a> {
     schema: &'a Schema,
     list: NodeId,
@@ -62,7 +62,7 @@ impl Filling<'_> {
         }
     }
 
-    /// The nodes of a place: on the way to the list only those on the way, with their keys.
+    /// The nodes in a parent: on the path to the list only the nodes of the path, with their keys.
     fn nodes(
         &self,
         children: &[NodeId],
@@ -107,7 +107,7 @@ impl Filling<'_> {
         Some(DataNode::new(id, content))
     }
 
-    /// A value of a type, another for each number where there are as many.
+    /// A value of a type, different for each number if the type has that many values.
     fn value(&self, leaf: NodeId, of: &Type, number: usize) -> Option<Value> {
         if let TypeKind::LeafRef { target_type, .. } = &of.kind {
             return self.value(leaf, target_type, number);
@@ -138,7 +138,7 @@ impl Filling<'_> {
     }
 }
 
-/// How many nodes are visited to validate a tree with so many entries of a list.
+/// The number of nodes visited to validate a tree with this many entries of a list.
 fn visits(schema: &Schema, plan: &Plan, list: NodeId, entries: usize) -> u64 {
     let filling = Filling {
         schema,
@@ -157,7 +157,7 @@ fn visits(schema: &Schema, plan: &Plan, list: NodeId, entries: usize) -> u64 {
     effort.visits
 }
 
-/// Whether a node or something below it has constraints that read other nodes.
+/// Returns whether a node or a descendant has constraints that read other nodes.
 fn is_constrained(schema: &Schema, id: NodeId) -> bool {
     let node = schema.node(id);
     let refers = |value: &Type| matches!(value.kind, TypeKind::LeafRef { .. } | TypeKind::Union(_));
@@ -172,7 +172,7 @@ fn is_constrained(schema: &Schema, id: NodeId) -> bool {
             .any(|&child| is_constrained(schema, child))
 }
 
-/// The lists of a schema whose constraints cost more than their entries are; how many lists were looked at.
+/// Reports the lists of a schema whose constraints cost more than linear time; returns the number of checked lists.
 fn check(schema: &Schema, problems: &mut Vec<String>) -> usize {
     let plan = Plan::compile(schema);
     let mut lists = 0;
@@ -195,7 +195,7 @@ fn check(schema: &Schema, problems: &mut Vec<String>) -> usize {
 }
 
 #[test]
-fn constraints_of_real_models_cost_what_the_data_are() {
+fn constraints_of_real_models_have_linear_cost() {
     let mut problems = Vec::new();
     for (folder, alone) in FOLDERS {
         let Some(modules) = modules(folder) else {
@@ -229,7 +229,7 @@ fn constraints_of_real_models_cost_what_the_data_are() {
         };
         for name in names {
             source.implement = vec![name];
-            // Some texts are broken as published.
+            // Some texts are invalid as published.
             if let Ok(schema) = Schema::compile(&source) {
                 lists += check(&schema, &mut problems);
             }
@@ -242,7 +242,7 @@ fn constraints_of_real_models_cost_what_the_data_are() {
 }
 
 #[test]
-fn constraints_like_those_of_real_models_cost_what_the_data_are() {
+fn constraints_like_those_of_real_models_have_linear_cost() {
     let text = r#"module w { yang-version 1.1; namespace urn:w; prefix w;
         container interfaces { list interface { key name; leaf name { type string; } leaf type { type string; }
             leaf lower { type leafref { path "../../interface/name"; } }

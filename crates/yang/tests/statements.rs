@@ -1,4 +1,4 @@
-//! Every statement, as it arrives in the schema.
+//! Every statement, and its representation in the schema.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn schema() -> Schema {
     schema_with(BTreeMap::new())
 }
 
-/// The node of a path as [`Schema::path`] has it, without the module of the first step.
+/// The node with a path as in [`Schema::path`], without the module of the first step.
 fn find<'s>(schema: &'s Schema, path: &str) -> Option<&'s Node> {
     let mut nodes = schema.nodes();
     nodes.find(|node| {
@@ -101,7 +101,7 @@ fn lists_have_keys_uniques_and_limits() {
 }
 
 #[test]
-fn ordered_by_says_nothing_about_keyed_state_and_output() {
+fn ordered_by_is_ignored_for_keyed_state_and_output() {
     let schema = schema();
     assert_eq!(list(&schema, "top/state/keyed").ordering, Ordering::System);
     assert!(node(&schema, "top/state/keyless").is_positional());
@@ -182,7 +182,7 @@ fn whens_are_inherited_with_their_context() {
 }
 
 #[test]
-fn musts_keep_what_the_model_says_on_violation() {
+fn musts_keep_the_error_of_the_model() {
     let schema = schema();
     let must = &node(&schema, "top").musts[0];
     assert_eq!(&*must.text, "count(list) < 5");
@@ -221,7 +221,7 @@ fn operations_and_notifications_are_nodes() {
 }
 
 #[test]
-fn leafrefs_know_their_targets() {
+fn leafrefs_have_their_targets() {
     let schema = schema();
     let many = &node(&schema, "top/many").as_value().unwrap().value_type;
     let TypeKind::LeafRef {
@@ -266,7 +266,7 @@ fn deviations_refinements_and_augments_are_applied() {
 }
 
 #[test]
-fn modules_say_what_they_are_made_of() {
+fn modules_have_their_properties() {
     let schema = schema();
     let module = schema.module(schema.module_by_name("every-statement").unwrap());
     assert!(module.is_implemented);
@@ -287,7 +287,7 @@ fn modules_say_what_they_are_made_of() {
 }
 
 #[test]
-fn identities_know_all_that_is_derived_from_them() {
+fn identities_have_all_their_derived_identities() {
     let schema = schema();
     let module = schema.module_by_name("every-statement").unwrap();
     let imported = schema.module_by_name("every-imported").unwrap();

@@ -1,4 +1,4 @@
-//! The stored form of a schema: what is read from it equals what was compiled.
+//! The stored form of a schema: the loaded schema equals the compiled one.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn assert_same_names(one: &Schema, other: &Schema, parent: Option<NodeId>, child
     assert_eq!(other.named(parent, "no such name").count(), 0);
 }
 
-/// Everything that can be observed of two schemas is the same.
+/// Asserts that two schemas are equal in everything that can be observed.
 fn assert_same(one: &Schema, other: &Schema) {
     assert_eq!(
         format!("{:?}", one.modules()),
@@ -86,7 +86,7 @@ fn the_stored_form_of_random_schemas_equals_them() {
         let mut compiled = 0;
         while compiled < 60 {
             let source = validation::schema(random).source(Conditions::Written);
-            // The generator makes a few that libyang refuses.
+            // libyang rejects a few of the generated schemas.
             if let Ok(schema) = Schema::compile(&source) {
                 assert_same(&schema, &stored(&schema));
                 compiled += 1;
@@ -142,9 +142,9 @@ fn the_stored_form_has_every_kind_of_statement() {
     assert_same(&schema, &stored(&schema));
 }
 
-/// libyang refuses both patterns and gets others in their place; what is stored is what the model has.
+/// libyang rejects both patterns and gets replacements; the stored patterns are those of the model.
 #[test]
-fn patterns_that_libyang_refuses_match_the_same_once_stored() {
+fn patterns_rejected_by_libyang_match_the_same_when_stored() {
     let text = r"module m { yang-version 1.1; namespace urn:m; prefix m;
         leaf a { type string { pattern '\i\c*'; } }
         leaf b { type string { pattern '\i+' { modifier invert-match; } } } }";
@@ -168,10 +168,10 @@ fn patterns_that_libyang_refuses_match_the_same_once_stored() {
     assert_same(&schema, &stored);
 }
 
-/// What somebody forges has the right digest: ids that a schema does not have are refused, or the nodes
-/// of the part are nodes that nothing finds.
+/// Forged data may have the right digest: ids that a schema does not have are rejected, or the nodes of the part are
+/// placeholders that no lookup finds.
 #[test]
-fn ids_of_no_node_are_refused() {
+fn ids_of_no_node_are_rejected() {
     let large = compile(vec![ModuleSource::from_text(MODULE).unwrap()]);
     let small = "module m { yang-version 1.1; namespace urn:m; prefix m; leaf a { type string; } }";
     let small = compile(vec![ModuleSource::from_text(small).unwrap()]);
@@ -196,7 +196,7 @@ fn ids_of_no_node_are_refused() {
 }
 
 #[test]
-fn nodes_are_decoded_where_they_are_looked_at() {
+fn nodes_are_decoded_on_access() {
     let mut text = String::from("module m { yang-version 1.1; namespace urn:m; prefix m;");
     for top in 0..40 {
         text += &format!("container c{top} {{ ");
@@ -217,7 +217,7 @@ fn nodes_are_decoded_where_they_are_looked_at() {
     for &root in stored.roots() {
         assert!(stored.node(root).is_np_container());
     }
-    assert_eq!(resident(), 1, "top-level nodes stand together");
+    assert_eq!(resident(), 1, "top-level nodes are in one chunk");
     let module = stored.module_by_name("m").unwrap();
     let inner = stored.child(None, module, "c39").unwrap();
     let leaf = stored.child(Some(inner), module, "l99").unwrap();
@@ -226,7 +226,7 @@ fn nodes_are_decoded_where_they_are_looked_at() {
 }
 
 #[test]
-fn damaged_parts_are_refused_or_read_without_panic() {
+fn damaged_parts_are_rejected_or_read_without_panic() {
     seed::run("damaged parts", |random| {
         let schema = compile(vec![ModuleSource::from_text(MODULE).unwrap()]);
         let parts = schema.to_parts().unwrap();

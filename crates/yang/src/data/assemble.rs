@@ -1,25 +1,25 @@
-//! What reading JSON and XML share: which node a name means, what may stand where, and that every
-//! mistake is reported with its line and path while nothing wrong reaches the sink.
+//! Shared by the JSON and XML readers: resolves names to nodes, checks the structure, and reports every error
+//! with its line and path. Invalid data never reaches the sink.
 
 use std::io;
 
+use super::entry_set::{ENTRIES_MAX, Entry, KeyValues};
 use super::frame::{Frame, PathWriter};
 use super::options::{Accept, Metadata, ParseError, ParseOptions, Root, Wrapping};
-use super::seen::{ENTRIES_MAX, Entry, KeyValues};
 use super::sink::{Annotations, Mark, Sink, Stop};
 use super::tree::TreeBuilder;
 use crate::error::{DataError, ErrorTag, ErrorType, Errors};
 use crate::schema::{Node, NodeId, NodeKind, Schema, ValueError};
 use crate::value::Value;
 
-/// Why reading ends before the document does.
+/// Why reading stops before the end of the document.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The text is not JSON or XML, or past a limit: nothing after this place is looked at.
-    Refused(Box<DataError>),
+    /// The text is not JSON or XML, or exceeds a limit; the rest is not read.
+    Invalid(Box<DataError>),
     /// Reading failed.
     Read(io::Error),
-    /// The sink wanted no more.
+    /// The sink stopped.
     Stopped,
 }
 
@@ -29,21 +29,21 @@ impl From<Stop> for Halt {
     }
 }
 
-/// The text is not what the format's grammar says.
+/// The text violates the grammar of the format.
 pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::MalformedMessage, message)
         .of_type(ErrorType::Rpc)
         .on_line(mark.line);
-    Halt::Refused(Box::new(error))
+    Halt::Invalid(Box::new(error))
 }
 
-/// A part of the document is past a limit of its length.
+/// A part of the document exceeds a length limit.
 pub(super) fn too_big(mark: Mark, message: impl Into<String>) -> Halt {
     let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
-    Halt::Refused(Box::new(error))
+    Halt::Invalid(Box::new(error))
 }
 
-/// The name of a child, as its format writes it.
+/// The name of a child, as the format writes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ChildName<'a> {
     /// `name` or `module:name` (RFC 7951 §4).
@@ -52,12 +52,12 @@ pub(super) enum ChildName<'a> {
     Xml(&'a str, &'a str),
 }
 
-/// Where events go.
+/// The destination of events.
 enum Output<'a> {
-    /// To the caller's sink, at once.
+    /// The caller's sink, immediately.
     Sink(&'a mut dyn Sink),
-    /// Into a tree first, so that annotations can be added later.
-    Held(TreeBuilder, &'a mut dyn Sink),
+    /// A tree, so that annotations can be added later.
+    Buffered(TreeBuilder, &'a mut dyn Sink),
 }
 
 /// Checks what a parser reads against the schema and passes it on.
@@ -68,12 +68,12 @@ pub(super) struct Assembler<'a> {
     output: Output<'a>,
     errors: Errors,
     frames: Vec<Frame>,
-    /// How many of `frames` are open; those beyond are kept for reuse.
+    /// The number of open `frames`; the others are kept for reuse.
     depth: usize,
-    /// How many hashes of entries all open frames keep.
-    tracked: usize,
-    /// The child that was noted last: where reading is when a limit ends it.
-    noted: Option<NodeId>,
+    /// The number of entry hashes in all open frames.
+    hash_count: usize,
+    /// The last recorded child: the position of an error if a limit stops reading.
+    last_child: Option<NodeId>,
 }
 
 impl<'a> Assembler<'a> {
@@ -93,21 +93,21 @@ impl<'a> Assembler<'a> {
             errors: Errors::new(),
             frames: vec![document],
             depth: 1,
-            tracked: 0,
-            noted: None,
+            hash_count: 0,
+            last_child: None,
         }
     }
 
-    /// The same, holding the document in a tree until it is complete.
-    pub(super) fn holding(mut self) -> Self {
+    /// Buffers the document in a tree until it is complete.
+    pub(super) fn buffered(mut self) -> Self {
         if let Output::Sink(sink) = self.output {
-            self.output = Output::Held(TreeBuilder::new(), sink);
+            self.output = Output::Buffered(TreeBuilder::new(), sink);
         }
         self
     }
 
-    /// Whether a child of the open node came.
-    pub(super) fn has_come(&self, id: NodeId) -> bool {
+    /// Returns whether the open node has had this child.
+    pub(super) fn has_child(&self, id: NodeId) -> bool {
         self.frames[self.depth - 1].has_single(id)
     }
 
@@ -115,17 +115,17 @@ impl<'a> Assembler<'a> {
         self.options.metadata == Metadata::Kept
     }
 
-    /// Whether a document of this root holds exactly one node.
+    /// Returns whether a document of this root contains exactly one node.
     pub(super) fn is_single(&self) -> bool {
         self.root != Root::Datastore
     }
 
-    /// Whether the children of the document itself are read now.
+    /// Returns whether the parser is at the top level of the document.
     pub(super) fn is_at_root(&self) -> bool {
         self.depth == 1
     }
 
-    /// The node whose children are read; none at the top level.
+    /// The node whose children are being read; `None` at the top level.
     pub(super) fn parent(&self) -> Option<NodeId> {
         match (self.frames[self.depth - 1].node, self.root) {
             (Some(node), _) => Some(node),
@@ -135,14 +135,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The child of a name; reports where there is none.
+    /// The child with a name; reports an error if there is none.
     pub(super) fn find(&mut self, name: ChildName<'_>, mark: Mark) -> Option<NodeId> {
         if let Some(id) = self.frames[self.depth - 1].expected(name) {
             return Some(id);
         }
-        match self.look_up(name).and_then(|id| self.admit(id)) {
+        match self.look_up(name).and_then(|id| self.check_allowed(id)) {
             Ok(id) => {
-                self.frames[self.depth - 1].remember(name, id);
+                self.frames[self.depth - 1].cache_name(name, id);
                 Some(id)
             }
             Err(error) => {
@@ -190,8 +190,8 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    /// Whether a node may stand in this document here.
-    fn admit(&self, id: NodeId) -> Result<NodeId, DataError> {
+    /// Checks whether a node is allowed in this document at this position.
+    fn check_allowed(&self, id: NodeId) -> Result<NodeId, DataError> {
         let node = self.schema.node(id);
         let is_target = self.is_at_root() && self.root == Root::Resource(id);
         if let Root::Resource(target) = self.root
@@ -199,16 +199,16 @@ impl<'a> Assembler<'a> {
             && !is_target
         {
             let target = self.schema.qualified_name(target);
-            let message = format!("the document holds '{}', not '{target}'", node.name);
+            let message = format!("the document contains '{}', not '{target}'", node.name);
             return Err(DataError::new(ErrorTag::UnknownElement, message));
         }
         if !is_target && !is_data(node) {
-            let message = format!("'{}' is no data node", node.name);
+            let message = format!("'{}' is not a data node", node.name);
             return Err(DataError::new(ErrorTag::UnknownElement, message));
         }
         if self.options.accept == Accept::Config && !node.is_config && is_data(node) {
             let message = format!(
-                "'{}' is state data, and only configuration is taken",
+                "'{}' is state data; only configuration is accepted",
                 node.name
             );
             return Err(DataError::new(ErrorTag::BadElement, message));
@@ -216,21 +216,22 @@ impl<'a> Assembler<'a> {
         Ok(id)
     }
 
-    /// Notes that a child comes, and reports one that may not: given before, or of another case.
-    /// JSON calls this once a member, XML once an element.
-    pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
-        self.noted = Some(id);
+    /// Records a child, and reports it if it is a duplicate or belongs to another case. Called once per member in
+    /// JSON, once per element in XML.
+    pub(super) fn record_child(&mut self, id: NodeId, occurrence: Occurrence, mark: Mark) {
+        self.last_child = Some(id);
         let node = self.schema.node(id);
         let may_mix_cases = node.cases.is_empty() || self.keeps_metadata();
         let frame = &mut self.frames[self.depth - 1];
-        if comes == Comes::Once && !frame.note_single(id) {
+        if occurrence == Occurrence::Once && !frame.record_single(id) {
             let message = format!("'{}' is given twice", node.name);
             self.report(
                 DataError::new(ErrorTag::BadElement, message),
                 Some(id),
                 mark,
             );
-        } else if !may_mix_cases && let Some((choice, other)) = frame.note_cases(&node.cases, id) {
+        } else if !may_mix_cases && let Some((choice, other)) = frame.record_cases(&node.cases, id)
+        {
             let message = format!(
                 "'{}' and '{}' belong to two cases of the choice '{}'",
                 self.schema.node(other).name,
@@ -245,7 +246,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Checks how a whole document is wrapped: `envelopes` of them, and `nodes` outside of them.
+    /// Checks the envelope of a whole document: the number of envelopes, and of `nodes` outside of them.
     pub(super) fn check_envelope(&mut self, envelopes: usize, nodes: usize, mark: Mark) {
         let is_required = match self.options.wrapping {
             Wrapping::Optional => false,
@@ -260,21 +261,21 @@ impl<'a> Assembler<'a> {
             ),
             _ => (
                 ErrorTag::BadElement,
-                "the envelope of the datastore stands beside something else",
+                "the datastore envelope is not the only node",
             ),
         };
         self.report(DataError::new(tag, message), None, mark);
     }
 
-    /// A container, list entry or the like begins.
+    /// Opens a container, list entry or other interior node.
     pub(super) fn open(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
         let node = self.schema.node(id);
         let mut position = 0;
         if let Some(list) = node.as_list() {
-            let seen = self.frames[self.depth - 1].seen(id);
-            seen.count += 1;
+            let entries = self.frames[self.depth - 1].entries_of(id);
+            entries.count += 1;
             if list.keys.is_empty() {
-                position = seen.count;
+                position = entries.count;
             }
         }
         if self.depth == self.frames.len() {
@@ -291,7 +292,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.open(id, mark))
     }
 
-    /// A leaf or leaf-list entry, its value or what is wrong with it.
+    /// A leaf or leaf-list entry, with its value or its error.
     pub(super) fn leaf(
         &mut self,
         id: NodeId,
@@ -310,7 +311,7 @@ impl<'a> Assembler<'a> {
             }
         };
         if leaf.is_key {
-            self.keep_key(id, &value);
+            self.record_key(id, &value);
         }
         if self.schema.node(id).is_leaf_list() {
             self.leaf_list_entry(id, &value, mark)?;
@@ -318,7 +319,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.leaf(id, value, mark))
     }
 
-    fn keep_key(&mut self, id: NodeId, value: &Value) {
+    fn record_key(&mut self, id: NodeId, value: &Value) {
         let frame = &mut self.frames[self.depth - 1];
         let keys = frame
             .node
@@ -343,13 +344,13 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Adds an entry to those of a list or leaf-list below the open node.
+    /// Adds an entry of a list or leaf-list in the open node.
     fn insert_entry(&mut self, id: NodeId, keys: KeyValues, mark: Mark) -> Result<Entry, Halt> {
-        let seen = self.frames[self.depth - 1].seen(id);
-        let before = seen.len();
-        let entry = seen.insert(keys);
-        self.tracked += seen.len() - before;
-        if self.tracked > ENTRIES_MAX {
+        let entries = self.frames[self.depth - 1].entries_of(id);
+        let before = entries.len();
+        let entry = entries.insert(keys);
+        self.hash_count += entries.len() - before;
+        if self.hash_count > ENTRIES_MAX {
             let message = format!("more than {ENTRIES_MAX} entries (ENTRIES_MAX)");
             return Err(too_big(mark, message));
         }
@@ -361,12 +362,12 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.any(id, json, mark))
     }
 
-    /// A leaf that is named without a value.
+    /// A leaf without a value.
     pub(super) fn bare(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
         self.emit(|sink| sink.bare(id, mark))
     }
 
-    /// The annotations of the node that comes next.
+    /// The annotations of the next node.
     pub(super) fn annotate(&mut self, annotations: Annotations) -> Result<(), Halt> {
         if annotations.is_empty() {
             return Ok(());
@@ -374,9 +375,9 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.annotate(annotations))
     }
 
-    /// The annotations of the instances of a child that came already. Only while holding.
+    /// The annotations of the instances of an earlier child. Only if buffered.
     pub(super) fn annotate_children(&mut self, id: NodeId, all: Vec<Annotations>, mark: Mark) {
-        if let Output::Held(tree, _) = &mut self.output
+        if let Output::Buffered(tree, _) = &mut self.output
             && self.errors.is_empty()
             && let Err(error) = tree.annotate_children(id, all, mark)
         {
@@ -384,18 +385,18 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The annotations of the node that is open. Only while holding.
+    /// The annotations of the open node. Only if buffered.
     pub(super) fn annotate_open(&mut self, annotations: Annotations) {
-        if let Output::Held(tree, _) = &mut self.output {
+        if let Output::Buffered(tree, _) = &mut self.output {
             tree.annotate_open(annotations);
         }
     }
 
-    /// What [`Self::open`] began ends.
+    /// Closes the node that [`Self::open`] opened.
     pub(super) fn close(&mut self, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
         let frame = &self.frames[self.depth];
-        self.tracked -= frame.seen_len();
+        self.hash_count -= frame.hash_count();
         if let Some(id) = frame.node
             && !frame.keys.is_empty()
             && !frame.has_wrong_key
@@ -405,7 +406,7 @@ impl<'a> Assembler<'a> {
         self.emit(|sink| sink.close(mark))
     }
 
-    /// Checks the keys of the entry that just closed: all there, and not as in another entry.
+    /// Checks the keys of the entry that was just closed: none is missing, and they are unique.
     fn check_keys(&mut self, id: NodeId) -> Result<(), Halt> {
         let schema = self.schema;
         let frame = &mut self.frames[self.depth];
@@ -416,7 +417,7 @@ impl<'a> Assembler<'a> {
             .map(|(key, _)| format!("'{}'", schema.node(*key).name))
             .collect::<Vec<_>>();
         if !missing.is_empty() {
-            let message = format!("a list entry without its key {}", missing.join(" and "));
+            let message = format!("the list entry lacks its key {}", missing.join(" and "));
             self.report_entry(DataError::new(ErrorTag::MissingElement, message));
             return Ok(());
         }
@@ -429,7 +430,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Reports an error in the document, at a child of the open node or at that itself.
+    /// Reports an error at a child of the open node or at the open node itself.
     pub(super) fn report(&mut self, error: DataError, child: Option<NodeId>, mark: Mark) {
         let mut path = self.path();
         if let Some(child) = child {
@@ -438,7 +439,7 @@ impl<'a> Assembler<'a> {
         self.errors.push(error.at(path.finish()).on_line(mark.line));
     }
 
-    /// Reports an error of the entry that just closed.
+    /// Reports an error of the entry that was just closed.
     fn report_entry(&mut self, error: DataError) {
         let mut path = self.path();
         let mark = self.frames[self.depth].mark;
@@ -460,7 +461,7 @@ impl<'a> Assembler<'a> {
         }
         match &mut self.output {
             Output::Sink(sink) => Ok(event(*sink)?),
-            Output::Held(tree, _) => {
+            Output::Buffered(tree, _) => {
                 if event(tree).is_err() {
                     let error = tree.too_big();
                     self.report(error, None, Mark::default());
@@ -470,27 +471,27 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// An error that ended reading, at the node that was being read where the error is about that.
-    fn placed(&self, error: DataError) -> DataError {
+    /// Adds the current node to an error that ended reading, if the error is about that node.
+    fn with_path(&self, error: DataError) -> DataError {
         if error.tag != ErrorTag::TooBig || !error.path.is_empty() {
             return error;
         }
         let mut path = self.path();
         let open = self.frames[self.depth - 1].node;
-        if let Some(noted) = self.noted.filter(|noted| {
-            Some(*noted) != open && self.schema.node(*noted).parent == self.parent()
+        if let Some(last_child) = self.last_child.filter(|last_child| {
+            Some(*last_child) != open && self.schema.node(*last_child).parent == self.parent()
         }) {
-            path.node(noted);
+            path.node(last_child);
         }
         error.at(path.finish())
     }
 
-    /// The end of the document, or of reading it.
+    /// Ends the document, complete or not.
     pub(super) fn finish(mut self, end: Result<(), Halt>) -> Result<(), ParseError> {
         match end {
             Ok(()) => {}
-            Err(Halt::Refused(error)) => {
-                let error = self.placed(*error);
+            Err(Halt::Invalid(error)) => {
+                let error = self.with_path(*error);
                 self.errors.push(error);
             }
             Err(Halt::Read(error)) => return Err(ParseError::Read(error)),
@@ -499,7 +500,7 @@ impl<'a> Assembler<'a> {
         self.errors.into_result().map_err(ParseError::Invalid)?;
         match self.output {
             Output::Sink(_) => Ok(()),
-            Output::Held(tree, sink) => {
+            Output::Buffered(tree, sink) => {
                 let tree = tree
                     .finish()
                     .map_err(|error| ParseError::Invalid(error.into()))?;
@@ -509,16 +510,16 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// How often a child may be noted.
+/// How often a child may be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comes {
-    /// Once: leaves, containers, and whole lists in JSON.
+pub(super) enum Occurrence {
+    /// Once: leaves, containers, and complete lists in JSON.
     Once,
-    /// Any number of times: entries of lists in XML.
-    Often,
+    /// Any number of times: list entries in XML.
+    Repeated,
 }
 
-/// Whether it can stand in a data tree.
+/// Returns whether a node can occur in a data tree.
 fn is_data(node: &Node) -> bool {
     matches!(
         node.kind,

@@ -5,46 +5,46 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 
 use super::assemble::ChildName;
-use super::seen::Seen;
+use super::entry_set::EntrySet;
 use super::sink::Mark;
 use crate::path::{InstancePath, Keys, push_quoted};
 use crate::schema::{CaseChoice, ModuleId, NodeId, Schema};
 use crate::value::Value;
 
-/// One open node. Frames are kept and reused, so that opening a node allocates nothing.
+/// One open node. Frames are reused, so that opening a node allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     /// The node; none for the document itself.
     pub(super) node: Option<NodeId>,
-    /// Where it begins.
+    /// The position of its start.
     pub(super) mark: Mark,
-    /// The value of each key, as far as they came.
+    /// The value of each key, as far as read.
     pub(super) keys: SmallVec<[Option<Value>; 1]>,
-    /// Whether a key came with a wrong value, which was reported.
+    /// Whether a key had an invalid value (already reported).
     pub(super) has_wrong_key: bool,
     /// The position in a list without keys, from 1.
     pub(super) position: u64,
-    /// The children that may come once only and have come, ascending.
+    /// The single-instance children read so far, ascending.
     singles: SmallVec<[NodeId; 8]>,
-    /// The entries of each list and leaf-list below.
-    lists: Vec<(NodeId, Seen)>,
-    /// The case of each choice that has data, with the node that showed it.
+    /// The entries of each list and leaf-list in this node.
+    lists: Vec<(NodeId, EntrySet)>,
+    /// The case of each choice that has data, with the node that selected it.
     cases: Vec<(CaseChoice, NodeId)>,
-    /// The children in the order that they came here and in the entry of this list before, by
-    /// name: most entries are like the one before.
-    names: Vec<(OwnName, NodeId)>,
-    /// Which of `names` comes next, if this entry is like the one before.
+    /// The children of this entry and of the preceding entry of the list, by name, in order: most entries have
+    /// the same children as their predecessor.
+    names: Vec<(CachedName, NodeId)>,
+    /// The index of the next name, if this entry equals its predecessor in structure.
     next_name: usize,
 }
 
-/// The name of a child as its document writes it: empty namespace in JSON.
+/// The name of a child as the document writes it: empty namespace in JSON.
 #[derive(Debug)]
-struct OwnName {
+struct CachedName {
     namespace: Box<str>,
     name: Box<str>,
 }
 
-impl OwnName {
+impl CachedName {
     fn is(&self, name: ChildName<'_>) -> bool {
         match name {
             ChildName::Json(name) => *self.name == *name,
@@ -53,7 +53,7 @@ impl OwnName {
     }
 }
 
-impl From<ChildName<'_>> for OwnName {
+impl From<ChildName<'_>> for CachedName {
     fn from(name: ChildName<'_>) -> Self {
         let (namespace, name) = match name {
             ChildName::Json(name) => ("", name),
@@ -66,11 +66,11 @@ impl From<ChildName<'_>> for OwnName {
     }
 }
 
-/// How many names a frame remembers.
+/// The maximum number of names that a frame caches.
 const NAMES_MAX: usize = 64;
 
 impl Frame {
-    /// Makes it the frame of another node.
+    /// Reuses the frame for another node.
     pub(super) fn reset(&mut self, schema: &Schema, node: Option<NodeId>, mark: Mark) {
         if self.node != node {
             self.names.clear();
@@ -89,9 +89,9 @@ impl Frame {
         }
     }
 
-    /// The child of a name, where it is the one that came next in the entry before.
+    /// The child with a name, if it is next according to the preceding entry.
     pub(super) fn expected(&mut self, name: ChildName<'_>) -> Option<NodeId> {
-        // The same list member comes again and again in XML.
+        // In XML, the same list member occurs many times in a row.
         let from = self.next_name.saturating_sub(1);
         let to = self.names.len().min(self.next_name + 2);
         let found = (from..to).find(|&index| self.names[index].0.is(name))?;
@@ -99,39 +99,39 @@ impl Frame {
         Some(self.names[found].1)
     }
 
-    /// Remembers the child of a name, which [`Self::expected`] did not know.
-    pub(super) fn remember(&mut self, name: ChildName<'_>, node: NodeId) {
+    /// Caches the child of a name for [`Self::expected`].
+    pub(super) fn cache_name(&mut self, name: ChildName<'_>, node: NodeId) {
         if self.names.len() == NAMES_MAX {
             self.names.clear();
             self.next_name = 0;
         }
-        let place = self.next_name.min(self.names.len());
-        self.names.insert(place, (name.into(), node));
-        self.next_name = place + 1;
+        let index = self.next_name.min(self.names.len());
+        self.names.insert(index, (name.into(), node));
+        self.next_name = index + 1;
     }
 
-    /// Notes a child that may come once; false where it came before.
-    pub(super) fn note_single(&mut self, node: NodeId) -> bool {
+    /// Records a single-instance child; returns false if it was recorded before.
+    pub(super) fn record_single(&mut self, node: NodeId) -> bool {
         if self.singles.last().is_none_or(|&last| last < node) {
             self.singles.push(node);
             return true;
         }
         match self.singles.binary_search(&node) {
             Ok(_) => false,
-            Err(place) => {
-                self.singles.insert(place, node);
+            Err(index) => {
+                self.singles.insert(index, node);
                 true
             }
         }
     }
 
-    /// Whether a child that may come once has come.
+    /// Returns whether a single-instance child was recorded.
     pub(super) fn has_single(&self, node: NodeId) -> bool {
         self.singles.binary_search(&node).is_ok()
     }
 
-    /// Notes the cases of a child; the first one that contradicts an earlier child, and that child.
-    pub(super) fn note_cases(
+    /// Records the cases of a child; returns the first one that contradicts an earlier child, and that child.
+    pub(super) fn record_cases(
         &mut self,
         cases: &[CaseChoice],
         node: NodeId,
@@ -140,35 +140,39 @@ impl Frame {
             match self
                 .cases
                 .iter()
-                .find(|(known, _)| known.choice == case.choice)
+                .find(|(recorded, _)| recorded.choice == case.choice)
             {
                 None => self.cases.push((case.clone(), node)),
-                Some((known, _)) if known.case == case.case => {}
+                Some((recorded, _)) if recorded.case == case.case => {}
                 Some((_, other)) => return Some((case.choice, *other)),
             }
         }
         None
     }
 
-    /// The entries of a list or leaf-list below.
-    pub(super) fn seen(&mut self, node: NodeId) -> &mut Seen {
-        let index = match self.lists.iter().rposition(|(known, _)| *known == node) {
+    /// The entries of a list or leaf-list in this node.
+    pub(super) fn entries_of(&mut self, node: NodeId) -> &mut EntrySet {
+        let index = match self
+            .lists
+            .iter()
+            .rposition(|(recorded, _)| *recorded == node)
+        {
             Some(index) => index,
             None => {
-                self.lists.push((node, Seen::default()));
+                self.lists.push((node, EntrySet::default()));
                 self.lists.len() - 1
             }
         };
         &mut self.lists[index].1
     }
 
-    /// How many hashes of entries are kept here.
-    pub(super) fn seen_len(&self) -> usize {
-        self.lists.iter().map(|(_, seen)| seen.len()).sum()
+    /// The number of entry hashes in this frame.
+    pub(super) fn hash_count(&self) -> usize {
+        self.lists.iter().map(|(_, entries)| entries.len()).sum()
     }
 }
 
-/// Writes instance identifiers in the JSON form of RFC 7951 §6.11 from what is known so far.
+/// Writes instance identifiers in the JSON form of RFC 7951 §6.11, with the keys read so far.
 pub(super) struct PathWriter<'a> {
     schema: &'a Schema,
     module: Option<ModuleId>,
@@ -176,13 +180,13 @@ pub(super) struct PathWriter<'a> {
 }
 
 impl<'a> PathWriter<'a> {
-    pub(super) fn new(schema: &'a Schema, place: &InstancePath) -> Self {
+    pub(super) fn new(schema: &'a Schema, base: &InstancePath) -> Self {
         let mut writer = Self {
             schema,
             module: None,
             text: String::new(),
         };
-        for step in &place.steps {
+        for step in &base.steps {
             writer.node(step.node);
             match &step.keys {
                 Keys::None => {}

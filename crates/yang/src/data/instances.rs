@@ -1,4 +1,4 @@
-//! A tree in memory, asked as [`Instances`].
+//! A tree in memory as [`Instances`].
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -13,15 +13,14 @@ use crate::path::{InstancePath, Keys, Step};
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
-/// A [`DataTree`] with what it takes to answer questions about it. What the system orders is told in
-/// the order of its keys, whatever the order in the tree. Nodes that are there twice count once where they are
-/// asked for by key.
+/// A [`DataTree`] indexed for [`Instances`]. Lists and leaf-lists that are `ordered-by system` are in the order of
+/// their keys, whatever the order in the tree. Duplicate nodes count once when they are looked up by key.
 pub struct TreeInstances<'a> {
     schema: &'a Schema,
-    inner: Vec<Inner<'a>>,
-    /// Entries of lists with one key, and of those with more.
-    single: FxHashMap<(u32, NodeId, &'a Value), u32>,
-    several: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
+    inner: Vec<InnerNode<'a>>,
+    /// The list entries by key: with one key, and with several.
+    by_key: FxHashMap<(u32, NodeId, &'a Value), u32>,
+    by_keys: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
     indexes: FxHashMap<NodeId, FxHashMap<&'a Value, Vec<u32>>>,
 }
 
@@ -33,49 +32,49 @@ impl fmt::Debug for TreeInstances<'_> {
     }
 }
 
-/// A place of the tree.
-struct Inner<'a> {
+/// An interior node of the tree.
+struct InnerNode<'a> {
     node: Option<NodeId>,
     parent: u32,
-    /// Where it stands among the places of its parent.
+    /// The position among the interior nodes of its parent.
     index: u32,
-    /// Whether it exists by itself or holds something.
+    /// Whether it exists by itself or contains data.
     is_stored: bool,
-    /// By node; the values of a leaf-list in order.
+    /// By schema node; the values of a leaf-list in order.
     values: Vec<(NodeId, &'a Value)>,
-    /// By node; the entries of a list in order.
-    places: Vec<(NodeId, u32)>,
+    /// By schema node; the entries of a list in order.
+    inner_children: Vec<(NodeId, u32)>,
 }
 
-/// A place: one of the tree, or one below that holds nothing.
+/// A handle of an interior node, or of an empty one that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place(At);
+pub struct Place(PlaceKind);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum At {
+enum PlaceKind {
     Tree(u32),
-    Empty(Arc<(At, NodeId)>),
+    Empty(Arc<(PlaceKind, NodeId)>),
 }
 
 /// The value of `anydata` and `anyxml`.
 const ANY: &Value = &Value::Empty;
 
 impl<'a> TreeInstances<'a> {
-    /// A tree of the whole datastore, or whose topmost nodes are an operation's `input` or
-    /// `output`, or a notification.
+    /// Indexes a tree of the whole datastore, or one whose top-level nodes are an operation's `input` or `output`, or a
+    /// notification.
     pub fn new(schema: &'a Schema, tree: &'a DataTree) -> Self {
         let mut instances = Self {
             schema,
             inner: Vec::new(),
-            single: FxHashMap::default(),
-            several: FxHashMap::default(),
+            by_key: FxHashMap::default(),
+            by_keys: FxHashMap::default(),
             indexes: FxHashMap::default(),
         };
         instances.add(None, 0, &tree.nodes);
         instances
     }
 
-    /// The same, with indexes on these leaves and leaf-lists.
+    /// Adds value indexes on these leaves and leaf-lists.
     #[must_use]
     pub fn with_indexes(mut self, nodes: &[NodeId]) -> Self {
         for &node in nodes {
@@ -83,29 +82,29 @@ impl<'a> TreeInstances<'a> {
         }
         let mut open = vec![0];
         while let Some(place) = open.pop() {
-            let inner: &Inner<'a> = &self.inner[place as usize];
+            let inner: &InnerNode<'a> = &self.inner[place as usize];
             for (node, value) in &inner.values {
                 if let Some(index) = self.indexes.get_mut(node) {
                     index.entry(value).or_default().push(place);
                 }
             }
-            open.extend(inner.places.iter().rev().map(|(_, below)| *below));
+            open.extend(inner.inner_children.iter().rev().map(|(_, below)| *below));
         }
         self
     }
 
     fn add(&mut self, node: Option<NodeId>, parent: u32, children: &'a [DataNode]) -> u32 {
         let place = u32::try_from(self.inner.len()).unwrap_or(u32::MAX);
-        self.inner.push(Inner {
+        self.inner.push(InnerNode {
             node,
             parent,
             index: 0,
             is_stored: node.is_none_or(|node| !self.schema.node(node).is_np_container()),
             values: Vec::new(),
-            places: Vec::new(),
+            inner_children: Vec::new(),
         });
         let mut values = Vec::new();
-        let mut places: Vec<(NodeId, u32)> = Vec::new();
+        let mut inner_children: Vec<(NodeId, u32)> = Vec::new();
         for child in children {
             match &child.content {
                 Content::Value(value) => values.push((child.node, value)),
@@ -113,7 +112,7 @@ impl<'a> TreeInstances<'a> {
                 Content::Bare => {}
                 Content::Inner(below) => {
                     let below = self.add(Some(child.node), place, below);
-                    places.push((child.node, below));
+                    inner_children.push((child.node, below));
                 }
             }
         }
@@ -124,34 +123,34 @@ impl<'a> TreeInstances<'a> {
             };
             left.cmp(right).then_with(by_value)
         });
-        places.sort_by(|(left, mine), (right, theirs)| {
+        inner_children.sort_by(|(left, mine), (right, theirs)| {
             left.cmp(right)
                 .then_with(|| self.compare_entries(*left, *mine, *theirs))
         });
-        for &(node, entry) in &places {
+        for &(node, entry) in &inner_children {
             let keys = self.schema.node(node).keys();
             let keyed = keys.iter().map(|&key| self.value(entry, key));
             match keyed.collect::<Option<Vec<&'a Value>>>().as_deref() {
                 None | Some([]) => {}
                 Some([key]) => {
-                    self.single.entry((place, node, key)).or_insert(entry);
+                    self.by_key.entry((place, node, key)).or_insert(entry);
                 }
                 Some(keys) => {
                     let at = (place, node, keys.to_vec());
-                    self.several.entry(at).or_insert(entry);
+                    self.by_keys.entry(at).or_insert(entry);
                 }
             }
         }
-        for (index, (_, entry)) in (0..).zip(&places) {
+        for (index, (_, entry)) in (0..).zip(&inner_children) {
             self.inner[*entry as usize].index = index;
         }
-        let holds_more = places
+        let holds_more = inner_children
             .iter()
             .any(|(_, below)| self.inner[*below as usize].is_stored);
         let inner = &mut self.inner[place as usize];
         inner.is_stored |= holds_more || !values.is_empty();
         inner.values = values;
-        inner.places = places;
+        inner.inner_children = inner_children;
         place
     }
 
@@ -178,7 +177,7 @@ impl<'a> TreeInstances<'a> {
     }
 
     fn values_of(&self, place: &Place, node: NodeId) -> &[(NodeId, &'a Value)] {
-        let At::Tree(place) = place.0 else {
+        let PlaceKind::Tree(place) = place.0 else {
             return &[];
         };
         let values = &self.inner[place as usize].values;
@@ -187,14 +186,14 @@ impl<'a> TreeInstances<'a> {
         &values[start..end]
     }
 
-    fn places_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
-        let At::Tree(place) = place.0 else {
+    fn inner_children_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
+        let PlaceKind::Tree(place) = place.0 else {
             return &[];
         };
-        let places = &self.inner[place as usize].places;
-        let start = places.partition_point(|(other, _)| *other < node);
-        let end = start + places[start..].partition_point(|(other, _)| *other == node);
-        &places[start..end]
+        let inner_children = &self.inner[place as usize].inner_children;
+        let start = inner_children.partition_point(|(other, _)| *other < node);
+        let end = start + inner_children[start..].partition_point(|(other, _)| *other == node);
+        &inner_children[start..end]
     }
 
     fn is_within(&self, mut place: u32, within: u32) -> bool {
@@ -218,8 +217,8 @@ impl<'a> TreeInstances<'a> {
         let inner = &self.inner[place as usize];
         let keys = match &schema_node.kind {
             NodeKind::List(list) if list.keys.is_empty() => {
-                let parent = Place(At::Tree(inner.parent));
-                let entries = self.places_of(&parent, node).iter();
+                let parent = Place(PlaceKind::Tree(inner.parent));
+                let entries = self.inner_children_of(&parent, node).iter();
                 let position = entries.take_while(|(_, entry)| *entry != place).count();
                 Keys::Position(position as u64 + 1)
             }
@@ -242,35 +241,37 @@ impl Instances for TreeInstances<'_> {
     }
 
     fn root(&self) -> Place {
-        Place(At::Tree(0))
+        Place(PlaceKind::Tree(0))
     }
 
     fn node(&self, place: &Place) -> Option<NodeId> {
         match &place.0 {
-            At::Tree(place) => self.inner[*place as usize].node,
-            At::Empty(empty) => Some(empty.1),
+            PlaceKind::Tree(place) => self.inner[*place as usize].node,
+            PlaceKind::Empty(empty) => Some(empty.1),
         }
     }
 
     fn parent(&self, place: &Place) -> Option<Place> {
         match &place.0 {
-            At::Tree(0) => None,
-            At::Tree(place) => Some(Place(At::Tree(self.inner[*place as usize].parent))),
-            At::Empty(empty) => Some(Place(empty.0.clone())),
+            PlaceKind::Tree(0) => None,
+            PlaceKind::Tree(place) => {
+                Some(Place(PlaceKind::Tree(self.inner[*place as usize].parent)))
+            }
+            PlaceKind::Empty(empty) => Some(Place(empty.0.clone())),
         }
     }
 
     fn path(&self, place: &Place) -> Result<InstancePath, DataError> {
         let mut steps = Vec::new();
         let mut at = &place.0;
-        while let At::Empty(empty) = at {
+        while let PlaceKind::Empty(empty) = at {
             steps.push(Step {
                 node: empty.1,
                 keys: Keys::None,
             });
             at = &empty.0;
         }
-        if let At::Tree(place) = at {
+        if let PlaceKind::Tree(place) = at {
             let mut place = *place;
             while let Some(node) = self.inner[place as usize].node {
                 steps.push(self.step(place, node));
@@ -283,22 +284,22 @@ impl Instances for TreeInstances<'_> {
 
     fn is_stored(&self, place: &Place) -> Result<bool, DataError> {
         Ok(match &place.0 {
-            At::Tree(place) => self.inner[*place as usize].is_stored,
-            At::Empty(_) => false,
+            PlaceKind::Tree(place) => self.inner[*place as usize].is_stored,
+            PlaceKind::Empty(_) => false,
         })
     }
 
     fn container(&self, parent: &Place, node: NodeId) -> Place {
-        match self.places_of(parent, node).first() {
-            Some((_, place)) => Place(At::Tree(*place)),
-            None => Place(At::Empty(Arc::new((parent.0.clone(), node)))),
+        match self.inner_children_of(parent, node).first() {
+            Some((_, place)) => Place(PlaceKind::Tree(*place)),
+            None => Place(PlaceKind::Empty(Arc::new((parent.0.clone(), node)))),
         }
     }
 
     fn leaf(&self, parent: &Place, node: NodeId) -> Result<Option<Value>, DataError> {
         Ok(match parent.0 {
-            At::Tree(place) => self.value(place, node).cloned(),
-            At::Empty(_) => None,
+            PlaceKind::Tree(place) => self.value(place, node).cloned(),
+            PlaceKind::Empty(_) => None,
         })
     }
 
@@ -308,8 +309,8 @@ impl Instances for TreeInstances<'_> {
         list: NodeId,
         visit: &mut dyn FnMut(Place) -> Visit<DataError>,
     ) -> Result<(), DataError> {
-        for (_, entry) in self.places_of(parent, list) {
-            if visit(Place(At::Tree(*entry)))?.is_break() {
+        for (_, entry) in self.inner_children_of(parent, list) {
+            if visit(Place(PlaceKind::Tree(*entry)))?.is_break() {
                 break;
             }
         }
@@ -322,14 +323,14 @@ impl Instances for TreeInstances<'_> {
         list: NodeId,
         keys: &[Value],
     ) -> Result<Option<Place>, DataError> {
-        let At::Tree(parent) = parent.0 else {
+        let PlaceKind::Tree(parent) = parent.0 else {
             return Ok(None);
         };
         let entry = match keys {
-            [key] => self.single.get(&(parent, list, key)),
-            keys => self.several.get(&(parent, list, keys.iter().collect())),
+            [key] => self.by_key.get(&(parent, list, key)),
+            keys => self.by_keys.get(&(parent, list, keys.iter().collect())),
         };
-        Ok(entry.map(|entry| Place(At::Tree(*entry))))
+        Ok(entry.map(|entry| Place(PlaceKind::Tree(*entry))))
     }
 
     fn values(
@@ -362,7 +363,7 @@ impl Instances for TreeInstances<'_> {
 
     fn count(&self, parent: &Place, node: NodeId) -> Result<u64, DataError> {
         let values = self.values_of(parent, node).len();
-        Ok((values + self.places_of(parent, node).len()) as u64)
+        Ok((values + self.inner_children_of(parent, node).len()) as u64)
     }
 
     fn beside(
@@ -371,11 +372,11 @@ impl Instances for TreeInstances<'_> {
         side: Side,
         visit: &mut dyn FnMut(Place) -> Visit<DataError>,
     ) -> Result<Indexed, DataError> {
-        let At::Tree(own) = entry.0 else {
+        let PlaceKind::Tree(own) = entry.0 else {
             return Ok(Indexed::No);
         };
         let own = &self.inner[own as usize];
-        let siblings = &self.inner[own.parent as usize].places;
+        let siblings = &self.inner[own.parent as usize].inner_children;
         let mut index = own.index as usize;
         loop {
             let next = match side {
@@ -386,7 +387,7 @@ impl Instances for TreeInstances<'_> {
             let Some((_, place)) = sibling.filter(|(node, _)| Some(*node) == own.node) else {
                 return Ok(Indexed::Yes);
             };
-            if visit(Place(At::Tree(*place)))?.is_break() {
+            if visit(Place(PlaceKind::Tree(*place)))?.is_break() {
                 return Ok(Indexed::Yes);
             }
             index = self.inner[*place as usize].index as usize;
@@ -394,7 +395,7 @@ impl Instances for TreeInstances<'_> {
     }
 
     fn compare_entries(&self, left: &Place, right: &Place) -> Option<std::cmp::Ordering> {
-        let (At::Tree(left), At::Tree(right)) = (&left.0, &right.0) else {
+        let (PlaceKind::Tree(left), PlaceKind::Tree(right)) = (&left.0, &right.0) else {
             return None;
         };
         let index = |place: u32| self.inner[place as usize].index;
@@ -411,14 +412,14 @@ impl Instances for TreeInstances<'_> {
         let Some(index) = self.indexes.get(&node) else {
             return Ok(Indexed::No);
         };
-        let (At::Tree(within), Some(places)) = (&within.0, index.get(value)) else {
+        let (PlaceKind::Tree(within), Some(holders)) = (&within.0, index.get(value)) else {
             return Ok(Indexed::Yes);
         };
-        for &place in places
+        for &place in holders
             .iter()
             .filter(|place| self.is_within(**place, *within))
         {
-            if let ControlFlow::Break(()) = visit(Place(At::Tree(place)))? {
+            if let ControlFlow::Break(()) = visit(Place(PlaceKind::Tree(place)))? {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Which annotation a metadata name and value mean (RFC 6241 §7.2, RFC 7950 §7.7.9, RFC 6243 §6).
+//! Parsing and checking of metadata annotations (RFC 6241 §7.2, RFC 7950 §7.7.9, RFC 6243 §6).
 
 use super::origin::Origin;
 use super::sink::{Annotation, Operation};
@@ -6,7 +6,7 @@ use crate::error::{DataError, ErrorTag};
 use crate::path::push_quoted;
 use crate::schema::{Namespaces, NodeId, Schema};
 
-/// The modules whose annotations have a meaning of their own, with their namespaces.
+/// The modules whose annotations have predefined semantics, with their namespaces.
 pub(super) const NETCONF: (&str, &str) =
     ("ietf-netconf", "urn:ietf:params:xml:ns:netconf:base:1.0");
 pub(super) const YANG: (&str, &str) = ("yang", "urn:ietf:params:xml:ns:yang:1");
@@ -15,12 +15,11 @@ pub(super) const WITH_DEFAULTS: (&str, &str) = (
     "urn:ietf:params:xml:ns:netconf:default:1.0",
 );
 pub(super) const ORIGIN: (&str, &str) = ("ietf-origin", "urn:ietf:params:xml:ns:yang:ietf-origin");
-/// RFC 6243 §6 gives the attribute this namespace, the module another.
+/// RFC 6243 §6 uses this namespace for the attribute; the module has another.
 pub(super) const WITH_DEFAULTS_MODULE: &str =
     "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
 
-/// The annotations that have a meaning of their own, though no module of the schema need define
-/// them.
+/// The annotations with predefined semantics, which need not be defined by a module of the schema.
 const OWN: [(&str, &str); 6] = [
     (NETCONF.0, "operation"),
     (YANG.0, "insert"),
@@ -30,23 +29,23 @@ const OWN: [(&str, &str); 6] = [
     (ORIGIN.0, "origin"),
 ];
 
-/// Refuses an annotation that neither has a meaning of its own nor is defined by a module of the
-/// schema (RFC 7952 §3): a client must not send what the server does not advertise (§4).
-pub(super) fn check_known(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {
+/// Rejects an annotation that neither has predefined semantics nor is defined by a module of the schema
+/// (RFC 7952 §3): a client must not send what the server does not advertise (§4).
+pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {
     if OWN.contains(&(module, name)) {
         return Ok(());
     }
     let modules = schema.modules().iter();
     let mut defining = modules.filter(|one| &*one.name == module);
-    if defining.any(|one| one.annotations.iter().any(|known| &**known == name)) {
+    if defining.any(|one| one.annotations.iter().any(|defined| &**defined == name)) {
         return Ok(());
     }
     let message = format!("no module defines the annotation “{module}:{name}”");
     Err(DataError::new(ErrorTag::UnknownAttribute, message))
 }
 
-/// Whether the value of an annotation is a boolean, and so written without quotes in JSON; `None`
-/// where its type is not known here.
+/// Returns whether the value of an annotation is a boolean, which JSON writes without quotes; `None` if its type
+/// is unknown.
 pub(super) fn is_boolean(module: &str, name: &str) -> Option<bool> {
     match (module, name) {
         (module, "default") if module == WITH_DEFAULTS.0 => Some(true),
@@ -54,13 +53,13 @@ pub(super) fn is_boolean(module: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// The annotation of a module (empty where none is given), name and value.
+/// Parses an annotation; `module` is empty if the document gives none.
 pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annotation, DataError> {
     match (module, name) {
         ("ietf-netconf" | "", "operation") => operation(value).map(Annotation::Operation),
         ("yang", "insert") => match value {
             "first" | "last" | "before" | "after" => Ok(Annotation::Insert(value.into())),
-            _ => Err(bad(name, value, "first, last, before or after")),
+            _ => Err(invalid_value(name, value, "first, last, before or after")),
         },
         ("yang", "key") => Ok(Annotation::Key(value.into())),
         ("yang", "value") => Ok(Annotation::Value(value.into())),
@@ -70,7 +69,7 @@ pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annota
         },
         ("ietf-origin", "origin") => Ok(match Origin::parse(value) {
             Some(origin) => Annotation::Origin(origin),
-            // An identity that another module derives.
+            // The module of a derived identity is another one.
             None => Annotation::Other(module.into(), name.into(), value.into()),
         }),
         _ => Ok(Annotation::Other(module.into(), name.into(), value.into())),
@@ -85,7 +84,7 @@ fn operation(value: &str) -> Result<Operation, DataError> {
         "delete" => Ok(Operation::Delete),
         "remove" => Ok(Operation::Remove),
         "none" => Ok(Operation::None),
-        _ => Err(bad(
+        _ => Err(invalid_value(
             "operation",
             value,
             "merge, replace, create, delete, remove or none",
@@ -93,28 +92,28 @@ fn operation(value: &str) -> Result<Operation, DataError> {
     }
 }
 
-fn bad(name: &str, value: &str, right: &str) -> DataError {
+fn invalid_value(name: &str, value: &str, right: &str) -> DataError {
     let message = format!("the attribute '{name}' is '{value}', not {right}");
     DataError::new(ErrorTag::BadAttribute, message)
 }
 
-/// Why an annotation cannot stand where metadata is [plain](super::options::Metadata::Plain).
-pub(super) fn refused_as_plain(annotation: &Annotation) -> Option<DataError> {
+/// The error of an annotation that is not allowed if metadata is [plain](super::options::Metadata::Plain).
+pub(super) fn plain_metadata_error(annotation: &Annotation) -> Option<DataError> {
     match annotation {
         Annotation::Default | Annotation::Origin(_) | Annotation::Other(..) => None,
         Annotation::Operation(_)
         | Annotation::Insert(_)
         | Annotation::Key(_)
         | Annotation::Value(_) => {
-            let (_, name, _) = written(annotation);
-            let message = format!("'{name}' is for edits, and this document is no edit");
+            let (_, name, _) = encoded_parts(annotation);
+            let message = format!("'{name}' is only allowed in edits");
             Some(DataError::new(ErrorTag::UnknownAttribute, message))
         }
     }
 }
 
-/// The module, name and value that an annotation is written as.
-pub(super) fn written(annotation: &Annotation) -> (&str, &str, &str) {
+/// The module, name and value to write for an annotation.
+pub(super) fn encoded_parts(annotation: &Annotation) -> (&str, &str, &str) {
     match annotation {
         Annotation::Operation(operation) => (NETCONF.0, "operation", operation_name(*operation)),
         Annotation::Insert(value) => (YANG.0, "insert", value),
@@ -137,10 +136,10 @@ fn operation_name(operation: Operation) -> &'static str {
     }
 }
 
-/// The module whose annotations have this XML namespace, for those that no data module defines.
+/// The module of an annotation namespace, for modules that need not be in the schema.
 pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
-    match known.iter().find(|(_, uri)| *uri == namespace) {
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    match modules.iter().find(|(_, uri)| *uri == namespace) {
         Some((module, _)) => Some(module),
         None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
         None => None,
@@ -149,8 +148,8 @@ pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
 
 /// The XML namespace of the annotations of a module.
 pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
-    match known.iter().find(|(name, _)| *name == module) {
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    match modules.iter().find(|(name, _)| *name == module) {
         Some((_, namespace)) => Some(namespace),
         None => schema
             .modules()
@@ -160,8 +159,8 @@ pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Optio
     }
 }
 
-/// The same annotation of `node`, with the entry that `yang:key` or `yang:value` refers to in
-/// canonical form: names without prefixes, values as [`crate::Value`] writes them.
+/// Canonicalises an annotation of `node`: the entry that `yang:key` or `yang:value` refers to, with names without
+/// prefixes and values as [`crate::Value`] writes them.
 pub(super) fn canonical(
     schema: &Schema,
     node: NodeId,
@@ -174,7 +173,7 @@ pub(super) fn canonical(
         }
         Annotation::Value(text) => {
             let Some(leaf) = schema.node(node).as_value() else {
-                return Err(bad("value", &text, "for a leaf-list"));
+                return Err(invalid_value("value", &text, "for a leaf-list"));
             };
             let value = leaf.value_type.parse(schema, &text, namespaces)?;
             Ok(Annotation::Value(value.to_string().into()))
@@ -190,7 +189,7 @@ fn canonical_keys(
     text: &str,
     namespaces: &dyn Namespaces,
 ) -> Result<String, DataError> {
-    let wrong = || bad("key", text, "[key='value'] for each key of the list");
+    let wrong = || invalid_value("key", text, "[key='value'] for each key of the list");
     let mut canonical = String::new();
     let mut rest = text.trim();
     while !rest.is_empty() {

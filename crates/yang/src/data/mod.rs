@@ -1,11 +1,12 @@
 //! Data under a schema, as a stream of events and as trees.
 //!
-//! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print what a sink
-//! receives. Both find nodes, check structure and report mistakes through one private assembler,
-//! so the two formats accept the same trees. [`DataTree`] holds what is small; [`TreeInstances`] answers
-//! XPath's questions about one, [`WithOperation`] about one that stands in other data.
+//! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print the events that a sink
+//! receives. Both resolve names, check the structure and report errors in one private assembler, so the two
+//! formats accept the same trees. [`DataTree`] holds small documents; [`TreeInstances`] makes one readable for
+//! XPath, [`WithOperation`] makes one readable as part of other data.
 
 mod assemble;
+mod entry_set;
 mod frame;
 mod instances;
 pub mod json;
@@ -13,12 +14,12 @@ mod metadata;
 mod operation;
 mod options;
 mod origin;
-mod pieces;
-mod seen;
+mod output_buffer;
 mod sink;
 mod tree;
 pub mod xml;
 
+pub use entry_set::ENTRIES_MAX;
 pub use instances::{Place, TreeInstances};
 pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
@@ -26,6 +27,5 @@ pub use options::{
     Wrapping,
 };
 pub use origin::Origin;
-pub use seen::ENTRIES_MAX;
 pub use sink::{Annotation, Annotations, Mark, Operation, Sink, Stop};
 pub use tree::{Content, DataNode, DataTree, NODES_MAX, TreeBuilder};

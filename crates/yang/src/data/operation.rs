@@ -1,5 +1,5 @@
-//! A datastore with an operation or notification in it (RFC 7950 §6.4.1): what XPath sees when it is
-//! asked about the input or output of an operation, or about a notification.
+//! A datastore with an operation or notification in it (RFC 7950 §6.4.1): the accessible tree of an XPath expression in
+//! the input or output of an operation, or in a notification.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,22 +12,22 @@ use crate::path::InstancePath;
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
-/// Data, and a tree whose topmost nodes are the `input` or `output` of an operation, or a notification,
-/// as if it stood in one place of the data: the root, or what an action or notification is in.
+/// Data, overlaid with a tree whose top-level nodes are the `input` or `output` of an operation, or a notification, at
+/// one node of the data: the root, or the parent of the action or notification.
 pub struct WithOperation<'a, T: Instances> {
     data: &'a T,
     place: T::Inner,
     operation: &'a TreeInstances<'a>,
 }
 
-/// A place of the data, or of the operation.
+/// A node of the data, or of the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DataOrOperation<P> {
-    /// Of the data.
+    /// A node of the data.
     Data(P),
-    /// Of the operation or notification.
+    /// A node of the operation or notification.
     Operation(Place),
-    /// An operation or notification that is not at hand, and the place that it would be in.
+    /// An operation or notification that is not given, and its parent.
     Absent(P, NodeId),
 }
 
@@ -41,7 +41,7 @@ impl<T: Instances> fmt::Debug for WithOperation<'_, T> {
 }
 
 impl<'a, T: Instances> WithOperation<'a, T> {
-    /// The data with an operation or notification in this place of it.
+    /// Places an operation or notification below this node of the data.
     pub fn new(data: &'a T, place: T::Inner, operation: &'a TreeInstances<'a>) -> Self {
         Self {
             data,
@@ -50,7 +50,7 @@ impl<'a, T: Instances> WithOperation<'a, T> {
         }
     }
 
-    /// The place of the input, output or notification itself.
+    /// The input, output or notification itself.
     pub fn operation(&self, node: NodeId) -> DataOrOperation<T::Inner> {
         let root = self.operation.root();
         DataOrOperation::Operation(self.operation.container(&root, node))
@@ -76,17 +76,17 @@ fn is_operation(kind: &NodeKind) -> bool {
     )
 }
 
-/// Lets a visitor that may fail visit a tree that cannot.
-fn lifted<V, E>(
+/// Adapts a fallible visitor to a tree whose reads cannot fail.
+fn infallible<V, E>(
     visit: &mut dyn FnMut(V) -> Visit<E>,
-    tell: impl FnOnce(&mut dyn FnMut(V) -> Visit<DataError>) -> Result<(), DataError>,
+    read: impl FnOnce(&mut dyn FnMut(V) -> Visit<DataError>) -> Result<(), DataError>,
 ) -> Result<(), E>
 where
     E: From<DataError>,
 {
     let mut failed = None;
-    tell(&mut |told| {
-        Ok(visit(told).unwrap_or_else(|error| {
+    read(&mut |item| {
+        Ok(visit(item).unwrap_or_else(|error| {
             failed = Some(error);
             ControlFlow::Break(())
         }))
@@ -184,7 +184,7 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
             }
             DataOrOperation::Operation(place) => {
                 let mut entry = |entry| visit(DataOrOperation::Operation(entry));
-                lifted(&mut entry, |entry| {
+                infallible(&mut entry, |entry| {
                     self.operation.entries(place, list, entry)
                 })
             }
@@ -219,7 +219,7 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
     ) -> Result<(), T::Error> {
         match parent {
             DataOrOperation::Data(place) => self.data.values(place, leaf_list, visit),
-            DataOrOperation::Operation(place) => lifted(visit, |value| {
+            DataOrOperation::Operation(place) => infallible(visit, |value| {
                 self.operation.values(place, leaf_list, value)
             }),
             DataOrOperation::Absent(..) => Ok(()),
@@ -261,13 +261,13 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
                 self.data.beside(place, side, &mut entry)
             }
             DataOrOperation::Operation(place) => {
-                let mut answer = Indexed::No;
+                let mut indexed = Indexed::No;
                 let mut entry = |entry| visit(DataOrOperation::Operation(entry));
-                lifted(&mut entry, |entry| {
-                    answer = self.operation.beside(place, side, entry)?;
+                infallible(&mut entry, |entry| {
+                    indexed = self.operation.beside(place, side, entry)?;
                     Ok(())
                 })?;
-                Ok(answer)
+                Ok(indexed)
             }
             DataOrOperation::Absent(..) => Ok(Indexed::No),
         }

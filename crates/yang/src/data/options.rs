@@ -1,4 +1,4 @@
-//! What a document holds, what is accepted in it, and how reading it fails.
+//! The options for parsing and printing documents, and their errors.
 
 use std::fmt;
 use std::io;
@@ -8,18 +8,18 @@ use crate::path::InstancePath;
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// What a document holds.
+/// The content of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Root {
-    /// Top-level data nodes, as they are or inside one envelope that is recognised:
-    /// `ietf-restconf:data` (RFC 8040 §3.4), or `data` or `config` of `ietf-netconf` (RFC 6241).
+    /// Top-level data nodes, bare or in one recognised envelope: `ietf-restconf:data` (RFC 8040 §3.4), or `data` or
+    /// `config` of `ietf-netconf` (RFC 6241).
     #[default]
     Datastore,
     /// Exactly this node: the representation of one resource (RFC 8040 §4.5), the input or output
     /// of an operation, or a notification. A list is exactly one entry of it.
     Resource(NodeId),
-    /// Exactly one child of this node, a top-level data node for `None`: what RFC 8040 §4.4.1
-    /// creates. A list is exactly one entry of it.
+    /// Exactly one child of this node (for `None`: one top-level data node), the body of a create request
+    /// (RFC 8040 §4.4.1). A list is exactly one entry of it.
     ChildOf(Option<NodeId>),
 }
 
@@ -33,83 +33,84 @@ pub enum Accept {
     All,
 }
 
-/// What is done with metadata: XML attributes with a namespace, JSON members under `@` (RFC 7952).
+/// The treatment of metadata: XML attributes with a namespace, JSON members under `@` (RFC 7952).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
-    /// It is read past unchecked: for documents that this program wrote itself.
+    /// Skipped unchecked: for documents that this program wrote itself.
     #[default]
     Ignored,
-    /// It is checked (RFC 7952 §5) and then dropped. What only edits may say (operations, places
-    /// of entries) is an error: better refused than not done. For documents of any size.
+    /// Checked (RFC 7952 §5), then dropped. Annotations that only edits may have (operations, positions of entries)
+    /// are an error, because dropping them would change the meaning. For documents of any size.
     Plain,
-    /// It is given to [`crate::Sink::annotate`]. JSON may put it after the node it is about, so a
-    /// JSON document is held in memory as a whole first ([`crate::data::NODES_MAX`] limits it):
-    /// for edits, not for bulk data. A document with edit operations may hold data of two cases
-    /// of one choice (deleting one, creating the other), so that is not an error here.
+    /// Passed to [`crate::Sink::annotate`]. JSON may put metadata after its node, so a JSON document is first buffered
+    /// in memory ([`crate::data::NODES_MAX`] limits it): for edits, not for bulk data. A document with edit operations
+    /// may contain data of two cases of one choice (deleting one, creating the other), so that is not an error.
     Kept,
 }
 
-/// Whether a document of a datastore's content is wrapped in an envelope.
+/// Whether the content of a datastore is wrapped in an envelope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrapping {
-    /// It may be, in one of [`Envelope::ALL`].
+    /// Optional, in one of [`Envelope::ALL`].
     #[default]
     Optional,
-    /// It is the datastore resource, `ietf-restconf:data` (RFC 8040 §3.4), or at least one of its nodes.
+    /// The datastore resource, `ietf-restconf:data` (RFC 8040 §3.4), or at least one of its nodes.
     ResourceOrNodes,
 }
 
 impl Wrapping {
-    /// Whether this envelope is accepted.
+    /// Returns whether this envelope is accepted.
     pub(super) fn accepts(self, envelope: Envelope) -> bool {
         self == Self::Optional || envelope == Envelope::RESTCONF_DATA
     }
 }
 
-/// How a document is read.
+/// Options for parsing a document.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
     /// Which data nodes are accepted.
     pub accept: Accept,
-    /// What is done with metadata.
+    /// The treatment of metadata.
     pub metadata: Metadata,
-    /// Where the document's content stands in the datastore: the data node above it. Only used
-    /// in the paths of errors.
+    /// The data node above the content of the document. Only used in the paths of errors.
     pub place: InstancePath,
     /// Whether there is an envelope, for [`Root::Datastore`].
     pub wrapping: Wrapping,
-    /// The key values of the one list entry that the document holds, for a document that need not
-    /// repeat them because they are in the URL (RFC 8040 §4.6.1). Empty: the document has them.
-    /// They only complete what is checked; the sink does not receive them.
+    /// The key values of the document's only list entry, if the document may omit them because they are in the URL
+    /// (RFC 8040 §4.6.1). If empty, the document must contain them. They are only used by the checks; the sink does
+    /// not receive them.
     pub target_keys: Vec<Value>,
 }
 
 impl ParseOptions {
-    /// Whether a JSON member of this name is an envelope.
+    /// Returns whether a JSON member of this name is an envelope.
     pub(super) fn is_envelope_json(&self, name: &str) -> bool {
-        name.split_once(':')
-            .is_some_and(|name| self.is_envelope(|one| (one.module, one.name) == name))
+        name.split_once(':').is_some_and(|name| {
+            self.is_envelope(|envelope| (envelope.module, envelope.name) == name)
+        })
     }
 
-    /// Whether an XML element of this namespace and name is an envelope.
+    /// Returns whether an XML element of this namespace and name is an envelope.
     pub(super) fn is_envelope_xml(&self, namespace: &str, name: &str) -> bool {
-        self.is_envelope(|one| (one.namespace, one.name) == (namespace, name))
+        self.is_envelope(|envelope| (envelope.namespace, envelope.name) == (namespace, name))
     }
 
-    fn is_envelope(&self, is_it: impl Fn(Envelope) -> bool) -> bool {
-        let known = Envelope::ALL.into_iter();
-        known.filter(|one| self.wrapping.accepts(*one)).any(is_it)
+    fn is_envelope(&self, matches_name: impl Fn(Envelope) -> bool) -> bool {
+        let envelopes = Envelope::ALL.into_iter();
+        envelopes
+            .filter(|envelope| self.wrapping.accepts(*envelope))
+            .any(matches_name)
     }
 }
 
-/// Why a document was not read to its end, or was refused at its end.
+/// Why a document was not read to its end, or was rejected at its end.
 #[derive(Debug)]
 pub enum ParseError {
-    /// It is wrong: everything that is wrong with it. What the sink received is to be dropped.
+    /// The document is invalid: all its errors. The caller must drop what the sink received.
     Invalid(Errors),
-    /// It could not be read.
+    /// An I/O error.
     Read(io::Error),
-    /// The sink wanted no more.
+    /// The sink stopped.
     Stopped,
 }
 
@@ -133,17 +134,17 @@ impl std::error::Error for ParseError {
     }
 }
 
-/// White space in what is printed.
+/// White space in printed documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// None.
     #[default]
     Compact,
-    /// A line a node, indented by two blanks a level.
+    /// One line per node, indented by two spaces per level.
     Pretty,
 }
 
-/// What a datastore's content is wrapped in.
+/// An envelope around the content of a datastore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The module of its name.
@@ -172,7 +173,7 @@ impl Envelope {
         name: "config",
         ..Self::NETCONF_DATA
     };
-    /// Those that [`Root::Datastore`] recognises.
+    /// The envelopes that [`Root::Datastore`] recognises.
     pub const ALL: [Self; 3] = [
         Self::RESTCONF_DATA,
         Self::NETCONF_DATA,
@@ -180,30 +181,30 @@ impl Envelope {
     ];
 }
 
-/// How data is printed.
+/// Options for printing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions {
     /// White space.
     pub layout: Layout,
-    /// What the content is wrapped in, if anything.
+    /// The envelope, if any.
     pub envelope: Option<Envelope>,
 }
 
 /// Why printing failed.
 #[derive(Debug)]
 pub enum PrintError {
-    /// It could not be written.
+    /// An I/O error.
     Write(io::Error),
-    /// The source sent entries of this list or leaf-list with other nodes between, which JSON
-    /// cannot say. [`crate::data::DataTree::normalise`] brings them together.
-    NotTogether(NodeId),
+    /// The source sent the entries of this list or leaf-list interleaved with other nodes, which JSON cannot
+    /// represent. [`crate::data::DataTree::normalise`] groups them.
+    NotContiguous(NodeId),
 }
 
 impl fmt::Display for PrintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Write(error) => write!(f, "writing failed: {error}"),
-            Self::NotTogether(_) => f.write_str("the entries of a list are not together"),
+            Self::NotContiguous(_) => f.write_str("the entries of a list are not contiguous"),
         }
     }
 }
@@ -212,7 +213,7 @@ impl std::error::Error for PrintError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Write(error) => Some(error),
-            Self::NotTogether(_) => None,
+            Self::NotContiguous(_) => None,
         }
     }
 }

@@ -7,13 +7,13 @@ pub enum Origin {
     Intended,
     /// A dynamic configuration datastore.
     Dynamic,
-    /// The system itself: what is there without having been configured.
+    /// The system itself: present without having been configured.
     System,
     /// Protocols with other systems: DHCP, routing.
     Learned,
-    /// The default of the model (or of the system) is in use.
+    /// A default value of the model or of the system.
     Default,
-    /// The system cannot tell. What is pushed has this origin where nothing else is said.
+    /// Unknown to the system. The default for pushed data.
     #[default]
     Unknown,
 }
@@ -53,7 +53,7 @@ impl Origin {
         }
     }
 
-    /// The origin of a name, with any prefix or none.
+    /// The origin with a name, with any prefix or none.
     pub fn parse(name: &str) -> Option<Self> {
         let local = name.rsplit(':').next().unwrap_or_default();
         Self::ALL.into_iter().find(|origin| origin.name() == local)

@@ -5,19 +5,19 @@ use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, Schema};
 use crate::value::Value;
 
-/// A tree of more nodes than this is refused: what is larger is streamed.
+/// The maximum number of nodes of a tree: larger documents are streamed.
 pub const NODES_MAX: usize = 4_000_000;
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The children of a container, list entry, operation, input, output or notification.
     Inner(Vec<DataNode>),
     /// The value of a leaf or of one leaf-list entry.
     Value(Value),
-    /// What an `anydata` or `anyxml` node holds, as JSON text.
+    /// The content of an `anydata` or `anyxml` node, as JSON text.
     Any(String),
-    /// A leaf named without a value, to be deleted.
+    /// A leaf without a value, to be deleted.
     Bare,
 }
 
@@ -26,16 +26,16 @@ pub enum Content {
 pub struct DataNode {
     /// Its schema node.
     pub node: NodeId,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
-    /// What the document says about it beside its content.
+    /// Its metadata.
     pub annotations: Annotations,
-    /// Where in the document it begins.
+    /// The position of its start in the document.
     pub mark: Mark,
 }
 
 impl DataNode {
-    /// A node without annotations.
+    /// Creates a node without annotations.
     pub fn new(node: NodeId, content: Content) -> Self {
         Self {
             node,
@@ -53,7 +53,7 @@ impl DataNode {
         }
     }
 
-    /// Its value; none for what is no leaf.
+    /// Its value; `None` if it is not a leaf.
     pub fn value(&self) -> Option<&Value> {
         match &self.content {
             Content::Value(value) => Some(value),
@@ -66,14 +66,14 @@ impl DataNode {
         self.children().iter().find(|child| child.node == node)
     }
 
-    /// The key values of a list entry, in the order of the `key` statement; `None` where one is
-    /// missing. Empty for what has no keys.
+    /// The key values of a list entry, in the order of the `key` statement; `None` if one is missing. Empty for a node
+    /// without keys.
     pub fn keys(&self, schema: &Schema) -> Option<Vec<&Value>> {
         let keys = schema.node(self.node).keys().iter();
         keys.map(|&key| self.child(key)?.value()).collect()
     }
 
-    /// The edit operation that the document gives for it, if any.
+    /// Its edit operation, if any.
     pub fn operation(&self) -> Option<Operation> {
         self.annotations
             .iter()
@@ -83,7 +83,7 @@ impl DataNode {
             })
     }
 
-    /// Sends it and what is below as events.
+    /// Sends the node and its descendants as events.
     pub fn emit(&self, sink: &mut dyn Sink) -> Result<(), Stop> {
         if !self.annotations.is_empty() {
             sink.annotate(self.annotations.clone())?;
@@ -101,27 +101,27 @@ impl DataNode {
     }
 }
 
-/// A data tree, or several beside one another.
+/// A data tree, or several sibling trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataTree {
-    /// The topmost nodes, in document order.
+    /// The top-level nodes, in document order.
     pub nodes: Vec<DataNode>,
 }
 
 impl DataTree {
-    /// Sends all of it as events.
+    /// Sends all nodes as events.
     pub fn emit(&self, sink: &mut dyn Sink) -> Result<(), Stop> {
         self.nodes.iter().try_for_each(|node| node.emit(sink))
     }
 
-    /// Brings the nodes into the order that the store and the printers have: siblings in schema
-    /// order, keys first, entries of one list together, and those the system orders by their keys.
+    /// Sorts the nodes into the order of the store and the printers: siblings in schema order, keys first, entries of
+    /// one list contiguous, and `ordered-by system` entries by their keys.
     pub fn normalise(&mut self, schema: &Schema) {
         normalise(&mut self.nodes, schema);
     }
 
-    /// Whether both say the same: what the system orders is compared as sets, marks and empty
-    /// containers without presence do not count.
+    /// Returns whether two trees are equivalent: `ordered-by system` entries are compared as sets; marks and empty
+    /// containers without presence are ignored.
     pub fn same_as(&self, other: &Self, schema: &Schema) -> bool {
         let comparable = |tree: &Self| {
             let mut nodes = tree.nodes.clone();
@@ -173,7 +173,7 @@ fn compare_entries(left: &DataNode, right: &DataNode, schema: &Schema) -> std::c
     orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
 }
 
-/// Removes what does not count in a comparison.
+/// Removes what a comparison ignores.
 fn strip(nodes: &mut Vec<DataNode>, schema: &Schema) {
     for node in nodes.iter_mut() {
         node.mark = Mark::default();
@@ -190,8 +190,8 @@ fn strip(nodes: &mut Vec<DataNode>, schema: &Schema) {
     }
     nodes.retain(|node| {
         let is_empty = matches!(&node.content, Content::Inner(children) if children.is_empty());
-        let says_more = !node.annotations.is_empty();
-        !is_empty || says_more || !schema.node(node.node).is_np_container()
+        let has_annotations = !node.annotations.is_empty();
+        !is_empty || has_annotations || !schema.node(node.node).is_np_container()
     });
 }
 
@@ -212,13 +212,13 @@ impl Default for TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// A builder of a tree of at most [`NODES_MAX`] nodes.
+    /// Creates a builder of a tree of at most [`NODES_MAX`] nodes.
     pub fn new() -> Self {
         Self::with_limit(NODES_MAX)
     }
 
-    /// A builder of a tree of at most this many nodes: past it, it stops its source, and
-    /// [`Self::finish`] says why.
+    /// Creates a builder of a tree of at most this many nodes: beyond that, it stops its source, and [`Self::finish`]
+    /// returns the error.
     pub fn with_limit(nodes_max: usize) -> Self {
         Self {
             roots: Vec::new(),
@@ -229,7 +229,7 @@ impl TreeBuilder {
         }
     }
 
-    /// The tree; an error where it grew too large.
+    /// Returns the tree, or an error if it has too many nodes.
     pub fn finish(mut self) -> Result<DataTree, DataError> {
         if self.nodes > self.nodes_max {
             return Err(self.too_big());
@@ -245,15 +245,15 @@ impl TreeBuilder {
         DataError::new(ErrorTag::TooBig, message)
     }
 
-    /// Adds annotations to the node that is open.
+    /// Adds annotations to the open node.
     pub(super) fn annotate_open(&mut self, annotations: Annotations) {
         if let Some(node) = self.open.last_mut() {
             node.annotations.extend(annotations);
         }
     }
 
-    /// Adds annotations to the instances of a child of the open node. One that is to be deleted
-    /// need not be there: it is added, bare.
+    /// Adds annotations to the instances of a child of the open node. A missing instance that is to be deleted is
+    /// added without a value.
     pub(super) fn annotate_children(
         &mut self,
         id: NodeId,
@@ -271,7 +271,7 @@ impl TreeBuilder {
                     is_bare_delete = Some(annotations);
                 }
                 None => {
-                    let message = "metadata of a node that is not there";
+                    let message = "metadata of a node that does not exist";
                     return Err(DataError::new(ErrorTag::MissingElement, message));
                 }
             }

@@ -1,7 +1,7 @@
 //! The paths of RESTCONF's URIs (RFC 8040 §3.5.3).
 //!
-//! A path is split at `/`, a step at its first `=`, the values at `,`; only then each part is
-//! percent-decoded. So key values may hold any characters, if they are encoded.
+//! A path is split at `/`, a step at its first `=`, the values at `,`; only then each part is percent-decoded. So key
+//! values may contain any character if it is encoded.
 
 use std::borrow::Cow;
 
@@ -13,14 +13,14 @@ use super::{InstancePath, Keys, Step};
 use crate::error::DataError;
 use crate::schema::{NodeId, NodeKind, Schema};
 
-/// Everything but the unreserved characters of RFC 3986 §2.3.
+/// All characters except the unreserved ones of RFC 3986 §2.3.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// What a path starts at (RFC 8040 §3.3).
+/// The start of a path (RFC 8040 §3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiRoot {
     /// `{+restconf}/data` or a datastore of `{+restconf}/ds`: data nodes, and actions in them.
@@ -30,9 +30,9 @@ pub enum ApiRoot {
 }
 
 impl InstancePath {
-    /// Parses what stands behind the root in a URI, percent-encoded as it was received; a slash at the
-    /// front does not count. The empty path is the root itself. The last step may be a whole list or leaf-list;
-    /// whether that is allowed depends on the method.
+    /// Parses the part of a URI after the root, percent-encoded as received; a leading slash is ignored. The empty
+    /// path is the root itself. The last step may be a whole list or leaf-list; whether that is allowed depends on
+    /// the method.
     pub fn parse_api_path(schema: &Schema, text: &str, root: ApiRoot) -> Result<Self, DataError> {
         let text = text.strip_prefix('/').unwrap_or(text);
         let mut descent = Descent::new(schema);
@@ -45,9 +45,9 @@ impl InstancePath {
         Ok(descent.finish())
     }
 
-    /// The path as it stands in a URI: values in canonical form, everything but letters, digits
-    /// and `-._~` percent-encoded. None for a path with a position: RFC 8040 has no way to name entries
-    /// of keyless lists. The root is the empty path.
+    /// The path as in a URI: values in canonical form, all characters except letters, digits and `-._~`
+    /// percent-encoded. `None` for a path with a position: RFC 8040 has no way to identify entries of keyless lists.
+    /// The root is the empty path.
     pub fn to_api_path(&self, schema: &Schema) -> Option<String> {
         let mut out = String::new();
         for (index, Step { node, keys }) in self.steps.iter().enumerate() {
@@ -72,14 +72,14 @@ impl InstancePath {
     }
 }
 
-/// Takes one segment: `api-identifier` or `list-instance`.
+/// Parses one segment: `api-identifier` or `list-instance`.
 fn api_step(descent: &mut Descent<'_>, segment: &str, root: ApiRoot) -> Result<(), DataError> {
     let (name, values) = match segment.split_once('=') {
         Some((name, values)) => (name, Some(values)),
         None => (segment, None),
     };
     let name = decode(name)?;
-    let name = WrittenName::parse(&name).map_err(|error| descent.after_keys(error))?;
+    let name = WrittenName::parse(&name).map_err(|error| descent.explain_slash(error))?;
     let child = descent.json_child(name)?;
     if !is_reachable(descent, child, root) {
         return Err(descent.unknown(name));
@@ -91,13 +91,13 @@ fn api_step(descent: &mut Descent<'_>, segment: &str, root: ApiRoot) -> Result<(
     }
 }
 
-/// Names the entry that was reached by percent-encoded values with commas between.
+/// Sets the keys of the current entry from comma-separated, percent-encoded values.
 pub(super) fn set_encoded_keys(descent: &mut Descent<'_>, values: &str) -> Result<(), DataError> {
     let texts: Vec<Cow<'_, str>> = values.split(',').map(decode).collect::<Result<_, _>>()?;
     descent.set_key_texts(&texts)
 }
 
-/// Whether a URI can name the node: data and actions under `data`, RPCs under `operations`.
+/// Returns whether a URI can identify the node: data and actions under `data`, RPCs under `operations`.
 fn is_reachable(descent: &Descent<'_>, child: NodeId, root: ApiRoot) -> bool {
     let kind = &descent.schema.node(child).kind;
     let is_rpc = matches!(kind, NodeKind::Rpc);
@@ -111,7 +111,7 @@ fn is_reachable(descent: &Descent<'_>, child: NodeId, root: ApiRoot) -> bool {
     }
 }
 
-/// Percent-decodes a part that has been split off.
+/// Percent-decodes a part after splitting.
 fn decode(text: &str) -> Result<Cow<'_, str>, DataError> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('%') {

@@ -1,4 +1,4 @@
-//! Paths as people type them.
+//! Paths on the command line.
 
 use super::InstancePath;
 use super::api::set_encoded_keys;
@@ -9,11 +9,10 @@ use crate::error::DataError;
 use crate::schema::Schema;
 
 impl InstancePath {
-    /// Parses a path from a command line: each step as in an instance identifier
-    /// (`interface[name='eth0']`, with quotes or without) or as in a URI (`interface=eth0`,
-    /// percent-encoded). A name needs its module (its name or its prefix) only where the module
-    /// of the node above has no such node and several others have. The slash at the front may be
-    /// left out; `/` is the root; the last step may be a whole list or leaf-list.
+    /// Parses a path from a command line: each step as in an instance identifier (`interface[name='eth0']`, with or
+    /// without quotes) or as in a URI (`interface=eth0`, percent-encoded). A name needs its module (by name or by
+    /// prefix) only if the parent's module has no such node and several others have. The leading slash is optional;
+    /// `/` is the root; the last step may be a whole list or leaf-list.
     pub fn parse_cli_path(schema: &Schema, text: &str) -> Result<Self, DataError> {
         let mut descent = Descent::new(schema);
         let mut scanner = Scanner::new(text);
@@ -22,7 +21,9 @@ impl InstancePath {
             return Ok(descent.finish());
         }
         loop {
-            let name = scanner.name().map_err(|error| descent.after_keys(error))?;
+            let name = scanner
+                .name()
+                .map_err(|error| descent.explain_slash(error))?;
             let child = Dialect::CommandLine.child(&descent, name)?;
             descent.enter(child)?;
             if scanner.eat('=') {

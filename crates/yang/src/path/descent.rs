@@ -1,4 +1,4 @@
-//! The walk from the root down that all text forms share.
+//! The descent from the root, shared by all text forms.
 
 use super::scan::WrittenName;
 use super::{InstancePath, Keys, Step};
@@ -6,7 +6,7 @@ use crate::error::{DataError, ErrorTag, ErrorType};
 use crate::schema::{ModuleNames, Namespaces, NodeId, NodeKind, Schema};
 use crate::value::Value;
 
-/// A path under construction: every step so far is right.
+/// A path under construction: all steps so far are valid.
 pub(super) struct Descent<'s> {
     pub(super) schema: &'s Schema,
     path: InstancePath,
@@ -20,12 +20,12 @@ impl<'s> Descent<'s> {
         }
     }
 
-    /// The node that was reached.
+    /// The current node.
     pub(super) fn node(&self) -> Option<NodeId> {
         self.path.target()
     }
 
-    /// Goes one node down. What is left must have had its keys.
+    /// Descends to a child. The current node must have its keys.
     pub(super) fn enter(&mut self, node: NodeId) -> Result<(), DataError> {
         self.require_instance()?;
         let keys = Keys::None;
@@ -33,14 +33,14 @@ impl<'s> Descent<'s> {
         Ok(())
     }
 
-    /// Names the instance of the node that was reached.
+    /// Sets the keys of the current node.
     pub(super) fn set_keys(&mut self, keys: Keys) {
         if let Some(step) = self.path.steps.last_mut() {
             step.keys = keys;
         }
     }
 
-    /// That one instance is named, not a whole list.
+    /// Requires that the current node is one instance, not a whole list.
     pub(super) fn require_instance(&self) -> Result<(), DataError> {
         let Some(Step {
             node,
@@ -56,7 +56,7 @@ impl<'s> Descent<'s> {
             NodeKind::LeafList(_) => "its value",
             _ => return Ok(()),
         };
-        let message = format!("an entry of '{}' is named by {needed}", node.name);
+        let message = format!("an entry of '{}' is identified by {needed}", node.name);
         Err(self.error(ErrorTag::MissingElement, message))
     }
 
@@ -64,13 +64,13 @@ impl<'s> Descent<'s> {
         self.path
     }
 
-    /// An error at the node that was reached.
+    /// An error at the current node.
     pub(super) fn error(&self, tag: ErrorTag, message: impl Into<String>) -> DataError {
-        self.place(DataError::new(tag, message))
+        self.with_path(DataError::new(tag, message))
     }
 
-    /// The same error, at the node that was reached; without a place at the root.
-    fn place(&self, error: DataError) -> DataError {
+    /// Sets the path of an error to the current node; no path at the root.
+    fn with_path(&self, error: DataError) -> DataError {
         let error = error.of_type(ErrorType::Protocol);
         if self.path.is_root() {
             return error;
@@ -93,41 +93,41 @@ impl<'s> Descent<'s> {
         self.error(ErrorTag::UnknownElement, message)
     }
 
-    /// The child of the node that was reached whose name is most like one that it has not.
+    /// The child of the current node whose name is most similar to an unknown one.
     fn similar(&self, name: &str) -> Option<String> {
-        let similar = nearest(name, self.schema.names_below(self.node()))?;
+        let similar = most_similar(name, self.schema.child_names(self.node()))?;
         let node = self.schema.named(self.node(), similar).next()?;
         Some(self.schema.qualified_name(node))
     }
 
-    /// A message about a module that does not exist, with the one that may be meant.
-    pub(super) fn no_module(&self, message: String, module: &str) -> String {
+    /// A message about a module that does not exist, with a suggestion.
+    pub(super) fn unknown_module_message(&self, message: String, module: &str) -> String {
         let names = self.schema.modules().iter();
         let names = names.filter(|module| module.is_implemented);
-        match nearest(module, names.map(|module| &*module.name)) {
+        match most_similar(module, names.map(|module| &*module.name)) {
             Some(similar) => format!("{message}; did you mean '{similar}'?"),
             None => message,
         }
     }
 
-    /// Why a step is no name: a slash in the value of a key, which ends the step, is the usual cause.
-    pub(super) fn after_keys(&self, mut error: DataError) -> DataError {
+    /// Extends the error of a step without a name: a slash in a key value, which ends the step, is the usual cause.
+    pub(super) fn explain_slash(&self, mut error: DataError) -> DataError {
         let last = self.path.steps.last();
         if last.is_some_and(|step| matches!(step.keys, Keys::Values(_))) {
             let name = last.map_or("", |step| &*self.schema.node(step.node).name);
             error.message.push_str(&format!(
-                "; a '/' in the key of '{name}' is written %2F, or between quotes: {name}[KEY='a/b']"
+                "; a '/' in the key of '{name}' must be written %2F, or between quotes: {name}[KEY='a/b']"
             ));
         }
         error
     }
 
-    /// The child of a name as RFC 7951 §4 writes it: module names, left out where the module is
-    /// that of the node above.
+    /// The child with a name as in RFC 7951 §4: with its module, or without if the parent has the same.
     pub(super) fn json_child(&self, name: WrittenName<'_>) -> Result<NodeId, DataError> {
         let module = match (name.prefix, self.node()) {
             (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
-                let message = self.no_module(format!("there is no module '{module}'"), module);
+                let message =
+                    self.unknown_module_message(format!("there is no module '{module}'"), module);
                 self.error(ErrorTag::UnknownNamespace, message)
             })?,
             (None, Some(parent)) => self.schema.node(parent).module,
@@ -141,14 +141,14 @@ impl<'s> Descent<'s> {
             .ok_or_else(|| self.unknown(name))
     }
 
-    /// Names in keys: module names, left out where the module is that of the key.
+    /// Names in keys: with module names, or without if the module is that of the key.
     pub(super) fn json_names(&self, node: NodeId) -> ModuleNames {
         ModuleNames {
             leaf_module: self.schema.node(node).module,
         }
     }
 
-    /// The value of a key, or of the leaf-list itself.
+    /// Parses the value of a key, or of the leaf-list itself.
     pub(super) fn value(
         &self,
         leaf: NodeId,
@@ -161,13 +161,13 @@ impl<'s> Descent<'s> {
         };
         let parsed = value.value_type.parse(self.schema, text, namespaces);
         parsed.map_err(|error| {
-            let mut error = self.place(error.into());
+            let mut error = self.with_path(error.into());
             error.message = format!("'{}' of the path: {}", node.name, error.message);
             error
         })
     }
 
-    /// Names the entry that was reached by the texts of its keys, in the order of the model.
+    /// Sets the keys of the current entry from their texts, in the order of the model.
     pub(super) fn set_key_texts(&mut self, texts: &[impl AsRef<str>]) -> Result<(), DataError> {
         let Some(id) = self.node() else {
             return Ok(());
@@ -185,7 +185,8 @@ impl<'s> Descent<'s> {
         }
         if leaves.len() != texts.len() {
             let (name, needs, has) = (&node.name, leaves.len(), texts.len());
-            let message = format!("an entry of '{name}' is named by {needs} key values, not {has}");
+            let message =
+                format!("an entry of '{name}' is identified by {needs} key values, not {has}");
             let tag = if has < needs {
                 ErrorTag::MissingElement
             } else {
@@ -202,13 +203,13 @@ impl<'s> Descent<'s> {
     }
 }
 
-/// Letters that may be wrong in a name that is taken for a mistyped one: a third of them, and no more than this.
+/// The maximum number of wrong letters in a name for which a suggestion is made; also at most a third of its letters.
 const TYPOS_MAX: usize = 3;
 
-/// The name that is most like one that does not exist; none where none is much like it.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The name that is most similar to an unknown one; `None` if none is similar enough.
+fn most_similar<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).clamp(1, TYPOS_MAX);
     let distances = names.map(|other| (strsim::damerau_levenshtein(name, other), other));
-    let nearest = distances.min().filter(|(typos, _)| *typos <= limit);
-    nearest.map(|(_, other)| other)
+    let most_similar = distances.min().filter(|(typos, _)| *typos <= limit);
+    most_similar.map(|(_, other)| other)
 }

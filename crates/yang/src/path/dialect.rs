@@ -1,4 +1,4 @@
-//! How names and key predicates are written: the three dialects of `/a/b[k='v']`.
+//! The syntax of names and key predicates: the three dialects of `/a/b[k='v']`.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,28 @@ use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleId, Namespaces, NodeId, NodeKind};
 use crate::value::Value;
 
-/// How names and predicates are written.
+/// The syntax of names and predicates.
 #[derive(Clone, Copy)]
 pub(super) enum Dialect<'a> {
-    /// RFC 7951 §6.11: module names, where the module changes.
+    /// RFC 7951 §6.11: module names, only if the module differs from the parent's.
     Json,
     /// RFC 7950 §9.13.2: a prefix on every name.
     Xml(&'a dyn Namespaces),
-    /// As people type: module names or prefixes where they are needed, quotes or not.
+    /// For users: module names or prefixes only if they are needed, quotes optional.
     CommandLine,
 }
 
-/// What the predicates of one step say.
+/// The predicates of one step.
 #[derive(Default)]
-struct Written {
-    /// The values of the keys, by their place in the `key` statement.
+struct Predicates {
+    /// The values of the keys, by their index in the `key` statement.
     keys: Vec<Option<Value>>,
     own: Option<Value>,
     position: Option<u64>,
 }
 
 impl Dialect<'_> {
-    /// The child of the node that was reached.
+    /// The child of the current node.
     pub(super) fn child(
         self,
         descent: &Descent<'_>,
@@ -39,7 +39,7 @@ impl Dialect<'_> {
         match (self, name.prefix) {
             (Self::Json, _) => {
                 let child = descent.json_child(name)?;
-                self.require_simple(descent, name, descent.node(), child)?;
+                self.require_unqualified(descent, name, descent.node(), child)?;
                 Ok(child)
             }
             (Self::CommandLine, None) => unqualified_child(descent, name),
@@ -51,8 +51,8 @@ impl Dialect<'_> {
         }
     }
 
-    /// RFC 7951 §6.11: a name has no module where it is that of the node above.
-    fn require_simple(
+    /// RFC 7951 §6.11: a name has no module if it equals that of the parent.
+    fn require_unqualified(
         self,
         descent: &Descent<'_>,
         name: WrittenName<'_>,
@@ -63,7 +63,7 @@ impl Dialect<'_> {
         let is_same = above.is_some_and(|above| module(above) == module(node));
         match (self, name.prefix) {
             (Self::Json, Some(_)) if is_same => {
-                let message = format!("'{name}' is written '{}' here", name.name);
+                let message = format!("'{name}' must be written '{}' here", name.name);
                 Err(descent.error(ErrorTag::InvalidValue, message))
             }
             _ => Ok(()),
@@ -86,12 +86,13 @@ impl Dialect<'_> {
             }
         };
         module.ok_or_else(|| {
-            let message = descent.no_module(format!("'{prefix}' stands for no module"), prefix);
+            let message =
+                descent.unknown_module_message(format!("'{prefix}' is not a known module"), prefix);
             descent.error(ErrorTag::UnknownNamespace, message)
         })
     }
 
-    /// Reads all predicates of the node that was reached and names its instance.
+    /// Parses all predicates of the current node and sets its keys.
     pub(super) fn predicates(
         self,
         descent: &mut Descent<'_>,
@@ -100,66 +101,66 @@ impl Dialect<'_> {
         let Some(id) = descent.node() else {
             return Ok(());
         };
-        let mut written = Written::default();
+        let mut found = Predicates::default();
         let count = descent.schema.node(id).keys().len();
-        written.keys.resize_with(count, || None);
+        found.keys.resize_with(count, || None);
         self.spaces(scanner);
         let has_any = scanner.peek() == Some('[');
         while scanner.eat('[') {
             scanner.spaces();
-            self.predicate(descent, id, scanner, &mut written)?;
+            self.predicate(descent, id, scanner, &mut found)?;
             scanner.spaces();
             scanner.expect(']')?;
             self.spaces(scanner);
         }
         if has_any {
-            let keys = written.into_keys(descent, id)?;
+            let keys = found.into_keys(descent, id)?;
             descent.set_keys(keys);
         }
         Ok(())
     }
 
-    /// Spaces between predicates and steps; on a command line they are mistakes.
+    /// Spaces between predicates and steps; on a command line they are errors.
     fn spaces(self, scanner: &mut Scanner<'_>) {
         if !matches!(self, Self::CommandLine) {
             scanner.spaces();
         }
     }
 
-    /// The inside of one predicate.
+    /// Parses one predicate, without its brackets.
     fn predicate(
         self,
         descent: &Descent<'_>,
         id: NodeId,
         scanner: &mut Scanner<'_>,
-        written: &mut Written,
+        found: &mut Predicates,
     ) -> Result<(), DataError> {
         match scanner.peek() {
             Some('0'..='9') => {
                 let position = position(descent, id, scanner.until(&[' ', '\t', '\n', '\r', ']']))?;
-                set_once(descent, &mut written.position, position)
+                set_once(descent, &mut found.position, position)
             }
             Some('.') => {
                 scanner.eat('.');
                 let text = self.equals(scanner)?;
                 if !descent.schema.node(id).is_leaf_list() {
-                    let message = "'.' stands for the value of a leaf-list";
+                    let message = "'.' is only allowed for a leaf-list";
                     return Err(descent.error(ErrorTag::InvalidValue, message));
                 }
                 let value = self.value(descent, id, &text)?;
-                set_once(descent, &mut written.own, value)
+                set_once(descent, &mut found.own, value)
             }
             _ => {
                 let name = scanner.name()?;
                 let (index, leaf) = self.key(descent, id, name)?;
                 let text = self.equals(scanner)?;
                 let value = self.value(descent, leaf, &text)?;
-                set_once(descent, &mut written.keys[index], value)
+                set_once(descent, &mut found.keys[index], value)
             }
         }
     }
 
-    /// The key of a list that a name in a predicate means, and its place.
+    /// The key of a list for a name in a predicate, and its index.
     fn key(
         self,
         descent: &Descent<'_>,
@@ -180,7 +181,7 @@ impl Dialect<'_> {
             let message = format!("'{name}' is not a key of '{}'", schema.node(id).name);
             descent.error(ErrorTag::InvalidValue, message)
         })?;
-        self.require_simple(descent, name, Some(id), key)?;
+        self.require_unqualified(descent, name, Some(id), key)?;
         Ok((index, key))
     }
 
@@ -205,12 +206,15 @@ impl Dialect<'_> {
     }
 }
 
-impl Written {
+impl Predicates {
     fn into_keys(self, descent: &Descent<'_>, id: NodeId) -> Result<Keys, DataError> {
         let node = descent.schema.node(id);
         let named = self.keys.iter().flatten().count();
         if named + usize::from(self.own.is_some()) > 0 && self.position.is_some() {
-            let message = format!("'{}' is named by a position or by values", node.name);
+            let message = format!(
+                "'{}' is identified either by a position or by values",
+                node.name
+            );
             return Err(descent.error(ErrorTag::InvalidValue, message));
         }
         if let Some(position) = self.position {
@@ -222,7 +226,7 @@ impl Written {
         let missing = self.keys.iter().position(Option::is_none);
         if let Some(&missing) = missing.and_then(|index| node.keys().get(index)) {
             let key = &descent.schema.node(missing).name;
-            let message = format!("'{}' is named without its key '{key}'", node.name);
+            let message = format!("'{}' lacks its key '{key}'", node.name);
             return Err(descent.error(ErrorTag::MissingElement, message));
         }
         Ok(Keys::Values(self.keys.into_iter().flatten().collect()))
@@ -232,11 +236,11 @@ impl Written {
 fn set_once<T>(descent: &Descent<'_>, slot: &mut Option<T>, value: T) -> Result<(), DataError> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(descent.error(ErrorTag::InvalidValue, "the same predicate twice")),
+        Some(_) => Err(descent.error(ErrorTag::InvalidValue, "duplicate predicate")),
     }
 }
 
-/// Positions name the entries of keyless lists and of state leaf-lists.
+/// Positions identify the entries of keyless lists and of state leaf-lists.
 fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataError> {
     let node = descent.schema.node(id);
     let is_allowed = match &node.kind {
@@ -245,13 +249,16 @@ fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataEr
         _ => false,
     };
     if !is_allowed {
-        let message = format!("an entry of '{}' is not named by a position", node.name);
+        let message = format!(
+            "an entry of '{}' is not identified by a position",
+            node.name
+        );
         return Err(descent.error(ErrorTag::InvalidValue, message));
     }
     match text.parse() {
         Ok(position) if position > 0 && !text.starts_with('0') => Ok(position),
         _ => {
-            let message = format!("'{text}' is no position; the first is 1");
+            let message = format!("'{text}' is not a position; positions start at 1");
             Err(descent.error(ErrorTag::InvalidValue, message))
         }
     }
@@ -260,16 +267,15 @@ fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataEr
 /// The only implemented module with this prefix.
 fn module_by_prefix(descent: &Descent<'_>, prefix: &str) -> Option<ModuleId> {
     let modules = descent.schema.modules().iter();
-    let mut known = modules.filter(|module| module.is_implemented && *module.prefix == *prefix);
-    let found = known.next()?;
-    match known.next() {
+    let mut matching = modules.filter(|module| module.is_implemented && *module.prefix == *prefix);
+    let found = matching.next()?;
+    match matching.next() {
         None => descent.schema.module_by_name(&found.name),
         Some(_) => None,
     }
 }
 
-/// The child that a name without a module means: that in the module of the node above, or else the
-/// only one of that name.
+/// The child for a name without a module: the one in the parent's module, otherwise the only one with that name.
 fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<NodeId, DataError> {
     let schema = descent.schema;
     let is_data = |&id: &NodeId| {

@@ -9,34 +9,32 @@ use crate::schema::{ModuleId, NodeId, NodeKind, Schema};
 /// How much of a node is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// The node and everything below.
+    /// The node and all its descendants.
     Whole,
-    /// The node, and below it only what is selected there.
+    /// The node, and only the selected descendants.
     Partly,
     /// Nothing.
     Not,
 }
 
-/// What a `fields` expression selects below a target.
+/// The selection of a `fields` expression below a target.
 ///
-/// The keys of a list that is partly selected are selected too: RFC 8040 does not say so, but
-/// without them the entries of the answer could not be told apart, and would be no valid data.
+/// The keys of a partly selected list are selected too: RFC 8040 does not require it, but without them the entries of
+/// the response could not be distinguished, and would not be valid data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     target: Option<NodeId>,
-    /// The nodes named at the end of a path are [`Selection::Whole`], those on the way to them
-    /// [`Selection::Partly`].
+    /// The nodes at the end of a path are [`Selection::Whole`], their ancestors [`Selection::Partly`].
     named: FxHashMap<NodeId, Selection>,
 }
 
 impl Fields {
-    /// Parses an expression, percent-decoded, for the resource of a node (for `None`: a
-    /// datastore).
+    /// Parses a percent-decoded expression for the resource of a node (for `None`: a datastore).
     ///
-    /// `a(b);c` is accepted as `a/b;c`: the grammar of the RFC has nothing behind a closing parenthesis, but its
-    /// examples do.
+    /// `a(b);c` is accepted as `a/b;c`: the grammar of the RFC allows nothing after a closing parenthesis, but its
+    /// examples have it.
     pub fn parse(schema: &Schema, target: Option<NodeId>, text: &str) -> Result<Self, DataError> {
-        let mut reader = Reader {
+        let mut reader = FieldsParser {
             schema,
             scanner: Scanner::new(text),
             fields: Self {
@@ -44,14 +42,13 @@ impl Fields {
                 named: FxHashMap::default(),
             },
         };
-        reader.expression().map_err(refused)?;
+        reader.expression().map_err(invalid_fields)?;
         let mut fields = reader.fields;
-        fields.drop_inside_whole(schema);
+        fields.drop_below_whole(schema);
         Ok(fields)
     }
 
-    /// How much of a node is selected; those above the target are [`Selection::Partly`], for the
-    /// way to what is selected leads through them.
+    /// Returns how much of a node is selected; the ancestors of the target are [`Selection::Partly`].
     pub fn selection(&self, schema: &Schema, node: NodeId) -> Selection {
         if let Some(&selection) = self.named.get(&node) {
             return selection;
@@ -75,8 +72,8 @@ impl Fields {
         }
     }
 
-    /// Forgets what is named below a node that is wholly selected anyway.
-    fn drop_inside_whole(&mut self, schema: &Schema) {
+    /// Removes the entries below nodes that are selected as a whole.
+    fn drop_below_whole(&mut self, schema: &Schema) {
         let mut whole: Vec<NodeId> = self
             .named
             .iter()
@@ -115,8 +112,8 @@ impl Fields {
     }
 }
 
-/// RFC 8040 §4.8: a query parameter that cannot be used.
-fn refused(error: DataError) -> DataError {
+/// RFC 8040 §4.8: the error of an invalid query parameter.
+fn invalid_fields(error: DataError) -> DataError {
     DataError {
         kind: ErrorType::Protocol,
         tag: ErrorTag::InvalidValue,
@@ -125,15 +122,15 @@ fn refused(error: DataError) -> DataError {
     }
 }
 
-struct Reader<'a> {
+struct FieldsParser<'a> {
     schema: &'a Schema,
     scanner: Scanner<'a>,
     fields: Fields,
 }
 
-impl Reader<'_> {
+impl FieldsParser<'_> {
     fn expression(&mut self) -> Result<(), DataError> {
-        // The node that each open parenthesis is about.
+        // The node of each open parenthesis.
         let mut open: Vec<Option<NodeId>> = Vec::new();
         let mut base = self.fields.target;
         loop {
@@ -194,7 +191,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Marks a node; one that is wholly selected stays so.
+    /// Selects a node; one that is selected as a whole stays so.
     fn name(&mut self, node: NodeId, selection: Selection) {
         let entry = self.fields.named.entry(node).or_insert(selection);
         if selection == Selection::Whole {

@@ -1,9 +1,9 @@
 //! Instance identifiers (RFC 7950 §9.13 in XML, RFC 7951 §6.11 in JSON).
 //!
-//! XPath 1.0 cannot write a string that contains both kinds of quotes, and the RFCs have no
-//! `concat()` in predicates. Such a key value is written as XPath 2.0 does it: in single quotes,
-//! with the single quotes inside doubled (`'it''s "x"'`). XPath 1.0 has no use for two literals
-//! side by side, so the form is unambiguous; values without both kinds never need it.
+//! XPath 1.0 cannot represent a string that contains both kinds of quotes, and the RFCs do not allow `concat()` in
+//! predicates. Such a key value is written as in XPath 2.0: in single quotes, with the single quotes inside doubled
+//! (`'it''s "x"'`). Two adjacent literals are invalid in XPath 1.0, so the form is unambiguous; values without both
+//! kinds never need it.
 
 use std::fmt::Write;
 
@@ -16,12 +16,11 @@ use crate::schema::{NameForm, Namespaces, NodeId, Schema};
 use crate::value::Value;
 
 impl InstancePath {
-    /// Parses an instance identifier. Every step names one instance: all keys of a list, in any
-    /// order; the value of a leaf-list; the position in a keyless list or state leaf-list.
+    /// Parses an instance identifier. Every step identifies one instance: all keys of a list, in any order; the value
+    /// of a leaf-list; the position in a keyless list or state leaf-list.
     ///
-    /// In the JSON form, names have their module exactly where it is not that of the node above;
-    /// in the XML form, every name has a prefix. Spaces are allowed between the parts, not at
-    /// the front.
+    /// In the JSON form, a name has its module exactly if it differs from the parent's; in the XML form, every name
+    /// has a prefix. Spaces are allowed between the parts, but not at the start.
     pub fn parse_instance_identifier(
         schema: &Schema,
         text: &str,
@@ -47,9 +46,9 @@ impl InstancePath {
         Ok(descent.finish())
     }
 
-    /// The canonical form: that of RFC 7951 §6.11, with module names where the module changes, the
-    /// keys in the order of the model, and single quotes unless the value contains them.
-    /// A whole list as the last step has no predicates; the root is `/`.
+    /// The canonical form: that of RFC 7951 §6.11, with a module name if it differs from the parent's, the keys in
+    /// the order of the model, and single quotes unless the value contains them. A whole list as the last step has no
+    /// predicates; the root is `/`.
     pub fn to_instance_identifier(&self, schema: &Schema) -> String {
         if self.is_root() {
             return "/".to_owned();

@@ -3,14 +3,14 @@
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// Which instance of a step's node is meant.
+/// The instance of a step's node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keys {
-    /// The only one (containers, leaves), or all of them (a list or leaf-list as a whole).
+    /// The only one (containers, leaves), or all of them (a whole list or leaf-list).
     #[default]
     None,
-    /// The list entry with these key values, in the order of the `key` statement; or, with one
-    /// value, the leaf-list entry of that value.
+    /// The list entry with these key values, in the order of the `key` statement; or, with one value, the leaf-list
+    /// entry with that value.
     Values(Vec<Value>),
     /// The entry at this position, from 1: keyless lists and state leaf-lists.
     Position(u64),
@@ -21,12 +21,12 @@ pub enum Keys {
 pub struct Step {
     /// The schema node.
     pub node: NodeId,
-    /// Which instance of it.
+    /// The instance.
     pub keys: Keys,
 }
 
-/// A path from the root to a data node (or to a whole list, when the last step has no keys). The
-/// empty path names the datastore itself.
+/// A path from the root to a data node (or to a whole list, if the last step has no keys). The empty path is the
+/// datastore itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InstancePath {
     /// The steps, outermost first; choices and cases do not appear.
@@ -39,7 +39,7 @@ impl InstancePath {
         Self::default()
     }
 
-    /// Whether this names the datastore itself.
+    /// Returns whether this is the datastore itself.
     pub fn is_root(&self) -> bool {
         self.steps.is_empty()
     }
@@ -49,7 +49,7 @@ impl InstancePath {
         self.steps.last().map(|step| step.node)
     }
 
-    /// The path without its last step; none for the root.
+    /// The path without its last step; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, steps) = self.steps.split_last()?;
         Some(Self {
@@ -57,7 +57,7 @@ impl InstancePath {
         })
     }
 
-    /// This path, one step further.
+    /// This path, extended by one step.
     #[must_use]
     pub fn child(&self, node: NodeId, keys: Keys) -> Self {
         let mut steps = self.steps.clone();

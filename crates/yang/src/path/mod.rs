@@ -1,15 +1,14 @@
-//! Naming data nodes: a path of steps from the root, each a schema node and the keys of its entry.
+//! Paths of data nodes: steps from the root, each with a schema node and the keys of its entry.
 //!
-//! - [`InstancePath`]: the value that everything works with.
+//! - [`InstancePath`]: the parsed path.
 //! - [`InstancePath::parse_instance_identifier`], [`InstancePath::to_instance_identifier`]:
 //!   instance identifiers (RFC 7950 §9.13, RFC 7951 §6.11).
-//! - [`InstancePath::parse_api_path`], [`InstancePath::to_api_path`]: what stands in the URIs of
-//!   RESTCONF (RFC 8040 §3.5.3).
-//! - [`InstancePath::parse_cli_path`]: both, and what people type.
-//! - [`Fields`]: the selection below a node of RESTCONF's `fields` (RFC 8040 §4.8.3).
+//! - [`InstancePath::parse_api_path`], [`InstancePath::to_api_path`]: paths in the URIs of RESTCONF (RFC 8040 §3.5.3).
+//! - [`InstancePath::parse_cli_path`]: both forms, and abbreviations for users.
+//! - [`Fields`]: RESTCONF's `fields` selection below a node (RFC 8040 §4.8.3).
 //!
-//! One walk down the schema serves all of them: it knows where names may leave out their module and where
-//! entries need keys. The text forms only say how names and keys are written.
+//! All forms share one descent of the schema, which checks where names may omit their module and where entries need
+//! keys. The text forms only define the syntax of names and keys.
 
 mod api;
 mod cli;

@@ -1,10 +1,10 @@
-//! Reading names and quoted values.
+//! Scanner for names and quoted values.
 
 use std::borrow::Cow;
 
 use crate::error::{DataError, ErrorTag, ErrorType};
 
-/// A name as written: with a prefix or without.
+/// A name as written, with or without a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WrittenName<'a> {
     pub(super) prefix: Option<&'a str>,
@@ -12,7 +12,7 @@ pub(super) struct WrittenName<'a> {
 }
 
 impl<'a> WrittenName<'a> {
-    /// A whole text that is a name.
+    /// Parses a text that is a name.
     pub(super) fn parse(text: &'a str) -> Result<Self, DataError> {
         let mut scanner = Scanner::new(text);
         let name = scanner.name()?;
@@ -30,7 +30,7 @@ impl std::fmt::Display for WrittenName<'_> {
     }
 }
 
-/// Reads a text from left to right.
+/// Scans a text from left to right.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     rest: &'a str,
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
     }
 
-    /// Everything before the first of `stops`, or everything.
+    /// The text before the first of `stops`, or the rest.
     pub(super) fn until(&mut self, stops: &[char]) -> &'a str {
         let end = self.rest.find(stops).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
@@ -105,7 +105,7 @@ impl<'a> Scanner<'a> {
         Ok(taken)
     }
 
-    /// A value between quotes. The quote that it stands in may be in it, doubled.
+    /// A quoted value. It may contain its quote character, doubled.
     pub(super) fn quoted(&mut self) -> Result<Cow<'a, str>, DataError> {
         let quote = match self.peek() {
             Some(quote @ ('\'' | '"')) => quote,
@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
         Ok(value)
     }
 
-    /// Up to the next quote, which is taken.
+    /// The text up to the next quote, which is consumed.
     fn quoted_part(&mut self, quote: char) -> Result<&'a str, DataError> {
         let part = self.until(&[quote]);
         if self.eat(quote) {
@@ -131,7 +131,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// That nothing is left.
+    /// Requires the end of the text.
     pub(super) fn end(&self) -> Result<(), DataError> {
         if self.rest.is_empty() {
             Ok(())
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An error where the text is read next.
+    /// An error at the current position.
     pub(super) fn expected(&self, what: &str) -> DataError {
         let read = &self.text[..self.text.len() - self.rest.len()];
         let column = read.chars().count() + 1;
@@ -153,7 +153,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// A path that is not one, whatever the schema.
+/// The error of a path whose syntax is wrong.
 pub(super) fn malformed(message: impl Into<String>) -> DataError {
     DataError::new(ErrorTag::MalformedMessage, message).of_type(ErrorType::Protocol)
 }

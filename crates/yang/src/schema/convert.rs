@@ -1,5 +1,5 @@
-//! Values of one schema under another: whether a type accepts every value of an older type in the same
-//! form, and what a stored value becomes where it does not.
+//! Conversion of values to a newer schema: whether a type accepts every value of an older type in the same form, and
+//! the new value if it does not.
 
 use super::lexical::{JsonScalar, ValueError};
 use super::{
@@ -8,29 +8,29 @@ use super::{
 };
 use crate::value::Value;
 
-/// Whether the nodes that instance-identifiers name may have changed between two schemas.
+/// Whether the targets of instance-identifiers may have changed between two schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedNodes {
-    /// Every instance-identifier of the older schema means the same in the newer one.
+    /// Every instance-identifier has the same meaning in both schemas.
     Unchanged,
-    /// Each has to be read again.
+    /// Each instance-identifier must be parsed again.
     Changed,
 }
 
-/// Two schemas that types are compared between.
+/// Two schemas whose types are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Revisions<'a> {
-    /// The schema that values were stored under.
+    /// The schema under which values are stored.
     pub old: &'a Schema,
-    /// The schema that they are to be stored under.
+    /// The schema under which they will be stored.
     pub new: &'a Schema,
     /// Whether instance-identifiers keep their meaning.
     pub named_nodes: NamedNodes,
 }
 
 impl Revisions<'_> {
-    /// Whether every value of a type of the old schema is a value of a type of the new one, in the same
-    /// canonical form. False where that is not certain.
+    /// Returns whether every value of a type of the old schema is a value of a type of the new one, in the same
+    /// canonical form; false if that is not certain.
     pub fn keep_values(&self, old: &Type, new: &Type) -> bool {
         let (old, new) = (resolved(old), resolved(new));
         if old.canonical != new.canonical {
@@ -41,17 +41,17 @@ impl Revisions<'_> {
             (TypeKind::Binary(old), TypeKind::Binary(new)) => includes(new, old),
             (TypeKind::Bits(old), TypeKind::Bits(new)) => {
                 let names = new.iter().map(|bit| &bit.name);
-                let known: Vec<_> = names
+                let common: Vec<_> = names
                     .filter(|name| old.iter().any(|bit| bit.name == **name))
                     .collect();
-                known.into_iter().eq(old.iter().map(|bit| &bit.name))
+                common.into_iter().eq(old.iter().map(|bit| &bit.name))
             }
             (TypeKind::Decimal64(old_digits, old), TypeKind::Decimal64(new_digits, new)) => {
                 old_digits == new_digits && includes(new, old)
             }
             (TypeKind::Enumeration(old), TypeKind::Enumeration(new)) => {
-                let is_known = |item: &EnumItem| new.iter().any(|other| other.name == item.name);
-                old.iter().all(is_known)
+                let has_name = |item: &EnumItem| new.iter().any(|other| other.name == item.name);
+                old.iter().all(has_name)
             }
             (TypeKind::IdentityRef(old), TypeKind::IdentityRef(new)) => {
                 self.keep_identities(old, new)
@@ -66,16 +66,16 @@ impl Revisions<'_> {
                     || is_wider && !old.parts.is_empty() && includes(new, old)
             }
             (TypeKind::String(old, old_patterns), TypeKind::String(new, new_patterns)) => {
-                let is_known = |pattern: &Pattern| {
+                let is_old = |pattern: &Pattern| {
                     let same = |other: &Pattern| {
                         other.regex.source() == pattern.regex.source()
                             && other.is_inverted == pattern.is_inverted
                     };
                     old_patterns.iter().any(same)
                 };
-                includes(new, old) && new_patterns.iter().all(is_known)
+                includes(new, old) && new_patterns.iter().all(is_old)
             }
-            // A value belongs to the first member that accepts it: members before it must not accept more.
+            // A value belongs to the first member that accepts it, so earlier members must not accept more.
             (TypeKind::Union(old), TypeKind::Union(new)) => {
                 let backwards = Revisions {
                     old: self.new,
@@ -113,13 +113,12 @@ impl Revisions<'_> {
 }
 
 impl Type {
-    /// The value of this type that a stored value of another type becomes: the value of the same text. A
-    /// member of a union is chosen by how the value is written in JSON, as reading an exported document
-    /// does. An identity that is not known by its name is taken from another module, where exactly one
-    /// has an identity of that name that the type accepts.
+    /// Converts a stored value of another type to this type, by its text. A member of a union is chosen by the JSON
+    /// encoding of the value, as when an exported document is read. An identity whose module does not exist is taken
+    /// from another module, if exactly one has an identity of that name that the type accepts.
     ///
     /// # Errors
-    /// Where the text is no value of this type.
+    /// If the text is not a value of this type.
     pub fn convert(
         &self,
         schema: &Schema,
@@ -168,7 +167,7 @@ impl Type {
     }
 }
 
-/// What a leafref refers to; other types themselves.
+/// The target type of a leafref; other types are returned unchanged.
 fn resolved(of: &Type) -> &Type {
     match &of.kind {
         TypeKind::LeafRef { target_type, .. } => resolved(target_type),
@@ -176,7 +175,7 @@ fn resolved(of: &Type) -> &Type {
     }
 }
 
-/// Whether every number of `old` is one of `new`. None means every number.
+/// Returns whether `old` is a subset of `new`. No intervals means every number.
 fn includes(new: &Intervals, old: &Intervals) -> bool {
     let is_within = |part: &super::Interval| {
         let mut parts = new.parts.iter();
@@ -185,7 +184,7 @@ fn includes(new: &Intervals, old: &Intervals) -> bool {
     new.parts.is_empty() || !old.parts.is_empty() && old.parts.iter().all(is_within)
 }
 
-/// Whether an integer type has every number of another, stored in the same form.
+/// Returns whether an integer type includes another and stores its values in the same form.
 fn is_stored_alike(old: IntegerWidth, new: IntegerWidth) -> bool {
     use IntegerWidth::{Int8, Int16, Int32, Uint8, Uint16, Uint32};
     old == new

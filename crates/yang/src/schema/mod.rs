@@ -1,17 +1,16 @@
 //! A set of YANG modules, compiled once into an immutable value.
 //!
-//! libyang compiles; [`compile`](Schema::compile) walks its tree once, and nothing else sees C.
-//! Node ids index one array and are stable for a `Schema` value only; what is stored uses the
-//! store's node dictionary.
+//! libyang compiles; [`compile`](Schema::compile) copies its tree once, and nothing else uses C. Node ids index one
+//! array and are stable for one `Schema` value only; stored data uses the store's node dictionary.
 
-mod bounds;
 mod compile;
 mod convert;
+mod id_bounds;
 mod lexical;
 mod model;
 mod namespaces;
 mod node;
-mod nodes;
+mod node_table;
 pub mod pattern;
 mod source;
 mod statement;

@@ -4,14 +4,14 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::nodes::{Names, Nodes};
+use super::node_table::{ChildNames, NodeTable};
 use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
 
-/// A module of one [`Schema`] value; an index into it.
+/// The id of a module: an index into one [`Schema`] value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ModuleId(pub u16);
 
-/// An identity of one [`Schema`] value; an index into it.
+/// The id of an identity: an index into one [`Schema`] value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct IdentityId(pub u32);
 
@@ -38,10 +38,10 @@ pub struct Module {
     pub annotations: Vec<Box<str>>,
 }
 
-/// An identity and what is derived from it.
+/// An identity and its derived identities.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Identity {
-    /// The module it is defined in.
+    /// The module that defines it.
     pub module: ModuleId,
     /// Its name.
     pub name: Box<str>,
@@ -49,17 +49,16 @@ pub struct Identity {
     pub derived: Vec<IdentityId>,
 }
 
-/// A `choice` (RFC 7950 §7.9). It has no data of its own: nodes say in [`Node::cases`] that they
-/// belong to it.
+/// A `choice` (RFC 7950 §7.9). It has no data of its own: the nodes of its cases refer to it in [`Node::cases`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// Its name.
     pub name: Box<str>,
-    /// The module whose namespace it is in.
+    /// The module of its namespace.
     pub module: ModuleId,
-    /// The data node that it is in; none at the top level.
+    /// The data node that contains it; `None` at the top level.
     pub parent: Option<NodeId>,
-    /// The choices that it is in itself, outermost first.
+    /// The enclosing choices, outermost first.
     pub enclosing: Vec<CaseChoice>,
     /// `mandatory true`.
     pub is_mandatory: bool,
@@ -69,7 +68,7 @@ pub struct Choice {
     pub default_case: Option<u32>,
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// Its `when` statements and those it inherits; levels count from `parent`.
+    /// Its own and inherited `when` statements; levels count from `parent`.
     pub whens: Vec<Constraint>,
     /// `status`.
     pub status: Status,
@@ -77,22 +76,22 @@ pub struct Choice {
     pub description: Option<Box<str>>,
 }
 
-/// A `case` of a choice, perhaps one that the model leaves out (RFC 7950 §7.9.2).
+/// A `case` of a choice, or the implicit case of a shorthand (RFC 7950 §7.9.2).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Its name.
     pub name: Box<str>,
-    /// The module whose namespace it is in.
+    /// The module of its namespace.
     pub module: ModuleId,
 }
 
 /// Modules by name or by namespace.
 pub(super) type ModuleIndex = FxHashMap<Box<str>, ModuleId>;
 
-/// Identities by name, whatever their modules.
+/// Identities of all modules by name.
 pub(super) type IdentityIndex = FxHashMap<Box<str>, SmallVec<[IdentityId; 1]>>;
 
-/// Modules by name and by namespace. Of several revisions, the implemented one is meant, otherwise the
+/// Indexes modules by name and by namespace. Of several revisions, the index has the implemented one, otherwise the
 /// latest; `modules` are sorted by name and revision.
 pub(super) fn index_modules(modules: &[Module]) -> (ModuleIndex, ModuleIndex) {
     let (mut names, mut namespaces) = (ModuleIndex::default(), ModuleIndex::default());
@@ -108,7 +107,7 @@ pub(super) fn index_modules(modules: &[Module]) -> (ModuleIndex, ModuleIndex) {
     (names, namespaces)
 }
 
-/// Identities by name.
+/// Indexes identities by name.
 pub(super) fn index_identities(identities: &[Identity]) -> IdentityIndex {
     let mut names = IdentityIndex::default();
     for (id, identity) in (0..).map(IdentityId).zip(identities) {
@@ -121,7 +120,7 @@ pub(super) fn index_identities(identities: &[Identity]) -> IdentityIndex {
 #[derive(Debug, Default)]
 pub struct Schema {
     pub(crate) modules: Vec<Module>,
-    pub(super) nodes: Nodes,
+    pub(super) nodes: NodeTable,
     pub(crate) identities: Vec<Identity>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) roots: Vec<NodeId>,
@@ -130,14 +129,14 @@ pub struct Schema {
     pub(super) module_names: ModuleIndex,
     pub(super) module_namespaces: ModuleIndex,
     pub(super) identity_names: IdentityIndex,
-    pub(super) top_names: Names,
+    pub(super) top_names: ChildNames,
 }
 
 impl Schema {
-    /// The node of an id of this schema.
+    /// The node with an id of this schema.
     ///
     /// # Panics
-    /// With an id of another schema.
+    /// If the id is of another schema.
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id)
     }
@@ -167,27 +166,27 @@ impl Schema {
         &self.modules
     }
 
-    /// The module of an id of this schema.
+    /// The module with an id of this schema.
     pub fn module(&self, id: ModuleId) -> &Module {
         &self.modules[usize::from(id.0)]
     }
 
-    /// The implemented module of a name.
+    /// The implemented module with a name.
     pub fn module_by_name(&self, name: &str) -> Option<ModuleId> {
         self.module_names.get(name).copied()
     }
 
-    /// The implemented module of a namespace.
+    /// The implemented module with a namespace.
     pub fn module_by_namespace(&self, namespace: &str) -> Option<ModuleId> {
         self.module_namespaces.get(namespace).copied()
     }
 
-    /// The identity of an id of this schema.
+    /// The identity with an id of this schema.
     pub fn identity(&self, id: IdentityId) -> &Identity {
         &self.identities[id.0 as usize]
     }
 
-    /// The identity of a module and name.
+    /// The identity with a module and name.
     pub fn identity_by_name(&self, module: ModuleId, name: &str) -> Option<IdentityId> {
         let named = self.identity_names.get(name)?.iter().copied();
         named
@@ -195,19 +194,19 @@ impl Schema {
             .find(|&id| self.identity(id).module == module)
     }
 
-    /// The choices, by the index that [`crate::schema::CaseChoice`] has.
+    /// The choices, indexed by [`crate::schema::CaseChoice`].
     pub fn choices(&self) -> &[Choice] {
         &self.choices
     }
 
-    /// The child of `parent` (a top-level data node, RPC or notification for `None`) with this
-    /// name in the namespace of `module`.
+    /// The child of `parent` (for `None`: a top-level data node, RPC or notification) with this name in the namespace
+    /// of `module`.
     pub fn child(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
         self.named(parent, name)
             .find(|&id| self.node(id).module == module)
     }
 
-    /// The children of `parent` with this name, in whatever namespace.
+    /// The children of `parent` with this name, in any namespace.
     pub fn named<'a>(
         &'a self,
         parent: Option<NodeId>,
@@ -217,14 +216,14 @@ impl Schema {
         names.get(name).iter().copied()
     }
 
-    /// The names of the children of `parent`, choices and cases passed over, in no order.
-    pub fn names_below(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
+    /// The names of the children of `parent` (not of choices and cases), unordered.
+    pub fn child_names(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
         let names = parent.map_or(&self.top_names, |id| self.nodes.names(id));
         names.iter()
     }
 
-    /// The name as RFC 7951 §4 writes it below `parent`: with the module's name where the
-    /// namespace differs from the parent's.
+    /// The name as RFC 7951 §4 writes it in `parent`: with the module's name if the namespace differs from the
+    /// parent's.
     pub fn qualified_name(&self, id: NodeId) -> String {
         let node = self.node(id);
         match node.parent {

@@ -1,30 +1,29 @@
-//! What the prefixes of names in values mean.
+//! Resolution of prefixes in values.
 
 use crate::schema::{ModuleId, Schema};
 
-/// How names in identityref and instance-identifier values are written.
+/// The form of names in identityref and instance-identifier values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameForm {
-    /// RFC 7951 §6.8, §6.11: module names; a node without one is in the module of the node above.
+    /// RFC 7951 §6.8, §6.11: module names; a node without one has the module of its parent.
     Json,
     /// RFC 7950 §9.10.3, §9.13.2: prefixes of the document; every node has one.
     Xml,
 }
 
-/// Resolves the prefixes of names in values, as the encoding has it.
+/// Resolves the prefixes of names in values of one encoding.
 pub trait Namespaces {
-    /// The module that a prefix stands for. For no prefix: in JSON, the module of the leaf; in XML,
-    /// that of the default namespace.
+    /// The module of a prefix. For no prefix: in JSON, the module of the leaf; in XML, that of the default namespace.
     fn module(&self, schema: &Schema, prefix: Option<&str>) -> Option<ModuleId>;
 
-    /// How names are written.
+    /// The form of names.
     fn form(&self) -> NameForm;
 }
 
-/// Names as RFC 7951 has them: the prefix is the name of the module.
+/// Names as in RFC 7951: the prefix is the name of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleNames {
-    /// The module of the leaf that has the value.
+    /// The module of the leaf.
     pub leaf_module: ModuleId,
 }
 
@@ -41,7 +40,7 @@ impl Namespaces for ModuleNames {
     }
 }
 
-/// Names as XML has them: the function gives the namespace of a prefix, or of no prefix.
+/// Names as in XML: the function returns the namespace of a prefix, or of no prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct XmlPrefixes<F>(pub F);
 

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::schema::{ModuleId, Type};
 use crate::value::Value;
 
-/// A node of one [`crate::Schema`] value; an index into it.
+/// The id of a schema node: an index into one [`crate::Schema`] value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct NodeId(pub u32);
 
 /// `ordered-by` (RFC 7950 §7.7.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ordering {
-    /// The system chooses: here, the order of the keys.
+    /// The system decides: here, the order of the keys.
     System,
-    /// The user chooses, and it is kept.
+    /// The user decides, and the order is stored.
     User,
 }
 
@@ -34,25 +34,25 @@ pub enum Status {
 /// A `must` or `when` (RFC 7950 §7.5.3, §7.21.5).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Constraint {
-    /// The expression as the model has it.
+    /// The expression, as in the model.
     pub text: Box<str>,
-    /// The expression, parsed; module names in place of prefixes.
+    /// The parsed expression; module names instead of prefixes.
     pub expression: crate::xpath::Expression,
     /// `error-message`.
     pub error_message: Option<Box<str>>,
     /// `error-app-tag`.
     pub error_app_tag: Option<Box<str>>,
-    /// For a `when` that came from an `augment`, `uses`, `choice` or `case`: the context node is
-    /// this many data-tree levels above the node (RFC 7950 §7.21.5).
+    /// For a `when` of an `augment`, `uses`, `choice` or `case`: the number of data-tree levels from the node up to the
+    /// context node (RFC 7950 §7.21.5).
     pub context_levels_up: u8,
 }
 
-/// What kind of node, and what only that kind has.
+/// The kind of a node, with the properties of that kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A container.
     Container {
-        /// Whether its existence has a meaning of its own.
+        /// Whether it is a presence container.
         presence: bool,
     },
     /// A list.
@@ -77,7 +77,7 @@ pub enum NodeKind {
     Notification,
 }
 
-/// What only a list has.
+/// The properties of a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListNode {
     /// The key leaves, in the order of the `key` statement; empty for a keyless state list.
@@ -88,14 +88,14 @@ pub struct ListNode {
     pub min_elements: u32,
     /// `max-elements`.
     pub max_elements: Option<u32>,
-    /// Each `unique` statement: the leaves, in order.
+    /// The leaves of each `unique` statement, in order.
     pub unique: Vec<Vec<NodeId>>,
 }
 
-/// What only a leaf or leaf-list has.
+/// The properties of a leaf or leaf-list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ValueNode {
-    /// The type, shared by all leaves that have the same.
+    /// The type, shared by all leaves of the same type.
     #[serde(skip)]
     pub value_type: Arc<Type>,
     /// `default`, in canonical form: at most one for a leaf. Includes the default of the type.
@@ -112,7 +112,7 @@ pub struct ValueNode {
     pub max_elements: Option<u32>,
 }
 
-/// A choice and the case of it that a node belongs to.
+/// A choice, and the case of it that contains a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseChoice {
     /// The choice: the index of [`crate::Schema::choices`].
@@ -121,23 +121,22 @@ pub struct CaseChoice {
     pub case: u32,
 }
 
-/// One schema node that has data: everything but `choice` and `case`, which appear in
-/// [`Node::cases`].
+/// A schema node that has data: all but `choice` and `case`, which are in [`Node::cases`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.
     pub id: NodeId,
-    /// Kind, and what only that kind has.
+    /// The kind, with its properties.
     pub kind: NodeKind,
     /// Its name.
     pub name: Box<str>,
-    /// The module whose namespace it is in.
+    /// The module of its namespace.
     pub module: ModuleId,
-    /// The node above it in the data tree; none at the top level.
+    /// The parent in the data tree; `None` at the top level.
     pub parent: Option<NodeId>,
-    /// The nodes below it in the data tree, in schema order (keys first); choices dissolved.
+    /// The children in the data tree, in schema order (keys first), those of choices included.
     pub children: Vec<NodeId>,
-    /// The choices that it is in, outermost first.
+    /// The choices that contain it, outermost first.
     pub cases: Vec<CaseChoice>,
     /// `config true`.
     pub is_config: bool,
@@ -149,29 +148,29 @@ pub struct Node {
     pub description: Option<Box<str>>,
     /// `must` statements.
     pub musts: Vec<Constraint>,
-    /// `when` statements, its own and those it inherits from augment, uses, choice and case.
+    /// `when` statements, its own and those inherited from augment, uses, choice and case.
     pub whens: Vec<Constraint>,
     /// Extension instances: `module:name` of the extension, and the argument.
     pub extensions: Vec<(Box<str>, Option<Box<str>>)>,
 }
 
 impl Node {
-    /// Whether it is a list.
+    /// Returns whether it is a list.
     pub fn is_list(&self) -> bool {
         matches!(self.kind, NodeKind::List(_))
     }
 
-    /// Whether it is a leaf-list.
+    /// Returns whether it is a leaf-list.
     pub fn is_leaf_list(&self) -> bool {
         matches!(self.kind, NodeKind::LeafList(_))
     }
 
-    /// Whether it is a container without presence.
+    /// Returns whether it is a container without presence.
     pub fn is_np_container(&self) -> bool {
         matches!(self.kind, NodeKind::Container { presence: false })
     }
 
-    /// The type and so on, for a leaf or leaf-list.
+    /// The properties of a leaf or leaf-list.
     pub fn as_value(&self) -> Option<&ValueNode> {
         match &self.kind {
             NodeKind::Leaf(value) | NodeKind::LeafList(value) => Some(value),
@@ -179,7 +178,7 @@ impl Node {
         }
     }
 
-    /// The keys and so on, for a list.
+    /// The properties of a list.
     pub fn as_list(&self) -> Option<&ListNode> {
         match &self.kind {
             NodeKind::List(list) => Some(list),
@@ -187,13 +186,13 @@ impl Node {
         }
     }
 
-    /// The key leaves of a list, none for anything else.
+    /// The key leaves of a list; empty for other nodes.
     pub fn keys(&self) -> &[NodeId] {
         self.as_list().map_or(&[], |list| &list.keys)
     }
 
-    /// Whether entries of this list or leaf-list are kept in the order they were given: those
-    /// ordered by user, keyless lists, and state leaf-lists (which may hold a value twice).
+    /// Returns whether entries of this list or leaf-list keep their insertion order: `ordered-by user` lists, keyless
+    /// lists, and state leaf-lists (which may contain a value twice).
     pub fn is_positional(&self) -> bool {
         match &self.kind {
             NodeKind::List(list) => list.keys.is_empty() || list.ordering == Ordering::User,

@@ -1,4 +1,4 @@
-//! What a schema is compiled from.
+//! The input of a schema compilation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,14 @@ use crate::standard;
 pub struct ModuleSource {
     /// Its name.
     pub name: String,
-    /// Its latest revision, where it has one.
+    /// Its latest revision, if any.
     pub revision: Option<String>,
     /// The text.
     pub text: String,
 }
 
 impl ModuleSource {
-    /// The module that a text has, with the name and the latest revision that stand in it; `None`
-    /// where it is no module or submodule.
+    /// Parses name and latest revision from a text; `None` if it is not a module or submodule.
     pub fn from_text(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         let (name, revision) = {
@@ -43,14 +42,14 @@ impl ModuleSource {
         })
     }
 
-    /// Whether it is a submodule, which is part of another module.
+    /// Returns whether it is a submodule.
     pub fn is_submodule(&self) -> bool {
         let first = Statements::new(&self.text).next();
         first.is_some_and(|first| first.keyword == "submodule")
     }
 }
 
-/// Which features of a module are on.
+/// The enabled features of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Features {
     /// All of them.
@@ -60,24 +59,21 @@ pub enum Features {
     Only(Vec<String>),
 }
 
-/// The modules of one schema. Serialisable: the store keeps it, so that a store opens without the
-/// files it was made from.
+/// The modules of one schema. Serialisable: the store contains it, so that a store opens without the original files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SchemaSource {
-    /// The texts, those to import from included. Imports that are not here are looked for among
-    /// the standard modules that Espalier ships.
+    /// The texts, including those to import from. Missing imports are taken from the standard modules that Espalier
+    /// ships.
     pub modules: Vec<ModuleSource>,
-    /// The names of the modules to implement; every module of `modules` that is not a submodule,
-    /// where empty.
+    /// The names of the modules to implement; if empty, all of `modules` except submodules.
     pub implement: Vec<String>,
-    /// Features by module; modules not named have all.
+    /// Features by module; a module that is not listed has all features.
     pub features: BTreeMap<String, Features>,
 }
 
 impl SchemaSource {
-    /// The same schema from fewer texts: without the modules and submodules that those to implement
-    /// neither import nor include, directly or not. A folder of all that a vendor publishes need not be
-    /// stored for one module of it.
+    /// Removes the modules and submodules that are not imported or included, directly or indirectly, by the implemented
+    /// ones. So a folder with all modules of a vendor need not be stored for one module of it.
     pub fn without_unused(mut self) -> Self {
         if self.implement.is_empty() {
             return self;
@@ -95,7 +91,7 @@ impl SchemaSource {
         self
     }
 
-    /// What any revision of a module imports and includes.
+    /// The imports and includes of any revision of a module.
     fn names_used_by(&self, name: &str) -> Vec<String> {
         let named = self.modules.iter().filter(|module| module.name == name);
         let mut texts: Vec<&str> = named.map(|module| &*module.text).collect();
@@ -115,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_implemented_nor_imported_nor_included_is_unused() {
+    fn modules_neither_implemented_nor_imported_nor_included_are_unused() {
         let texts = [
             "module a { import b { prefix b; } include s; description \"import x;\";
              /* import x { } */ leaf import { type string; } }",
@@ -145,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn name_and_latest_revision_stand_in_the_text() {
+    fn name_and_latest_revision_are_parsed_from_the_text() {
         let text = "submodule a { belongs-to b { prefix b; } revision 2020-01-01; \
                     revision \"2024-01-01\" { description 'revision 2030-01-01;'; } }";
         let module = ModuleSource::from_text(text).unwrap();

@@ -1,10 +1,10 @@
-//! The statements of a YANG text (RFC 7950 §6.1, §14), as far as it takes to see what a text is and
-//! where things stand in it. libyang does the real parsing; it keeps no lines.
+//! The statements of a YANG text (RFC 7950 §6.1, §14), parsed just enough to identify a text and to find positions in
+//! it. libyang does the real parsing, but keeps no lines.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How deep statements may be nested; libyang would use up the stack at some point.
+/// The maximum nesting depth of statements; libyang would overflow the stack at some depth.
 pub const STATEMENT_DEPTH_MAX: usize = 500;
 
 /// The line of the first statement that is nested too deep.
@@ -21,19 +21,18 @@ pub(super) struct Statement<'t> {
     pub(super) keyword: &'t str,
     /// The argument, if there is one.
     pub(super) argument: Option<Cow<'t, str>>,
-    /// The bytes of the text that the argument stands in, with its quotes; empty if there is none.
+    /// The byte range of the argument, including its quotes; empty if there is none.
     pub(super) argument_bytes: Range<usize>,
-    /// Where it begins, from 1.
+    /// The line of its start, from 1.
     pub(super) line: u32,
-    /// How many statements it is in.
+    /// The number of enclosing statements.
     pub(super) depth: usize,
 }
 
-/// The statements of a text in order, each before its substatements; ends at the first thing that
-/// is no YANG.
+/// The statements of a text in order, each before its substatements; ends at the first syntax error.
 #[derive(Clone)]
 pub(super) struct Statements<'t> {
-    /// How many bytes the whole text has.
+    /// The length of the whole text in bytes.
     bytes: usize,
     rest: &'t str,
     line: u32,
@@ -58,7 +57,7 @@ impl<'t> Statements<'t> {
         }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     fn offset(&self) -> usize {
         self.bytes - self.rest.len()
     }
@@ -138,7 +137,7 @@ impl<'t> Statements<'t> {
         Some(Cow::Borrowed(text))
     }
 
-    /// Adds what follows a `+`.
+    /// Appends the strings that follow a `+`.
     fn concatenated(&mut self, mut string: Cow<'t, str>) -> Cow<'t, str> {
         loop {
             let (rest, line) = (self.rest, self.line);
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_come_with_their_lines() {
+    fn statements_have_their_lines() {
         let text = "/* a\n comment */ module a { // more\n  prefix 'p';\n\
                     \x20 container \"c\"\n  + /**/ 'd' {\n    e:ext;\n  }\n  leaf l { type string; }\n}";
         let found: Vec<_> = Statements::new(text)
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_texts_end_early() {
+    fn invalid_texts_end_early() {
         for text in [
             "",
             "}",

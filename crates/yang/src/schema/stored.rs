@@ -1,9 +1,8 @@
 //! The stored form of a schema: parts that are decoded one by one.
 //!
-//! Part 0 is the head: everything but the nodes. Each further part has up to [`CHUNK_NODES`] nodes. All
-//! are in the format of the crate `postcard`, derived from the types themselves, so that no field can be
-//! left out. The form fits the program that wrote it alone ([`CODE_DIGEST`]): who stores it checks that,
-//! and that the bytes are those that were written.
+//! Part 0 is the head: everything but the nodes. Each further part has up to [`CHUNK_NODES`] nodes. All are in
+//! `postcard` format, derived from the types themselves, so that no field can be omitted. Only the program that wrote
+//! the form can read it ([`CODE_DIGEST`]): the store checks the digest, and that the bytes are unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,18 +11,18 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::bounds::Bounds;
+use super::id_bounds::IdBounds;
 use super::model::{index_identities, index_modules};
-use super::nodes::{CHUNK_NODES, Names, Nodes, StoredNodes};
+use super::node_table::{CHUNK_NODES, ChildNames, NodeTable, StoredNodeTable};
 use crate::schema::{
     Choice, Identity, Module, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type,
 };
 
-/// A digest of the code that compiles schemas and of the modules that are built in: two programs in
-/// which it is the same make the same of the same modules.
+/// A digest of the code that compiles schemas and of the built-in modules: two programs with the same digest compile
+/// the same modules to the same schema.
 pub const CODE_DIGEST: &str = env!("ESPALIER_CODE_DIGEST");
 
-/// Why a stored form cannot be written or read.
+/// The error of writing or reading a stored form.
 #[derive(Debug, Error)]
 #[error("the stored form of a schema: {0}")]
 pub struct StoredFormError(&'static str);
@@ -34,10 +33,10 @@ impl StoredFormError {
     }
 }
 
-/// The parts of a stored schema. The schema holds them as long as it lives and reads a part when one of its
-/// nodes is first accessed, so reading must not fail.
+/// The parts of a stored schema. The schema keeps them for its lifetime and reads a part when one of its nodes is first
+/// accessed, so reading must not fail.
 pub trait SchemaParts: Send + Sync {
-    /// A part; `None` if there is none of this index.
+    /// The part with an index; `None` if there is none.
     fn part(&self, index: usize) -> Option<Vec<u8>>;
 }
 
@@ -49,9 +48,9 @@ struct Head<'a> {
     roots: Cow<'a, [NodeId]>,
     operations: Cow<'a, [NodeId]>,
     notifications: Cow<'a, [NodeId]>,
-    /// The names of these three, in order.
+    /// The names of `roots`, `operations` and `notifications`, in order.
     top_names: Vec<Box<str>>,
-    /// For each node, its place in the chunks.
+    /// The slot of each node in the chunks.
     slots: Vec<u32>,
 }
 
@@ -60,28 +59,28 @@ struct Head<'a> {
 pub(super) struct Chunk {
     pub(super) nodes: Vec<Node>,
     /// The children of each, by name.
-    pub(super) names: Vec<Names>,
+    pub(super) names: Vec<ChildNames>,
 }
 
-/// A chunk as it is stored; with references where it is written.
+/// A chunk as it is stored; borrowed for writing.
 #[derive(Serialize, Deserialize)]
 struct StoredChunk<T, N, S> {
-    /// The types of leaves and leaf-lists, each once.
+    /// The distinct types of leaves and leaf-lists.
     types: Vec<T>,
-    /// For each leaf and leaf-list, in order, its type.
+    /// The type index of each leaf and leaf-list, in order.
     leaf_types: Vec<u32>,
     nodes: Vec<N>,
-    /// For each node, the names of its children in order.
+    /// The names of the children of each node, in order.
     child_names: Vec<Vec<S>>,
 }
 
 impl Schema {
-    /// The stored form.
+    /// Converts the schema to its stored form.
     ///
     /// # Errors
-    /// Where there is more than the form can have.
+    /// If a number exceeds what the form can represent.
     pub fn to_parts(&self) -> Result<Vec<Vec<u8>>, StoredFormError> {
-        // Field by field: a new one has to be stored, or made from the others when it is read.
+        // Field by field: a new field must be stored, or derived from the others on reading.
         let Self {
             modules,
             nodes,
@@ -95,7 +94,7 @@ impl Schema {
             identity_names: _,
             top_names: _,
         } = self;
-        let order = self.siblings_together();
+        let order = self.in_sibling_order();
         let mut slots = vec![0; nodes.len()];
         for (slot, id) in (0..).zip(&order) {
             slots[id.0 as usize] = slot;
@@ -111,7 +110,7 @@ impl Schema {
             top_names: top.map(|&id| self.node(id).name.clone()).collect(),
             slots,
         };
-        // The numbers stand first: what follows is checked against them.
+        // The bounds are first: the rest is checked against them.
         let mut parts = vec![encode(&(self.bounds(), head))?];
         for ids in order.chunks(CHUNK_NODES) {
             parts.push(encode(&self.chunk_of(ids))?);
@@ -119,19 +118,21 @@ impl Schema {
         Ok(parts)
     }
 
-    /// The schema of a stored form. Nodes are decoded when they are first looked at.
+    /// Loads a schema from its stored form. Nodes are decoded on first access.
     ///
     /// # Errors
-    /// Where the head is not one.
+    /// If the head is invalid.
     pub fn from_parts(parts: Arc<dyn SchemaParts>) -> Result<Self, StoredFormError> {
-        let head = parts.part(0).ok_or(StoredFormError("it has no head"))?;
-        let (bounds, _): (Bounds, &[u8]) = postcard::take_from_bytes(&head)
-            .map_err(|_| StoredFormError("its head has no numbers"))?;
-        let (_, head): (Bounds, Head<'static>) = bounds.decode(|| decode(&head))?;
+        let head = parts
+            .part(0)
+            .ok_or(StoredFormError("the head is missing"))?;
+        let (bounds, _): (IdBounds, &[u8]) = postcard::take_from_bytes(&head)
+            .map_err(|_| StoredFormError("the bounds are missing"))?;
+        let (_, head): (IdBounds, Head<'static>) = bounds.decode(|| decode(&head))?;
         let (module_names, module_namespaces) = index_modules(&head.modules);
         let identity_names = index_identities(&head.identities);
         let cases = head.choices.iter().map(|choice| choice.cases.len());
-        let nodes = StoredNodes::new(head.slots, (bounds, cases.collect()), parts);
+        let nodes = StoredNodeTable::new(head.slots, (bounds, cases.collect()), parts);
         let top = [&head.roots, &head.operations, &head.notifications];
         let top = top.into_iter().flat_map(|ids| ids.iter().copied());
         let top_names = head.top_names.into_iter().zip(top).collect();
@@ -142,7 +143,9 @@ impl Schema {
             roots: head.roots.into_owned(),
             operations: head.operations.into_owned(),
             notifications: head.notifications.into_owned(),
-            nodes: Nodes::Stored(nodes.ok_or(StoredFormError("its nodes have no order"))?),
+            nodes: NodeTable::Stored(
+                nodes.ok_or(StoredFormError("the slots are not a permutation"))?,
+            ),
             module_names,
             module_namespaces,
             identity_names,
@@ -151,20 +154,20 @@ impl Schema {
         if schema.bounds() == bounds {
             return Ok(schema);
         }
-        Err(StoredFormError("its head has other numbers"))
+        Err(StoredFormError("the bounds do not match"))
     }
 
-    /// The numbers of what has ids.
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds {
+    /// The numbers of modules, identities and nodes.
+    pub(crate) fn bounds(&self) -> IdBounds {
+        IdBounds {
             modules: self.modules.len() as u32,
             identities: self.identities.len() as u32,
             nodes: self.nodes.len() as u32,
         }
     }
 
-    /// All nodes, siblings next to each other, each before what is below it.
-    fn siblings_together(&self) -> Vec<NodeId> {
+    /// All nodes, siblings next to each other, each before its descendants.
+    fn in_sibling_order(&self) -> Vec<NodeId> {
         let top = [&self.roots, &self.operations, &self.notifications];
         let mut order: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
         order.extend(top.into_iter().flatten());
@@ -184,11 +187,11 @@ impl Schema {
             nodes: Vec::with_capacity(ids.len()),
             child_names: Vec::with_capacity(ids.len()),
         };
-        let mut known: FxHashMap<*const Type, u32> = FxHashMap::default();
+        let mut type_indexes: FxHashMap<*const Type, u32> = FxHashMap::default();
         for &id in ids {
             let node = self.node(id);
             if let Some(value) = node.as_value() {
-                let index = known.entry(Arc::as_ptr(&value.value_type));
+                let index = type_indexes.entry(Arc::as_ptr(&value.value_type));
                 chunk.leaf_types.push(*index.or_insert_with(|| {
                     chunk.types.push(&*value.value_type);
                     (chunk.types.len() - 1) as u32
@@ -204,8 +207,8 @@ impl Schema {
 }
 
 impl Chunk {
-    /// Nodes that nothing finds.
-    pub(super) fn unreadable(nodes: usize) -> Self {
+    /// Placeholder nodes that no lookup finds.
+    pub(super) fn placeholder(nodes: usize) -> Self {
         let node = Node {
             id: NodeId(0),
             kind: NodeKind::AnyData,
@@ -224,12 +227,12 @@ impl Chunk {
         };
         Self {
             nodes: vec![node; nodes],
-            names: vec![Names::default(); nodes],
+            names: vec![ChildNames::default(); nodes],
         }
     }
 }
 
-/// The nodes of a part; `None` if it is no chunk of so many nodes.
+/// Decodes the nodes of a part; `None` if it is not a chunk of this number of nodes.
 pub(super) fn decode_chunk(part: &[u8], nodes: usize) -> Option<Chunk> {
     let mut stored: StoredChunk<Type, Node, Box<str>> = decode(part).ok()?;
     if stored.nodes.len() != nodes || stored.child_names.len() != nodes {
@@ -251,15 +254,15 @@ pub(super) fn decode_chunk(part: &[u8], nodes: usize) -> Option<Chunk> {
     })
 }
 
-/// Encodes a part of a stored form, or data that is stored together with it.
+/// Encodes a part of a stored form, or data that is stored with it.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, StoredFormError> {
-    postcard::to_allocvec(value).map_err(|_| StoredFormError("it cannot be encoded"))
+    postcard::to_allocvec(value).map_err(|_| StoredFormError("encoding failed"))
 }
 
-/// The reverse of [`encode`]; what is left over is an error too.
+/// Decodes what [`encode`] wrote; trailing bytes are an error.
 pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, StoredFormError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        _ => Err(StoredFormError("its bytes are not what they should be")),
+        _ => Err(StoredFormError("the bytes are malformed")),
     }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::schema::{CaseChoice, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type, TypeKind};
 
-/// Spaces between the longest name of some siblings and their types.
+/// The number of spaces between the longest name of some siblings and their types.
 const GAP: usize = 3;
 
-/// The tree diagram of a module: its data nodes, what it adds to other modules, its RPCs and its
-/// notifications. Nodes that other modules add to it are shown, with their prefix.
+/// The tree diagram of a module: its data nodes, its augments of other modules, its RPCs and its notifications. Nodes
+/// that other modules add to it are shown, with their prefix.
 pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
     let mut diagram = Diagram {
         schema,
@@ -19,16 +19,16 @@ pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
         let ids = ids.iter().copied();
         ids.filter(|&id| schema.node(id).module == module).collect()
     };
-    diagram.siblings(&own(schema.roots()), 0, "  ", Part::Data);
+    diagram.siblings(&own(schema.roots()), 0, "  ", Section::Data);
     let mut is_first = true;
     for augment in diagram.augments() {
         let separator = if is_first { "\n" } else { "" };
         is_first = false;
         let _ = writeln!(diagram.text, "{separator}  augment {}:", augment.target);
-        let part = diagram.part_of(augment.nodes[0]);
+        let section = diagram.section_of(augment.nodes[0]);
         match augment.choice {
-            Some(choice) => diagram.cases(choice, &augment.nodes, augment.depth, "    ", part),
-            None => diagram.siblings(&augment.nodes, augment.depth, "    ", part),
+            Some(choice) => diagram.cases(choice, &augment.nodes, augment.depth, "    ", section),
+            None => diagram.siblings(&augment.nodes, augment.depth, "    ", section),
         }
     }
     let sections = [
@@ -37,35 +37,35 @@ pub fn tree_diagram(schema: &Schema, module: ModuleId) -> String {
     ];
     for (title, ids) in sections.iter().filter(|(_, ids)| !ids.is_empty()) {
         let _ = writeln!(diagram.text, "\n  {title}:");
-        diagram.siblings(ids, 0, "    ", Part::Data);
+        diagram.siblings(ids, 0, "    ", Section::Data);
     }
     diagram.text
 }
 
-/// What a node is part of, as far as its flags tell.
+/// The part of a module that a node is in, as far as it affects its flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Section {
     Data,
     Input,
     Output,
     Notification,
 }
 
-/// One line and what is below it.
+/// One line and its descendants.
 enum Item {
     Node(NodeId),
     Choice(u32, Vec<NodeId>),
 }
 
-/// What a module adds to one node, choice or case of another.
+/// The nodes that a module adds to one node, choice or case of another module.
 #[derive(Default)]
 struct Augment {
     /// The path of the `augment` statement.
     target: String,
     nodes: Vec<NodeId>,
-    /// How many of the choices that the nodes are in belong to the target.
+    /// The number of enclosing choices that belong to the target.
     depth: usize,
-    /// The choice, where cases are added to one.
+    /// The choice, if cases are added to one.
     choice: Option<u32>,
 }
 
@@ -76,8 +76,8 @@ struct Diagram<'s> {
 }
 
 impl Diagram<'_> {
-    /// `depth` says how many of the choices that the nodes are in have been shown already.
-    fn siblings(&mut self, ids: &[NodeId], depth: usize, indent: &str, part: Part) {
+    /// `depth` is the number of enclosing choices that have been shown already.
+    fn siblings(&mut self, ids: &[NodeId], depth: usize, indent: &str, section: Section) {
         let items = self.items(ids, depth);
         let nodes = items.iter().filter_map(|item| match item {
             Item::Node(id) => Some(self.name(*id).chars().count() + 1),
@@ -89,15 +89,15 @@ impl Diagram<'_> {
             let below = if index + 1 < count { "|  " } else { "   " };
             let below = format!("{indent}{below}");
             match item {
-                Item::Node(id) => self.node(id, indent, &below, width, part),
+                Item::Node(id) => self.node(id, indent, &below, width, section),
                 Item::Choice(choice, ids) => {
-                    self.choice(choice, &ids, depth, [indent, &below], part);
+                    self.choice(choice, &ids, depth, [indent, &below], section);
                 }
             }
         }
     }
 
-    /// Nodes of one choice follow one another.
+    /// Groups the nodes of each choice; they are contiguous.
     fn items(&self, ids: &[NodeId], depth: usize) -> Vec<Item> {
         let mut items: Vec<Item> = Vec::new();
         for &id in ids {
@@ -117,19 +117,19 @@ impl Diagram<'_> {
         ids: &[NodeId],
         depth: usize,
         [indent, below]: [&str; 2],
-        part: Part,
+        section: Section,
     ) {
         let found = &self.schema.choices()[choice as usize];
         let status = status_mark(found.status);
-        let flags = flags(found.is_config, part);
+        let flags = flags(found.is_config, section);
         let name = self.prefixed(found.module, &found.name);
         let option = if found.is_mandatory { "" } else { "?" };
         let _ = writeln!(self.text, "{indent}{status}--{flags} ({name}){option}");
-        self.cases(choice, ids, depth, below, part);
+        self.cases(choice, ids, depth, below, section);
     }
 
     /// The cases that have nodes here.
-    fn cases(&mut self, choice: u32, ids: &[NodeId], depth: usize, indent: &str, part: Part) {
+    fn cases(&mut self, choice: u32, ids: &[NodeId], depth: usize, indent: &str, section: Section) {
         let found = &self.schema.choices()[choice as usize];
         let used = |case: u32| -> Vec<NodeId> {
             let ids = ids.iter().copied();
@@ -145,17 +145,17 @@ impl Diagram<'_> {
             let name = self.prefixed(case.module, &case.name);
             let _ = writeln!(self.text, "{indent}{status}--:({name})");
             let deeper = if index < last { "|  " } else { "   " };
-            self.siblings(&ids, depth + 1, &format!("{indent}{deeper}"), part);
+            self.siblings(&ids, depth + 1, &format!("{indent}{deeper}"), section);
         }
     }
 
-    fn node(&mut self, id: NodeId, indent: &str, below: &str, width: usize, part: Part) {
+    fn node(&mut self, id: NodeId, indent: &str, below: &str, width: usize, section: Section) {
         let node = self.schema.node(id);
         let inner = match node.kind {
-            NodeKind::Input => Part::Input,
-            NodeKind::Output => Part::Output,
-            NodeKind::Notification => Part::Notification,
-            _ => part,
+            NodeKind::Input => Section::Input,
+            NodeKind::Output => Section::Output,
+            NodeKind::Notification => Section::Notification,
+            _ => section,
         };
         let status = status_mark(node.status);
         let flags = match node.kind {
@@ -227,20 +227,20 @@ impl Diagram<'_> {
         }
     }
 
-    fn part_of(&self, id: NodeId) -> Part {
+    fn section_of(&self, id: NodeId) -> Section {
         let mut above = self.schema.node(id).parent;
         while let Some(id) = above {
             match self.schema.node(id).kind {
-                NodeKind::Input => return Part::Input,
-                NodeKind::Output => return Part::Output,
-                NodeKind::Notification => return Part::Notification,
+                NodeKind::Input => return Section::Input,
+                NodeKind::Output => return Section::Output,
+                NodeKind::Notification => return Section::Notification,
                 _ => above = self.schema.node(id).parent,
             }
         }
-        Part::Data
+        Section::Data
     }
 
-    /// What the module adds to nodes of others.
+    /// The nodes that the module adds to other modules.
     fn augments(&self) -> Vec<Augment> {
         let mut augments: Vec<Augment> = Vec::new();
         for node in self
@@ -271,7 +271,7 @@ impl Diagram<'_> {
         self.schema.node(id).module != self.module
     }
 
-    /// Where among these choices and cases the nodes of the module begin.
+    /// Finds the first of these choices and cases that belongs to the module.
     fn augment_among(&self, cases: &[CaseChoice]) -> Augment {
         let mut augment = Augment::default();
         for place in cases {
@@ -293,7 +293,7 @@ impl Diagram<'_> {
         augment
     }
 
-    /// As an `augment` statement has it: every step with its prefix, choices and cases shown.
+    /// The path as in an `augment` statement: every step with its prefix, choices and cases included.
     fn target_path(&self, id: NodeId) -> String {
         let node = self.schema.node(id);
         let mut path = node
@@ -325,13 +325,13 @@ fn status_mark(status: Status) -> &'static str {
     }
 }
 
-fn flags(is_config: bool, part: Part) -> &'static str {
-    match part {
-        Part::Input => "-w",
-        Part::Output => "ro",
-        Part::Notification => "--",
-        Part::Data if is_config => "rw",
-        Part::Data => "ro",
+fn flags(is_config: bool, section: Section) -> &'static str {
+    match section {
+        Section::Input => "-w",
+        Section::Output => "ro",
+        Section::Notification => "--",
+        Section::Data if is_config => "rw",
+        Section::Data => "ro",
     }
 }
 

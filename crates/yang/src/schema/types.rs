@@ -10,15 +10,14 @@ use crate::schema::{IdentityId, NodeId};
 pub struct Type {
     /// The built-in type and its restrictions.
     pub kind: TypeKind,
-    /// What further canonical form a well-known typedef asks for.
+    /// The additional canonical form of a well-known typedef.
     pub canonical: Canonical,
-    /// The name in the model, `module:typedef` where a typedef is used, the built-in name else.
+    /// The name in the model: `module:typedef` for a typedef, otherwise the built-in name.
     pub name: Box<str>,
 }
 
-/// The canonical form of a type that derives from one of the typedefs of RFC 6991 and the like.
-/// They are written in the model as strings (once as a union), and their description says what is
-/// canonical.
+/// The canonical form of a type that derives from a typedef of RFC 6991 and similar modules. In the model these are
+/// strings (one is a union); their description defines the canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Canonical {
     /// That of the built-in type.
@@ -32,7 +31,7 @@ pub enum Canonical {
     Ipv4Prefix,
     /// `ietf-inet-types:ipv4-address-and-prefix`: host bits are kept.
     Ipv4AddressAndPrefix,
-    /// `ietf-inet-types:ipv6-address` (with zone): as RFC 5952 writes it.
+    /// `ietf-inet-types:ipv6-address` (with zone): the form of RFC 5952.
     Ipv6Address,
     /// `ietf-inet-types:ipv6-address-no-zone`.
     Ipv6AddressNoZone,
@@ -63,7 +62,7 @@ pub struct Interval {
     pub max: i128,
 }
 
-/// A `range` or `length`: ascending intervals, and what the model says on violation.
+/// A `range` or `length`: ascending intervals, and the model's error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
     /// The intervals; empty means unrestricted.
@@ -77,8 +76,8 @@ pub struct Intervals {
 /// A `pattern` (RFC 7950 §9.4.5).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The XSD expression as the model has it, and the same, anchored, on a linear-time engine; compiled at
-    /// the first match.
+    /// The XSD expression of the model, and its anchored translation for a linear-time engine; compiled at the first
+    /// match.
     pub regex: LazyRegex,
     /// `modifier invert-match`.
     pub is_inverted: bool,
@@ -135,7 +134,7 @@ pub enum TypeKind {
     Empty,
     /// `enumeration`.
     Enumeration(Vec<EnumItem>),
-    /// `identityref`: a value is derived from every base.
+    /// `identityref`: a value must be derived from every base.
     IdentityRef(Vec<IdentityId>),
     /// `instance-identifier`.
     InstanceIdentifier {
@@ -144,13 +143,13 @@ pub enum TypeKind {
     },
     /// The integers.
     Integer(IntegerWidth, Intervals),
-    /// `leafref`: a value is of the target's type.
+    /// `leafref`: a value has the target's type.
     LeafRef {
         /// The path, parsed.
         path: crate::xpath::Expression,
-        /// The path as the model has it.
+        /// The path, as in the model.
         text: Box<str>,
-        /// The leaf or leaf-list that it points to.
+        /// The target leaf or leaf-list.
         target: Option<NodeId>,
         /// The target's type, leafrefs resolved.
         target_type: Box<Type>,
@@ -175,7 +174,7 @@ impl Default for Type {
 }
 
 impl Type {
-    /// Whether it is a leafref, or a union with one.
+    /// Returns whether it is a leafref, or a union with one.
     pub fn has_leafref(&self) -> bool {
         match &self.kind {
             TypeKind::LeafRef { .. } => true,

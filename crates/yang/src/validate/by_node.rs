@@ -1,4 +1,4 @@
-//! Lists for the few nodes of a schema that have any.
+//! Lists indexed by node, for the few nodes of a schema that have any.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -6,18 +6,18 @@ use std::ops::{Index, IndexMut};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A list for each index below a length, indexed like a `Vec<Vec<T>>`. Empty lists take no memory: of
-/// 800,000 nodes, some thousands have rules.
+/// A list for each index less than a length, used like a `Vec<Vec<T>>`. Empty lists take no memory: of 800,000 nodes,
+/// some thousands have rules.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ByNode<T> {
     len: usize,
     lists: FxHashMap<u32, Vec<T>>,
-    /// What an index without a list gives.
+    /// The result for an index without a list.
     empty: Vec<T>,
 }
 
 impl<T> ByNode<T> {
-    /// Empty lists for all indexes below `len`.
+    /// Creates empty lists for all indexes less than `len`.
     pub fn new(len: usize) -> Self {
         Self {
             len,

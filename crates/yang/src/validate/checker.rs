@@ -1,8 +1,8 @@
-//! Checking one rule at one place.
+//! Checks one rule at one instance.
 
 use std::ops::ControlFlow;
 
-use super::plan::{Demand, Plan, Rule, RuleId};
+use super::plan::{Plan, Rule, RuleId, RuleKind};
 use crate::error::{DataError, ErrorTag, Errors};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys};
@@ -10,7 +10,7 @@ use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::value::Value;
 use crate::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 
-/// Checks rules in one state of the data, and collects what is violated.
+/// Checks rules in one state of the data, and collects violations.
 pub(crate) struct Checker<'a, T: Instances> {
     pub data: &'a T,
     pub plan: &'a Plan,
@@ -19,7 +19,7 @@ pub(crate) struct Checker<'a, T: Instances> {
 }
 
 impl<'a, T: Instances> Checker<'a, T> {
-    /// What is configuration sees configuration only (RFC 7950 §6.4.1).
+    /// Configuration can only refer to configuration (RFC 7950 §6.4.1).
     pub fn new(data: &'a T, plan: &'a Plan, limits: Limits, scope: Scope) -> Self {
         Self {
             data,
@@ -33,7 +33,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         self.data.schema()
     }
 
-    /// Checks a rule at a place of its anchor; of a leaf-list, the one value where it is given.
+    /// Checks a rule at an instance of its anchor; for a leaf-list, only `value` if it is given.
     pub fn check(
         &mut self,
         id: RuleId,
@@ -42,23 +42,23 @@ impl<'a, T: Instances> Checker<'a, T> {
     ) -> Result<(), T::Error> {
         let plan = self.plan;
         let rule = plan.rule(id);
-        match rule.demand {
-            Demand::Must(index) => self.must(rule, index, at),
-            Demand::When => self.when(rule, at),
-            Demand::Reference => self.reference(rule, at, value),
-            Demand::Content => self.content(at),
-            Demand::Unique(index) => self.unique(rule, index, at),
+        match rule.kind {
+            RuleKind::Must(index) => self.must(rule, index, at),
+            RuleKind::When => self.when(rule, at),
+            RuleKind::Reference => self.reference(rule, at, value),
+            RuleKind::RequiredChildren => self.required_children(at),
+            RuleKind::Unique(index) => self.unique(rule, index, at),
         }
     }
 
-    /// What is at the end of a way down from a place, in order.
+    /// The instances at the end of a chain of child nodes, in order.
     pub(super) fn instances(
         &self,
         at: &T::Inner,
-        way: &[NodeId],
+        nodes: &[NodeId],
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.descend(at, way, visit).map(|_| ())
+        self.descend(at, nodes, visit).map(|_| ())
     }
 
     fn descend(
@@ -97,7 +97,7 @@ impl<'a, T: Instances> Checker<'a, T> {
     }
 
     /// Records a violation at an instance.
-    pub fn violated(&mut self, item: &Item<T>, error: DataError) -> Result<(), T::Error> {
+    pub fn report(&mut self, item: &Item<T>, error: DataError) -> Result<(), T::Error> {
         let path = match item {
             Item::Inner(place) => self.data.path(place)?,
             Item::Leaf(leaf) | Item::Text(leaf) => {
@@ -108,11 +108,11 @@ impl<'a, T: Instances> Checker<'a, T> {
                 self.data.path(&leaf.holder)?.child(leaf.node, keys)
             }
         };
-        self.violated_at(&path, error);
+        self.report_at(&path, error);
         Ok(())
     }
 
-    pub fn violated_at(&mut self, path: &InstancePath, error: DataError) {
+    pub fn report_at(&mut self, path: &InstancePath, error: DataError) {
         let path = path.to_instance_identifier(self.schema());
         self.errors.push(error.at(path));
     }
@@ -125,39 +125,39 @@ impl<'a, T: Instances> Checker<'a, T> {
         let must = &node.musts[index];
         let mut violating = Vec::new();
         let evaluator = &self.evaluator;
-        let mut is_known_violated = false;
+        let mut is_violated = false;
         self.instances(at, &rule.chain, &mut |item| {
-            let holds = !is_known_violated && evaluator.test_shared(&must.expression, &item)?;
+            let holds = !is_violated && evaluator.test_shared(&must.expression, &item)?;
             match (holds, rule.is_uniform) {
                 (true, true) => return Ok(ControlFlow::Break(())),
                 (true, false) => {}
                 (false, is_uniform) => {
-                    is_known_violated = is_uniform;
+                    is_violated = is_uniform;
                     violating.push(item);
                 }
             }
             Ok(ControlFlow::Continue(()))
         })?;
         for item in violating {
-            self.violated(&item, must_error(must))?;
+            self.report(&item, must_error(must))?;
         }
         Ok(())
     }
 
-    /// RFC 7950 §7.21.5: what is there although its `when` does not hold.
+    /// RFC 7950 §7.21.5: an instance must not exist if its `when` is false.
     fn when(&mut self, rule: &Rule, holder: &T::Inner) -> Result<(), T::Error> {
         let Some(node) = rule.node.map(|node| self.schema().node(node)) else {
             return Ok(());
         };
         if let Some(when) = self.failing_when(node, holder)? {
             for item in stored_instances(self.data, node, holder)? {
-                self.violated(&item, when_error(node, when))?;
+                self.report(&item, when_error(node, when))?;
             }
         }
         Ok(())
     }
 
-    /// The first `when` of a node that does not hold in a place.
+    /// The first `when` of a node that is false in this parent.
     pub fn failing_when(
         &self,
         node: &'a Node,
@@ -172,7 +172,7 @@ impl<'a, T: Instances> Checker<'a, T> {
     }
 }
 
-/// What is stored of a node in a place.
+/// The stored instances of a node in a parent.
 pub(crate) fn stored_instances<T: Instances>(
     data: &T,
     node: &Node,

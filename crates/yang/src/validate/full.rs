@@ -1,4 +1,4 @@
-//! Validation of a whole tree: every rule at every place.
+//! Validation of a whole tree: every rule at every instance.
 
 use std::ops::ControlFlow;
 
@@ -10,35 +10,34 @@ use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind};
 use crate::xpath::evaluate::{Limits, Scope};
 
-/// Entries of a list that one worker takes in a row.
+/// The number of consecutive list entries that one worker takes.
 const ENTRIES_IN_A_ROW: u64 = 64;
 
-/// The part of a whole validation that one of several workers does: of the outermost lists, every
-/// so many entries.
+/// The share of one worker in a parallel full validation: blocks of entries of the outermost lists.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// Which worker, from 0.
+    /// The number of this worker, from 0.
     pub worker: u64,
-    /// How many workers there are.
+    /// The number of workers.
     pub workers: u64,
 }
 
 impl Share {
-    /// Everything.
+    /// The whole tree.
     pub const ALL: Self = Self {
         worker: 0,
         workers: 1,
     };
 
-    fn takes(self, index: u64) -> bool {
+    fn includes(self, index: u64) -> bool {
         index / ENTRIES_IN_A_ROW % self.workers == self.worker
     }
 }
 
-/// Validates a whole tree, or a worker's share of it, from a place (mostly the root) down.
+/// Validates a whole tree, or a worker's share of it, from a node (usually the root) down.
 ///
 /// # Errors
-/// What reading the data returns; violations are in the result.
+/// Read errors; violations are in the result.
 pub fn validate<T: Instances>(
     plan: &Plan,
     data: &T,
@@ -50,10 +49,10 @@ pub fn validate<T: Instances>(
     Ok(errors)
 }
 
-/// The same, with how much was looked at.
+/// Like [`validate`], and returns how much was checked.
 ///
 /// # Errors
-/// What reading the data returns; violations are in the result.
+/// Read errors; violations are in the result.
 pub fn validate_measured<T: Instances>(
     plan: &Plan,
     data: &T,
@@ -75,11 +74,10 @@ pub fn validate_measured<T: Instances>(
     Ok((walk.checker.errors, effort))
 }
 
-/// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1): `data` has
-/// it in its place, `from`.
+/// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1), which `data` contains at `from`.
 ///
 /// # Errors
-/// What reading the data returns; violations are in the result.
+/// Read errors; violations are in the result.
 pub fn validate_operation<T: Instances>(
     plan: &Plan,
     data: &T,
@@ -102,7 +100,8 @@ struct Walk<'a, T: Instances> {
 }
 
 impl<T: Instances> Walk<'_, T> {
-    /// Checks a place and everything in it. What is shared, is not in a list yet.
+    /// Checks an instance and its descendants. `is_shared`: not inside a list yet, so the work is shared by the
+    /// workers.
     fn place(&mut self, place: &T::Inner, is_shared: bool) -> Result<(), T::Error> {
         let plan = self.checker.plan;
         let data = self.checker.data;
@@ -127,7 +126,7 @@ impl<T: Instances> Walk<'_, T> {
             NodeKind::List(_) => {
                 let mut index = 0;
                 data.entries(place, child, &mut |entry| {
-                    if !is_shared || self.share.takes(index) {
+                    if !is_shared || self.share.includes(index) {
                         self.place(&entry, false)?;
                     }
                     index += 1;

@@ -1,9 +1,8 @@
-//! Validation of a change: only the rules that read something that changed are checked.
+//! Validation of a change: only the rules that read changed data are checked.
 //!
-//! A change fires the node it changes. What is fired is looked up in the plan: each rule that reads
-//! the node is due at the places that the way back leads to. `when`s come first, in their order,
-//! because what they take away are further changes; then everything else that is due is checked
-//! once.
+//! A change fires the triggers of the changed node: each rule that reads the node is scheduled for the instances to
+//! which the reverse route leads. `when`s come first, in their order, because their removals are further changes;
+//! then every other scheduled rule is checked once.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -12,48 +11,48 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checker::Checker;
-use super::plan::{Demand, Plan, RuleId};
-use super::referrers::Gone;
+use super::leafref_target::climb;
+use super::plan::{Plan, RuleId, RuleKind};
+use super::referrers::RemovedTargets;
 use super::route::chain;
-use super::target::climb;
-use super::trace::{Nearest, Traced};
+use super::trace::{NearestSibling, TracedJoins};
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 use crate::xpath::evaluate::{Item, Limits, Scope};
 
-/// What changed.
+/// One change of the data.
 #[derive(Clone, Debug)]
 pub enum Change<I> {
-    /// A list entry or container with presence came to be.
+    /// A list entry or container with presence was created.
     Created(I),
-    /// A list entry or container with presence went.
+    /// A list entry or container with presence was deleted.
     Deleted(I),
-    /// A leaf came to be, went, or holds another value. `anydata` and `anyxml` are leaves here, and
-    /// their value is [`Value::Empty`].
+    /// A leaf was created, deleted or set to another value. `anydata` and `anyxml` count as leaves with the value
+    /// [`Value::Empty`].
     Leaf {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf.
         node: NodeId,
-        /// Its value before.
+        /// The old value.
         old: Option<Value>,
-        /// Its value now.
+        /// The new value.
         new: Option<Value>,
     },
-    /// A leaf-list entry came to be.
+    /// A leaf-list entry was created.
     ValueCreated {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf-list.
         node: NodeId,
         /// The value.
         value: Value,
     },
-    /// A leaf-list entry went.
+    /// A leaf-list entry was deleted.
     ValueDeleted {
-        /// The place that holds it.
+        /// Its parent.
         holder: I,
         /// The leaf-list.
         node: NodeId,
@@ -62,7 +61,7 @@ pub enum Change<I> {
     },
 }
 
-/// What has to go because its `when` does not hold any more (RFC 7950 §8.2).
+/// A node that must be removed because its `when` became false (RFC 7950 §8.2).
 #[derive(Clone, Debug)]
 pub enum Removal<I> {
     /// A container or list entry.
@@ -81,29 +80,29 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
-/// How much a validation had to look at.
+/// The work done by a validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Rules checked, each at one place.
+    /// Rules checked, each at one instance.
     pub checks: u64,
-    /// How often there was no way back from a change to the places of a rule, so that all places
-    /// of the rule in some part of the tree were checked.
+    /// The number of times no reverse route led from a change to the instances of a rule, so that all instances of
+    /// the rule in some subtree were checked.
     pub fallbacks: u64,
-    /// Nodes that expressions visited, and places that indexes named.
+    /// Nodes visited by expressions, and results returned by indexes.
     pub visits: u64,
 }
 
-/// A rule that is due in a place, or in all places of its anchor below.
-type Due<I> = (RuleId, I, Option<Value>);
+/// A scheduled check: a rule at an instance of its anchor, or at all instances of its anchor below.
+type ScheduledCheck<I> = (RuleId, I, Option<Value>);
 
-/// The state before a change and the state that is proposed.
+/// The state before a change and the proposed state.
 pub struct States<'a, T: Instances> {
     pub(super) old: Checker<'a, T>,
     pub(super) new: Checker<'a, T>,
 }
 
 impl<'a, T: Instances> States<'a, T> {
-    /// Two states of one tree.
+    /// Creates a pair of two states of one tree.
     pub fn new(plan: &'a Plan, old: &'a T, new: &'a T, limits: Limits) -> Self {
         Self {
             old: Checker::new(old, plan, limits, Scope::Config),
@@ -118,19 +117,19 @@ impl<T: Instances> std::fmt::Debug for States<'_, T> {
     }
 }
 
-/// The validation of one change, fed with what changed.
+/// The validation of one change. The caller reports each change with [`Self::changed`].
 #[derive(Debug)]
 pub struct Incremental<I> {
     pub(super) whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
-    /// `when`s that are settled: what is settled later does not bear on them.
-    pub(super) settled: FxHashSet<(RuleId, I)>,
-    pub(super) due: FxHashSet<Due<I>>,
+    /// `when`s that are evaluated: later ones do not affect them.
+    pub(super) evaluated: FxHashSet<(RuleId, I)>,
+    pub(super) scheduled: FxHashSet<ScheduledCheck<I>>,
     fired: FxHashSet<(NodeId, I)>,
-    pub(super) gone: Gone<I>,
-    /// What equalities in expressions led to already.
-    pub(super) traced: FxHashSet<Traced<I>>,
-    /// The last nearest sibling that was looked for in this state.
-    pub(super) nearest: Option<Nearest<I>>,
+    pub(super) removed: RemovedTargets<I>,
+    /// The joins that were already traced.
+    pub(super) traced_joins: FxHashSet<TracedJoins<I>>,
+    /// The most recent nearest sibling in this state.
+    pub(super) nearest: Option<NearestSibling<I>>,
     errors: Errors,
     pub(super) effort: Effort,
 }
@@ -139,11 +138,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
     fn default() -> Self {
         Self {
             whens: BTreeMap::new(),
-            settled: FxHashSet::default(),
-            due: FxHashSet::default(),
+            evaluated: FxHashSet::default(),
+            scheduled: FxHashSet::default(),
             fired: FxHashSet::default(),
-            gone: Gone::default(),
-            traced: FxHashSet::default(),
+            removed: RemovedTargets::default(),
+            traced_joins: FxHashSet::default(),
             nearest: None,
             errors: Errors::new(),
             effort: Effort::default(),
@@ -152,26 +151,26 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// A validation without changes yet.
+    /// Creates a validation without changes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a change. `states` hold all changes so far.
+    /// Processes a change. `states` must contain all changes so far.
     pub fn changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         change: &Change<I>,
     ) -> Result<(), T::Error> {
-        for &rule in &states.new.plan.open {
-            self.is_due(states, rule, states.new.data.root());
+        for &rule in &states.new.plan.unbounded_rules {
+            self.schedule(states, rule, states.new.data.root());
         }
         match change {
-            Change::Created(place) => self.place_changed(states, place),
+            Change::Created(place) => self.inner_changed(states, place),
             Change::Deleted(place) => {
-                self.place_changed(states, place)?;
+                self.inner_changed(states, place)?;
                 match states.new.data.is_stored(place)? {
-                    true => self.names_within(states, place),
+                    true => self.paths_removed_within(states, place),
                     false => Ok(()),
                 }
             }
@@ -192,14 +191,14 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 value,
             } => {
                 self.value_changed(states, holder, *node, value)?;
-                self.name_went(states, *node, holder, Some(value))?;
-                self.target_went(states, *node, holder, value);
+                self.path_removed(states, *node, holder, Some(value))?;
+                self.target_removed(states, *node, holder, value);
                 Ok(())
             }
         }
     }
 
-    fn place_changed<T: Instances<Inner = I>>(
+    fn inner_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
@@ -209,8 +208,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(());
         };
         self.fire(states, node, place)?;
-        self.own(states, node, place);
-        self.inside(states, node, place)?;
+        self.schedule_own_rules(states, node, place);
+        self.children_changed(states, node, place)?;
         match data.parent(place) {
             Some(parent) => self.child_changed(states, node, &parent),
             None => Ok(()),
@@ -225,12 +224,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         (old, new): (Option<&Value>, Option<&Value>),
     ) -> Result<(), T::Error> {
         self.fire(states, node, holder)?;
-        self.own(states, node, holder);
+        self.schedule_own_rules(states, node, holder);
         self.unique_changed(states, node, holder);
         let default = states.new.schema().node(node).as_value();
         let default = default.and_then(|leaf| leaf.defaults.first());
         if let Some(value) = old.or(default) {
-            self.target_went(states, node, holder, value);
+            self.target_removed(states, node, holder, value);
         }
         match old.is_some() != new.is_some() {
             true => self.child_changed(states, node, holder),
@@ -249,25 +248,26 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let leaf_list = states.new.schema().node(node).as_value();
         let defaults = leaf_list.map_or(&[][..], |node| &node.defaults);
-        for &rule in &plan.own[node.0 as usize] {
+        for &rule in &plan.own_rules[node.0 as usize] {
             // References are checked value by value: a leaf-list may be long.
-            match plan.rule(rule).demand {
-                Demand::Reference if defaults.is_empty() => {
-                    self.due.insert((rule, holder.clone(), Some(value.clone())));
+            match plan.rule(rule).kind {
+                RuleKind::Reference if defaults.is_empty() => {
+                    self.scheduled
+                        .insert((rule, holder.clone(), Some(value.clone())));
                 }
-                _ => self.is_due_at(states, rule, holder),
+                _ => self.schedule_at_anchor(states, rule, holder),
             }
         }
-        // The defaults are in use where there is no entry.
+        // The defaults are in use if there is no entry.
         for default in defaults {
-            self.name_went(states, node, holder, Some(default))?;
-            self.target_went(states, node, holder, default);
+            self.path_removed(states, node, holder, Some(default))?;
+            self.target_removed(states, node, holder, default);
         }
         self.child_changed(states, node, holder)
     }
 
-    /// A child of a place came to be or went: what must be in the place, and the choice that the
-    /// child is in.
+    /// Schedules the checks for a created or deleted child: the required children of its parent, and the choice that
+    /// contains the child.
     fn child_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -278,20 +278,20 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let schema = data.schema();
         let (mut child, mut place) = (child, place.clone());
         loop {
-            self.content_due(states, &place);
+            self.schedule_required_children(states, &place);
             if let Some(case) = schema.node(child).cases.first() {
                 self.choice_changed(states, case.choice, &place)?;
             }
-            // A container without presence is there for its case once something is in it.
+            // A container without presence counts as data of its case if it has content.
             let Some(around) = data
                 .node(&place)
                 .filter(|&node| schema.node(node).is_np_container())
             else {
                 return Ok(());
             };
-            for &rule in &states.new.plan.own[around.0 as usize] {
-                if states.new.plan.rule(rule).demand == Demand::When {
-                    self.is_due_at(states, rule, &place);
+            for &rule in &states.new.plan.own_rules[around.0 as usize] {
+                if states.new.plan.rule(rule).kind == RuleKind::When {
+                    self.schedule_at_anchor(states, rule, &place);
                 }
             }
             let Some(parent) = data.parent(&place) else {
@@ -301,18 +301,21 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    pub(super) fn content_due<T: Instances<Inner = I>>(
+    pub(super) fn schedule_required_children<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
     ) {
-        let content = states.new.plan.content(states.new.data.node(place));
+        let content = states
+            .new
+            .plan
+            .required_children(states.new.data.node(place));
         if let Some(rule) = content.and_then(|content| content.rule) {
-            self.due.insert((rule, place.clone(), None));
+            self.scheduled.insert((rule, place.clone(), None));
         }
     }
 
-    /// Another case of a choice may be selected: what exists by default in it may differ.
+    /// Another case of a choice may be selected: the defaults in it may change.
     fn choice_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -323,26 +326,26 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         for &sibling in children(schema, states.new.data.node(place)) {
             let cases = &schema.node(sibling).cases;
             if cases.iter().any(|case| case.choice == choice) {
-                self.by_default(states, sibling, place)?;
+                self.default_changed(states, sibling, place)?;
             }
         }
         Ok(())
     }
 
-    /// What may exist, or not, in a place without being stored.
-    fn inside<T: Instances<Inner = I>>(
+    /// Fires the nodes that may appear or disappear in an instance without being stored.
+    fn children_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
         for &child in children(states.new.schema(), Some(node)) {
-            self.by_default(states, child, place)?;
+            self.default_changed(states, child, place)?;
         }
         Ok(())
     }
 
-    pub(super) fn by_default<T: Instances<Inner = I>>(
+    pub(super) fn default_changed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         child: NodeId,
@@ -351,37 +354,42 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let schema = states.new.schema();
         let index = child.0 as usize;
-        if !plan.matters[index] && !plan.has_rules[index] {
+        if !plan.affects_rules[index] && !plan.has_rules[index] {
             return Ok(());
         }
         let node = schema.node(child);
         if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &node.kind {
             if !value.defaults.is_empty() {
                 self.fire(states, child, place)?;
-                self.own(states, child, place);
+                self.schedule_own_rules(states, child, place);
                 self.unique_changed(states, child, place);
                 for default in &value.defaults {
-                    self.target_went(states, child, place, default);
+                    self.target_removed(states, child, place, default);
                 }
             }
         } else if node.is_np_container() {
             let container = states.new.data.container(place, child);
             self.fire(states, child, &container)?;
-            self.own(states, child, &container);
-            self.inside(states, child, &container)?;
+            self.schedule_own_rules(states, child, &container);
+            self.children_changed(states, child, &container)?;
         }
         Ok(())
     }
 
-    /// The rules on the instances of a node itself: those of a leaf are told by its holder.
-    fn own<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, node: NodeId, place: &I) {
-        for &rule in &states.new.plan.own[node.0 as usize] {
-            self.is_due_at(states, rule, place);
+    /// Schedules the rules on the instances of a node itself; for a leaf, `place` is its parent.
+    fn schedule_own_rules<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) {
+        for &rule in &states.new.plan.own_rules[node.0 as usize] {
+            self.schedule_at_anchor(states, rule, place);
         }
     }
 
-    /// A rule on an instance: it is checked at the anchor above.
-    fn is_due_at<T: Instances<Inner = I>>(
+    /// Schedules a rule on an instance, at the anchor above it.
+    fn schedule_at_anchor<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         rule: RuleId,
@@ -392,24 +400,24 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let holds_leaf = compiled.node != data.node(place);
         let levels = compiled.chain.len() - usize::from(holds_leaf && !compiled.chain.is_empty());
         if let Some(anchor) = climb(data, place, levels) {
-            self.is_due(states, rule, anchor);
+            self.schedule(states, rule, anchor);
         }
     }
 
-    pub(super) fn is_due<T: Instances<Inner = I>>(
+    pub(super) fn schedule<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         rule: RuleId,
         at: I,
     ) {
         let compiled = states.new.plan.rule(rule);
-        if compiled.demand == Demand::When {
+        if compiled.kind == RuleKind::When {
             let when = (rule, at);
-            if !self.settled.contains(&when) {
+            if !self.evaluated.contains(&when) {
                 self.whens.entry(compiled.rank).or_default().insert(when);
             }
         } else {
-            self.due.insert((rule, at, None));
+            self.scheduled.insert((rule, at, None));
         }
     }
 
@@ -422,24 +430,24 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let plan = states.new.plan;
         let data = states.new.data;
         for &(list, index) in plan.uniques.get(&leaf).into_iter().flatten() {
-            let way = chain(data.schema(), Some(list), Some(leaf)).unwrap_or_default();
-            let rules = plan.own[list.0 as usize].iter().copied();
-            let mut rules = rules.filter(|&rule| plan.rule(rule).demand == Demand::Unique(index));
-            let entry = climb(data, holder, way.len().saturating_sub(1));
+            let nodes = chain(data.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let rules = plan.own_rules[list.0 as usize].iter().copied();
+            let mut rules = rules.filter(|&rule| plan.rule(rule).kind == RuleKind::Unique(index));
+            let entry = climb(data, holder, nodes.len().saturating_sub(1));
             if let Some((rule, entry)) = rules.next().zip(entry) {
-                self.due.insert((rule, entry, None));
+                self.scheduled.insert((rule, entry, None));
             }
         }
     }
 
-    /// Everything that reads a node is due where the way back leads. A leaf is told by its holder.
+    /// Schedules every rule that reads a node, at the end of the reverse route. For a leaf, `place` is its parent.
     fn fire<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
-        self.name_went(states, node, place, None)?;
+        self.path_removed(states, node, place, None)?;
         self.fire_triggers(states, node, place)
     }
 
@@ -455,7 +463,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(());
         }
         for trigger in triggers {
-            let last = trigger.route.legs.len() - 1;
+            let last = trigger.route.segments.len() - 1;
             self.trace(states, trigger, last, place)?;
         }
         Ok(())
@@ -468,7 +476,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         self.effort.visits += visits.iter().sum::<u64>();
     }
 
-    /// The places of a rule's anchor at or below a place, as far as they exist.
+    /// The existing instances of a rule's anchor at or below an instance.
     pub(super) fn anchors<T: Instances<Inner = I>>(
         &mut self,
         checker: &Checker<'_, T>,
@@ -499,24 +507,24 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(places)
     }
 
-    /// Checks what is due.
+    /// Checks all scheduled rules.
     ///
     /// # Errors
-    /// What reading the data returns; violations are in the result.
+    /// Read errors; violations are in the result.
     pub fn finish<T: Instances<Inner = I>>(
         mut self,
         states: &mut States<'_, T>,
     ) -> Result<(Errors, Effort), T::Error> {
-        self.referrers_due(states)?;
+        self.schedule_referrers(states)?;
         let mut wide: FxHashMap<RuleId, FxHashSet<I>> = FxHashMap::default();
         let plan = states.new.plan;
-        for (rule, scope, _) in &self.due {
+        for (rule, scope, _) in &self.scheduled {
             if states.new.data.node(scope) != plan.rule(*rule).anchor {
                 wide.entry(*rule).or_default().insert(scope.clone());
             }
         }
-        let due = std::mem::take(&mut self.due);
-        for (rule, scope, value) in due {
+        let scheduled = std::mem::take(&mut self.scheduled);
+        for (rule, scope, value) in scheduled {
             if let Some(scopes) = wide.get(&rule)
                 && is_within(states.new.data, &scope, scopes)
             {
@@ -533,7 +541,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// Whether a place is below another place of a set.
+/// Returns whether an instance is below another instance of a set.
 pub(super) fn is_within<T: Instances>(
     data: &T,
     place: &T::Inner,

@@ -1,9 +1,9 @@
-//! Values that refer to what must be there: leafref (RFC 7950 §9.9) and instance-identifier (§9.13).
+//! Values that refer to nodes that must exist: leafref (RFC 7950 §9.9) and instance-identifier (§9.13).
 
 use std::ops::ControlFlow;
 
 use super::checker::Checker;
-use super::plan::{Rule, refers};
+use super::plan::{Rule, has_reference};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::Instances;
 use crate::path::InstancePath;
@@ -12,7 +12,7 @@ use crate::value::Value;
 use crate::xpath::evaluate::{Item, Leaf};
 
 impl<T: Instances> Checker<'_, T> {
-    /// Checks the values of a leaf or leaf-list in a place, or one of them.
+    /// Checks the values of a leaf or leaf-list, or only one of them.
     pub fn reference(
         &mut self,
         rule: &Rule,
@@ -41,7 +41,7 @@ impl<T: Instances> Checker<'_, T> {
             let message = format!("“{value}” refers to nothing that exists");
             let error =
                 DataError::new(ErrorTag::DataMissing, message).with_app_tag("instance-required");
-            self.violated(&Item::leaf(holder.clone(), node, value), error)?;
+            self.report(&Item::leaf(holder.clone(), node, value), error)?;
         }
         Ok(())
     }
@@ -54,19 +54,18 @@ impl<T: Instances> Checker<'_, T> {
         dangling: &mut Vec<Value>,
     ) -> Result<(), T::Error> {
         let value_type = self.schema().node(node).as_value();
-        let is_met = match value_type {
-            Some(leaf) => self.is_met(holder, node, &leaf.value_type, &value)?,
+        let target_exists = match value_type {
+            Some(leaf) => self.target_exists(holder, node, &leaf.value_type, &value)?,
             None => true,
         };
-        if !is_met {
+        if !target_exists {
             dangling.push(value);
         }
         Ok(())
     }
 
-    /// Whether what a value of a type refers to is there. In a union, one member must have it
-    /// (RFC 7950 §9.12).
-    fn is_met(
+    /// Returns whether the target of a value exists. In a union, that of one member is enough (RFC 7950 §9.12).
+    fn target_exists(
         &self,
         holder: &T::Inner,
         node: NodeId,
@@ -80,7 +79,7 @@ impl<T: Instances> Checker<'_, T> {
                 require_instance: true,
                 ..
             } => match self.plan.target(node, &path.text) {
-                Some(target) => target.finds(&self.evaluator, holder, node, value),
+                Some(target) => target.has_target(&self.evaluator, holder, node, value),
                 None => {
                     let leaf = Leaf::stored(holder.clone(), node, value.clone());
                     self.evaluator.has_target(&leaf, path)
@@ -107,7 +106,7 @@ impl<T: Instances> Checker<'_, T> {
                     let Ok(value) = member.parse(self.schema(), &text, &names) else {
                         continue;
                     };
-                    if !refers(member) || self.is_met(holder, node, member, &value)? {
+                    if !has_reference(member) || self.target_exists(holder, node, member, &value)? {
                         return Ok(true);
                     }
                 }

@@ -1,8 +1,8 @@
-//! What refers to a node that went: leafrefs by its value, instance identifiers by its name.
+//! References to removed nodes: leafrefs by value, instance identifiers by path.
 //!
-//! A change only notes what went. Referrers are looked for once, when the change is whole: a target whose
-//! value is still somewhere has no referrer to check, and where more went than there are references of a
-//! kind, the references are read instead of being looked for one by one.
+//! Changes only record what was removed. Referrers are searched for once, when the change is complete: a target whose
+//! value still exists elsewhere has no referrer to check, and if more targets were removed than there are references
+//! of a kind, all references are read instead of being searched for one by one.
 
 use std::hash::Hash;
 use std::ops::ControlFlow;
@@ -16,32 +16,31 @@ use crate::path::{InstancePath, Keys};
 use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, TypeKind};
 use crate::value::Value;
 
-/// So many references are looked for one by one before all references of a kind are read instead.
+/// The maximum number of lookups before all references of a kind are read instead.
 const LOOKUPS_MAX: usize = 16;
 
-/// What went that references may name, as far as a change is known.
+/// The removed nodes that references may refer to, as far as the change has been reported.
 #[derive(Debug)]
-pub(super) struct Gone<I> {
-    /// By leafref: which of its paths led to the target, the place where that path goes down from, and
-    /// the value that is not there any more.
+pub(super) struct RemovedTargets<I> {
+    /// By leafref: the path that led to the target, the node from which that path descends, and the removed value.
     targets: FxHashMap<NodeId, FxHashSet<(Option<usize>, I, Value)>>,
-    /// Nodes that instance identifiers may name: in the place itself, or the leaf in it, or one value of
-    /// the leaf-list in it.
-    names: FxHashSet<(NodeId, I, Option<Value>)>,
+    /// Nodes that instance identifiers may refer to: the node itself, or the leaf in it, or one value of the
+    /// leaf-list in it.
+    paths: FxHashSet<(NodeId, I, Option<Value>)>,
 }
 
-impl<I> Default for Gone<I> {
+impl<I> Default for RemovedTargets<I> {
     fn default() -> Self {
         Self {
             targets: FxHashMap::default(),
-            names: FxHashSet::default(),
+            paths: FxHashSet::default(),
         }
     }
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// A value that leafrefs may refer to is not in a place any more.
-    pub(super) fn target_went<T: Instances<Inner = I>>(
+    /// Records that a value that leafrefs may refer to was removed from a node.
+    pub(super) fn target_removed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         target: NodeId,
@@ -51,7 +50,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let (plan, data) = (states.new.plan, states.new.data);
         let referrers = &plan.referrers[target.0 as usize];
         for &leafref in referrers {
-            let value = as_referred(data.schema(), leafref, value);
+            let value = as_leafref_value(data.schema(), leafref, value);
             let paths = plan.targets.get(&leafref).map_or(&[][..], Vec::as_slice);
             let mut starts = Vec::new();
             for (index, (_, path)) in paths.iter().enumerate() {
@@ -61,18 +60,23 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                     starts.push((Some(index), from));
                 }
             }
-            // A member of a union whose path only evaluation follows may lead there from anywhere.
+            // A union member whose path can only be evaluated may lead there from anywhere.
             if starts.len() < referrers.iter().filter(|other| **other == leafref).count() {
                 starts.push((None, data.root()));
             }
             let starts = starts.into_iter();
-            let gone = starts.map(|(path, from)| (path, from, value.clone()));
-            self.gone.targets.entry(leafref).or_default().extend(gone);
+            let removed = starts.map(|(path, from)| (path, from, value.clone()));
+            self.removed
+                .targets
+                .entry(leafref)
+                .or_default()
+                .extend(removed);
         }
     }
 
-    /// A node that instance identifiers may name may have gone; of a leaf-list, one value where it is given.
-    pub(super) fn name_went<T: Instances<Inner = I>>(
+    /// Records that a node that instance identifiers may refer to may be removed; for a leaf-list, `value` if it is
+    /// given.
+    pub(super) fn path_removed<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         node: NodeId,
@@ -82,16 +86,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if !states.new.plan.instance_identifiers.is_empty()
             && states.old.evaluator.is_accessible(place)?
         {
-            self.gone
-                .names
+            self.removed
+                .paths
                 .insert((node, place.clone(), value.cloned()));
         }
         Ok(())
     }
 
-    /// Instance identifiers that name something in an entry that another took the place of. What is in
-    /// both alike is no change, and is not reported as one; yet it has another name.
-    pub(super) fn names_within<T: Instances<Inner = I>>(
+    /// Records instance identifiers to nodes in an entry that another one replaced. Nodes that are equal in both are
+    /// not reported as changes, yet their path is different.
+    pub(super) fn paths_removed_within<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
@@ -110,39 +114,39 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 NodeKind::Container { .. } => {
                     places.extend(states.old.evaluator.container(place, child)?);
                 }
-                _ => self.name_went(states, child, place, None)?,
+                _ => self.path_removed(states, child, place, None)?,
             }
             for place in &places {
-                self.name_went(states, child, place, None)?;
-                self.names_within(states, place)?;
+                self.path_removed(states, child, place, None)?;
+                self.paths_removed_within(states, place)?;
             }
         }
         Ok(())
     }
 
-    /// Makes the rules due on what refers to what went.
-    pub(super) fn referrers_due<T: Instances<Inner = I>>(
+    /// Schedules the checks of all references to removed nodes.
+    pub(super) fn schedule_referrers<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
     ) -> Result<(), T::Error> {
         let plan = states.new.plan;
-        let gone = std::mem::take(&mut self.gone);
-        for (leafref, targets) in gone.targets {
+        let removed = std::mem::take(&mut self.removed);
+        for (leafref, targets) in removed.targets {
             let Some(&rule) = plan.references.get(&leafref) else {
                 continue;
             };
-            if self.all_due(states, leafref, rule, targets.len())? {
+            if self.schedule_all(states, leafref, rule, targets.len())? {
                 continue;
             }
             for (path, from, value) in targets {
-                self.leafrefs_due(states, (leafref, rule), path, &from, &value)?;
+                self.schedule_leafrefs(states, (leafref, rule), path, &from, &value)?;
             }
         }
         let mut searched = Vec::new();
         for &rule in &plan.instance_identifiers {
             if let Some(leaf) = plan.rule(rule).node
-                && !gone.names.is_empty()
-                && !self.all_due(states, leaf, rule, gone.names.len())?
+                && !removed.paths.is_empty()
+                && !self.schedule_all(states, leaf, rule, removed.paths.len())?
             {
                 searched.push((leaf, rule));
             }
@@ -151,15 +155,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             return Ok(());
         }
         let root = states.new.data.root();
-        for (node, place, value) in gone.names {
-            for path in names_of(states, node, &place, value)? {
+        for (node, place, value) in removed.paths {
+            for path in paths_of(states, node, &place, value)? {
                 let name = path.to_instance_identifier(states.new.schema());
                 let name = Value::InstanceIdentifier(name.into());
                 for &(leaf, rule) in &searched {
                     if self.is_referred(states, leaf, &root, &name)?
                         && states.new.evaluator.resolve(&path)?.is_none()
                     {
-                        self.holders_due(states, (leaf, rule), &root, &name)?;
+                        self.schedule_holders(states, (leaf, rule), &root, &name)?;
                     }
                 }
             }
@@ -167,7 +171,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Whether a reference below a place may have a value.
+    /// Returns whether a reference below a node may have a value.
     fn is_referred<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -180,15 +184,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         self.effort.visits += 1;
         let mut is_referred = false;
-        let answer = states.new.data.find(within, leaf, value, &mut |_| {
+        let indexed = states.new.data.find(within, leaf, value, &mut |_| {
             is_referred = true;
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(is_referred || answer == Indexed::No)
+        Ok(is_referred || indexed == Indexed::No)
     }
 
-    /// Makes a rule due on all references of a leaf, if there are no more of them than look-ups would be.
-    fn all_due<T: Instances<Inner = I>>(
+    /// Schedules the checks of all references of a leaf, if these are not more than the lookups.
+    fn schedule_all<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         leaf: NodeId,
@@ -202,7 +206,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         let mut holders = Vec::new();
         let mut are_all = true;
-        let answer = data.holders(leaf, &mut |holder| {
+        let indexed = data.holders(leaf, &mut |holder| {
             are_all = holders.len() < lookups;
             holders.push(holder);
             Ok(match are_all {
@@ -211,16 +215,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             })
         })?;
         self.effort.visits += holders.len() as u64;
-        let is_known = answer == Indexed::Yes && are_all;
-        if is_known {
-            self.due
+        let is_complete = indexed == Indexed::Yes && are_all;
+        if is_complete {
+            self.scheduled
                 .extend(holders.into_iter().map(|holder| (rule, holder, None)));
         }
-        Ok(is_known)
+        Ok(is_complete)
     }
 
-    /// The rule is due on the leafrefs with a value, if what they refer to is not there any more.
-    fn leafrefs_due<T: Instances<Inner = I>>(
+    /// Schedules the checks of the leafrefs with a value, if their target no longer exists.
+    fn schedule_leafrefs<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         (leafref, rule): (NodeId, RuleId),
@@ -233,15 +237,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         let path = path.and_then(|index| states.new.plan.targets.get(&leafref)?.get(index));
         if let Some((_, path)) = path
-            && path.is_there(&states.new.evaluator, from, leafref, value)?
+            && path.has_target_below(&states.new.evaluator, from, leafref, value)?
         {
             return Ok(());
         }
-        self.holders_due(states, (leafref, rule), from, value)
+        self.schedule_holders(states, (leafref, rule), from, value)
     }
 
-    /// The rule on references is due wherever a leaf holds a value.
-    fn holders_due<T: Instances<Inner = I>>(
+    /// Schedules the checks of all instances of a leaf with a reference.
+    fn schedule_holders<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         (leaf, rule): (NodeId, RuleId),
@@ -249,22 +253,22 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         value: &Value,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
-        let due = &mut self.due;
-        let before = due.len();
-        let answer = data.find(within, leaf, value, &mut |holder| {
-            due.insert((rule, holder, Some(value.clone())));
+        let scheduled = &mut self.scheduled;
+        let before = scheduled.len();
+        let indexed = data.find(within, leaf, value, &mut |holder| {
+            scheduled.insert((rule, holder, Some(value.clone())));
             Ok(ControlFlow::Continue(()))
         })?;
-        self.effort.visits += 1 + (due.len() - before) as u64;
-        if answer == Indexed::No || is_default(states, leaf, value) {
-            self.due.insert((rule, data.root(), None));
+        self.effort.visits += 1 + (scheduled.len() - before) as u64;
+        if indexed == Indexed::No || is_default(states, leaf, value) {
+            self.scheduled.insert((rule, data.root(), None));
         }
         Ok(())
     }
 }
 
-/// A value of a target as a leafref to it holds it: in a union, the first member that has the text decides.
-fn as_referred(schema: &Schema, leafref: NodeId, value: &Value) -> Value {
+/// A target value as the leafref stores it: in a union, the first member that accepts the text decides.
+fn as_leafref_value(schema: &Schema, leafref: NodeId, value: &Value) -> Value {
     let node = schema.node(leafref);
     let of = node.as_value().map(|leaf| &leaf.value_type);
     let Some(of) = of.filter(|of| matches!(of.kind, TypeKind::Union(_))) else {
@@ -282,8 +286,8 @@ fn is_default<T: Instances>(states: &States<'_, T>, leaf: NodeId, value: &Value)
     leaf.is_some_and(|leaf| leaf.defaults.contains(value))
 }
 
-/// The paths of a node as it was: of all values of a leaf-list where none is given.
-fn names_of<T: Instances>(
+/// The old paths of a node: for a leaf-list, of all values if none is given.
+fn paths_of<T: Instances>(
     states: &States<'_, T>,
     node: NodeId,
     place: &T::Inner,
@@ -298,7 +302,7 @@ fn names_of<T: Instances>(
     } else if let Some(value) = value {
         names.push(path.child(node, Keys::Values(vec![value])));
     } else if schema.node(node).is_leaf_list() {
-        // Defaults too: they are not in use any more once there is an entry.
+        // Defaults too: they are no longer in use once there is an entry.
         states.old.evaluator.values(place, node, &mut |value, _| {
             names.push(path.child(node, Keys::Values(vec![value])));
             Ok(ControlFlow::Continue(()))

@@ -1,74 +1,74 @@
-//! How an expression gets from its context node to what it reads, in terms of the schema.
+//! Routes from the context node of an expression to the nodes that it reads, in terms of the schema.
 
 use serde::{Deserialize, Serialize};
 
 use crate::instances::Side;
 use crate::schema::{NodeId, Schema};
 
-/// The way from a context node to a node that is read.
+/// The route from a context node to a node that is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Route {
-    /// The first begins at the context node, each other at what a `deref()` gave.
-    pub legs: Vec<Leg>,
+    /// The first begins at the context node, each other one at the result of a `deref()`.
+    pub segments: Vec<Segment>,
 }
 
-/// A part of a way without a `deref()`: up, then down.
+/// A part of a route without a `deref()`: up, then down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Leg {
-    /// Where it begins; none for the root.
+pub(crate) struct Segment {
+    /// The start; `None` for the root.
     pub start: Option<NodeId>,
-    /// The levels up from there.
+    /// The number of levels up from the start.
     pub up: usize,
     /// The nodes down from there, outermost first.
     pub down: Vec<NodeId>,
-    /// What is known of entries on the way down.
+    /// Equalities that restrict the entries on the way down.
     pub joins: Vec<Join>,
-    /// Of the entries of the first list on the way down, it leads to the nearest one on a side of the
-    /// entry that it came up from.
+    /// If set, the segment leads only to the nearest entry on this side of the entry that it came up from, in the
+    /// first list on the way down.
     pub nearest: Option<Side>,
 }
 
-/// The expression reads only entries in which a leaf equals a leaf that the context node leads to.
+/// Restricts a route to entries in which a leaf equals a leaf that is reached from the context node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Join {
-    /// The entry: an index of [`Leg::down`].
+    /// The entry: an index of [`Segment::down`].
     pub depth: usize,
-    /// The way from the entry to the leaf in it: the leaf, after the containers around it.
+    /// The path from the entry to its leaf: the leaf, after the containers that contain it.
     pub leaf: Vec<NodeId>,
-    /// The way from the context node to the other leaf: up, and down to it.
+    /// The path from the context node to the other leaf: levels up, and nodes down.
     pub up: usize,
     /// See [`Self::up`].
     pub down: Vec<NodeId>,
 }
 
 impl Route {
-    /// The way from a node to itself, or to a node so many levels above it.
+    /// The route from a node to itself, or to its ancestor this many levels up.
     pub fn up(start: Option<NodeId>, up: usize) -> Self {
         Self {
-            legs: vec![Leg::up(start, up)],
+            segments: vec![Segment::up(start, up)],
         }
     }
 
-    /// The last leg.
-    pub fn last(&self) -> &Leg {
-        &self.legs[self.legs.len() - 1]
+    /// The last segment.
+    pub fn last(&self) -> &Segment {
+        &self.segments[self.segments.len() - 1]
     }
 
-    /// The last leg, to go on.
-    pub fn last_mut(&mut self) -> &mut Leg {
-        let last = self.legs.len() - 1;
-        &mut self.legs[last]
+    /// The last segment, mutable.
+    pub fn last_mut(&mut self) -> &mut Segment {
+        let last = self.segments.len() - 1;
+        &mut self.segments[last]
     }
 
-    /// The way on from a node that a `deref()` gave.
-    pub fn jump(&self, target: NodeId) -> Self {
-        let mut legs = self.legs.clone();
-        legs.push(Leg::up(Some(target), 0));
-        Self { legs }
+    /// Extends the route by a `deref()` to a node.
+    pub fn deref_to(&self, target: NodeId) -> Self {
+        let mut segments = self.segments.clone();
+        segments.push(Segment::up(Some(target), 0));
+        Self { segments }
     }
 }
 
-impl Leg {
+impl Segment {
     fn up(start: Option<NodeId>, up: usize) -> Self {
         Self {
             start,
@@ -79,15 +79,15 @@ impl Leg {
         }
     }
 
-    /// The node that it ends at; none for the root.
+    /// The last node; `None` for the root.
     pub fn end(&self, schema: &Schema) -> Option<NodeId> {
         match self.down.last() {
             Some(&node) => Some(node),
-            None => above(schema, self.start, self.up),
+            None => ancestor(schema, self.start, self.up),
         }
     }
 
-    /// One level up.
+    /// Goes up one level.
     pub fn ascend(&mut self) {
         match self.down.pop() {
             None => self.up += 1,
@@ -100,19 +100,19 @@ impl Leg {
     }
 }
 
-/// The node so many levels above a node; none for the root.
-pub(crate) fn above(schema: &Schema, node: Option<NodeId>, levels: usize) -> Option<NodeId> {
+/// The ancestor of a node this many levels up; `None` for the root.
+pub(crate) fn ancestor(schema: &Schema, node: Option<NodeId>, levels: usize) -> Option<NodeId> {
     (0..levels).fold(node, |node, _| {
         node.and_then(|node| schema.node(node).parent)
     })
 }
 
-/// How many levels a node is below the root.
+/// The number of levels between a node and the root.
 pub(crate) fn depth(schema: &Schema, node: Option<NodeId>) -> usize {
     std::iter::successors(node, |&node| schema.node(node).parent).count()
 }
 
-/// The nodes from below `from` down to `to`; none where `to` is not at or below `from`.
+/// The nodes from below `from` down to `to`; `None` if `to` is not at or below `from`.
 pub(crate) fn chain(
     schema: &Schema,
     from: Option<NodeId>,

@@ -5,13 +5,13 @@ use crate::Schema;
 use crate::schema::stored::{StoredFormError, decode};
 
 impl Plan {
-    /// The plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) gives.
+    /// Loads the plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) returns.
     ///
     /// # Errors
-    /// Where the bytes are not the plan of this schema.
+    /// If the bytes are not the plan of this schema.
     pub fn from_stored(bytes: &[u8], schema: &Schema) -> Result<Self, StoredFormError> {
         let plan: Self = schema.bounds().decode(|| decode(bytes))?;
-        if plan.is_of(schema) {
+        if plan.fits(schema) {
             return Ok(plan);
         }
         Err(StoredFormError::new(
@@ -19,12 +19,12 @@ impl Plan {
         ))
     }
 
-    /// Whether lists by node have the nodes of a schema, and numbers of rules and choices are some.
-    fn is_of(&self, schema: &Schema) -> bool {
+    /// Returns whether the lists by node, the rule ids and the choice indexes fit a schema.
+    fn fits(&self, schema: &Schema) -> bool {
         let nodes = schema.nodes().len();
         let flags = [
             &self.has_rules,
-            &self.matters,
+            &self.affects_rules,
             &self.indexed,
             &self.counted,
             &self.summed,
@@ -32,22 +32,22 @@ impl Plan {
         ];
         let lens = [
             self.triggers.len(),
-            self.own.len(),
+            self.own_rules.len(),
             self.referrers.len(),
             self.anchored.len().wrapping_sub(1),
             self.index_holders.len().wrapping_sub(1),
-            self.loud.len().wrapping_sub(1),
+            self.is_watched.len().wrapping_sub(1),
         ];
-        let contents = || self.contents.values();
+        let required_children = || self.required_children.values();
         let triggers = self.triggers.values().map(|trigger| trigger.rule);
         let rules = triggers
-            .chain(self.own.values().copied())
+            .chain(self.own_rules.values().copied())
             .chain(self.anchored.values().copied())
-            .chain(contents().filter_map(|content| content.rule))
+            .chain(required_children().filter_map(|content| content.rule))
             .chain(self.references.values().copied())
-            .chain(self.open.iter().copied())
+            .chain(self.unbounded_rules.iter().copied())
             .chain(self.instance_identifiers.iter().copied());
-        let mut choices = contents().flat_map(|content| &content.choices);
+        let mut choices = required_children().flat_map(|content| &content.choices);
         let is_rule = |rule: RuleId| (rule.0 as usize) < self.rules.len();
         flags.iter().all(|flags| flags.len() == nodes)
             && lens.iter().all(|&len| len == nodes)

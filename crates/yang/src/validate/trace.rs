@@ -1,4 +1,4 @@
-//! The way back: from what changed to the places whose rules read it.
+//! Reverse tracing: from changed data to the instances whose rules read it.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -8,27 +8,29 @@ use smallvec::SmallVec;
 
 use super::incremental::{Incremental, States};
 use super::plan::Trigger;
-use super::route::{Join, Leg, chain};
+use super::route::{Join, Segment, chain};
+use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Side};
 use crate::schema::{NodeId, Schema};
-use crate::shortest::{Told, in_common};
 use crate::value::Value;
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// Follows a leg of a trigger's route back from its end. A leaf is told by its holder.
+    /// Follows a segment of a trigger's route in reverse, from its end. For a leaf, `place` is its parent.
     pub(super) fn trace<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,
-        leg_index: usize,
+        segment_index: usize,
         end: &I,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
         let schema = data.schema();
-        let leg = &trigger.route.legs[leg_index];
-        let is_leaf = leg.end(schema).is_some_and(|end| is_leaf_like(schema, end));
-        // The places of the way down, the innermost first, and the place that it begins at.
-        let inner = leg.down.len().saturating_sub(usize::from(is_leaf));
+        let segment = &trigger.route.segments[segment_index];
+        let is_leaf = segment
+            .end(schema)
+            .is_some_and(|end| is_leaf_like(schema, end));
+        // The ancestors on the way down, innermost first, and the node at which it starts.
+        let inner = segment.down.len().saturating_sub(usize::from(is_leaf));
         let mut places = vec![end.clone()];
         for _ in 0..inner {
             match data.parent(&places[places.len() - 1]) {
@@ -37,8 +39,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             }
         }
         let top = places[places.len() - 1].clone();
-        if leg_index > 0 {
-            return self.trace_jump(states, trigger, leg_index, &top);
+        if segment_index > 0 {
+            return self.trace_deref(states, trigger, segment_index, &top);
         }
         let below = chain(
             schema,
@@ -46,29 +48,29 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             states.new.plan.rule(trigger.rule).anchor,
         );
         let Some(below) = below else {
-            // The anchor is above: a rule for all that is below it.
+            // The anchor is above: one rule for everything below it.
             return self.trace_above(states, trigger, &top);
         };
         if !below.iter().any(|&node| schema.node(node).is_list()) {
             let place = below
                 .iter()
                 .fold(top, |place, &node| data.container(&place, node));
-            self.is_due(states, trigger.rule, place);
+            self.schedule(states, trigger.rule, place);
             return Ok(());
         }
-        if let Some(side) = leg.nearest
+        if let Some(side) = segment.nearest
             && let Some(entry) = inner.checked_sub(1).and_then(|index| places.get(index))
         {
             return self.trace_nearest(states, trigger, entry, side.opposite());
         }
-        if !self.trace_joins(states, trigger, leg, &places)? {
-            self.is_due(states, trigger.rule, top);
+        if !self.trace_joins(states, trigger, segment, &places)? {
+            self.schedule(states, trigger.rule, top);
         }
         Ok(())
     }
 
-    /// Back from an entry that changed to the one that has it as its nearest sibling. An entry that lost its
-    /// nearest sibling is now the nearest to where that was, or to one that is new there.
+    /// Traces from a changed entry to the entry that has it as its nearest sibling. After a deletion, the nearest
+    /// sibling of that entry is now the one nearest to the old position, or a new one there.
     fn trace_nearest<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
@@ -77,39 +79,39 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         side: Side,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
-        let same_run = self.nearest.take().filter(|last| last.side == side);
-        let same_run = match same_run {
-            Some(last) if last.reaches(states, entry)? => Some(last.nearest),
+        let cached = self.nearest.take().filter(|last| last.side == side);
+        let cached = match cached {
+            Some(last) if last.is_nearest_of(states, entry)? => Some(last.nearest),
             _ => None,
         };
-        let nearest = match same_run {
+        let nearest = match cached {
             Some(nearest) => nearest,
             None => {
                 self.effort.visits += 1;
                 let mut nearest = None;
-                let answer = data.beside(entry, side, &mut |entry| {
+                let indexed = data.beside(entry, side, &mut |entry| {
                     nearest = Some(entry);
                     Ok(ControlFlow::Break(()))
                 })?;
-                match answer {
+                match indexed {
                     Indexed::Yes => nearest,
                     Indexed::No => data.parent(entry),
                 }
             }
         };
-        self.nearest = Some(Nearest {
+        self.nearest = Some(NearestSibling {
             side,
             entry: entry.clone(),
             nearest: nearest.clone(),
         });
         match nearest {
-            Some(place) => self.due_around(states, trigger, place),
+            Some(place) => self.schedule_around(states, trigger, place),
             None => Ok(()),
         }
     }
 
-    /// Makes a rule due at the anchor that a place is in, or at those in the place.
-    fn due_around<T: Instances<Inner = I>>(
+    /// Schedules a rule at the anchor that contains a node, or at the anchors in the node.
+    fn schedule_around<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,
@@ -125,7 +127,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             Some(_) => scope,
             None => return self.trace_above(states, trigger, &scope),
         };
-        self.is_due(states, trigger.rule, place);
+        self.schedule(states, trigger.rule, place);
         Ok(())
     }
 
@@ -140,7 +142,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let mut at = Some(place.clone());
         while let Some(place) = at {
             if data.node(&place) == anchor {
-                self.is_due(states, trigger.rule, place);
+                self.schedule(states, trigger.rule, place);
                 return Ok(());
             }
             at = data.parent(&place);
@@ -148,31 +150,31 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Back through a `deref()`: from the targets at a place to the leafrefs with their values.
-    fn trace_jump<T: Instances<Inner = I>>(
+    /// Traces through a `deref()`: from the targets in a node to the leafrefs with their values.
+    fn trace_deref<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,
-        leg_index: usize,
+        segment_index: usize,
         top: &I,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
         let schema = data.schema();
-        let leg = &trigger.route.legs[leg_index];
-        let before = &trigger.route.legs[leg_index - 1];
-        let (Some(target), Some(leafref)) = (leg.start, before.end(schema)) else {
+        let segment = &trigger.route.segments[segment_index];
+        let before = &trigger.route.segments[segment_index - 1];
+        let (Some(target), Some(leafref)) = (segment.start, before.end(schema)) else {
             return Ok(());
         };
         let mut values = Vec::new();
-        let way = chain(schema, data.node(top), Some(target));
-        let holder_way = way.as_deref().and_then(<[NodeId]>::split_last);
-        // Where the leg goes up no level, the leaf itself changed.
-        let holder_way = holder_way.map_or(&[][..], |(_, holders)| holders);
-        if holder_way.iter().any(|&node| schema.node(node).is_list()) {
-            self.is_due(states, trigger.rule, data.root());
+        let nodes = chain(schema, data.node(top), Some(target));
+        let holder_nodes = nodes.as_deref().and_then(<[NodeId]>::split_last);
+        // If the segment goes up no level, the leaf itself changed.
+        let holder_nodes = holder_nodes.map_or(&[][..], |(_, holders)| holders);
+        if holder_nodes.iter().any(|&node| schema.node(node).is_list()) {
+            self.schedule(states, trigger.rule, data.root());
             return Ok(());
         }
-        let holder = holder_way
+        let holder = holder_nodes
             .iter()
             .fold(top.clone(), |place, &node| data.container(&place, node));
         for checker in [&states.old, &states.new] {
@@ -180,98 +182,99 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         for value in values {
             let mut holders = Vec::new();
-            let answer = data.find(&data.root(), leafref, &value, &mut |holder| {
+            let indexed = data.find(&data.root(), leafref, &value, &mut |holder| {
                 holders.push(holder);
                 Ok(ControlFlow::Continue(()))
             })?;
-            if answer == Indexed::No || is_default(schema, leafref, &value) {
-                self.is_due(states, trigger.rule, data.root());
+            if indexed == Indexed::No || is_default(schema, leafref, &value) {
+                self.schedule(states, trigger.rule, data.root());
                 return Ok(());
             }
             for holder in holders {
-                self.trace(states, trigger, leg_index - 1, &holder)?;
+                self.trace(states, trigger, segment_index - 1, &holder)?;
             }
         }
         Ok(())
     }
 
-    /// Finds the places of a rule through an equality in its expression; false where none helps.
+    /// Finds the instances of a rule by an equality in its expression; returns false if no equality is usable.
     fn trace_joins<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,
-        leg: &Leg,
+        segment: &Segment,
         places: &[I],
     ) -> Result<bool, T::Error> {
-        // Equalities with leaves around one place lead to places of one kind; the outermost are most.
-        let Some(up) = leg.joins.iter().map(|join| join.up).min() else {
+        // Equalities with leaves in one ancestor lead to instances of one kind; the outermost lead to the most.
+        let Some(up) = segment.joins.iter().map(|join| join.up).min() else {
             return Ok(false);
         };
-        let joins: SmallVec<[&Join; 2]> = leg.joins.iter().filter(|join| join.up == up).collect();
-        let mut sought = Vec::with_capacity(joins.len());
+        let joins: SmallVec<[&Join; 2]> =
+            segment.joins.iter().filter(|join| join.up == up).collect();
+        let mut keys = Vec::with_capacity(joins.len());
         for join in &joins {
-            sought.push(Sought::of(states, leg, join, places)?);
+            keys.push(JoinKey::of(states, segment, join, places)?);
         }
-        // What an entry held and what it holds are two groups, and each has others.
-        if let [Some(one)] = &sought[..]
+        // The old and the new content of an entry are two groups with different members.
+        if let [Some(one)] = &keys[..]
             && one.values.len() > 1
         {
             for value in &one.values {
-                let one = Sought {
+                let one = JoinKey {
                     within: one.within.clone(),
                     values: SmallVec::from_elem(value.clone(), 1),
                 };
-                if !self.trace_sought(states, trigger, leg, &joins, vec![Some(one)])? {
+                if !self.trace_join_keys(states, trigger, segment, &joins, vec![Some(one)])? {
                     return Ok(false);
                 }
             }
             return Ok(true);
         }
-        self.trace_sought(states, trigger, leg, &joins, sought)
+        self.trace_join_keys(states, trigger, segment, &joins, keys)
     }
 
-    fn trace_sought<T: Instances<Inner = I>>(
+    fn trace_join_keys<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         trigger: &Trigger,
-        leg: &Leg,
+        segment: &Segment,
         joins: &[&Join],
-        sought: Vec<Option<Sought<I>>>,
+        keys: Vec<Option<JoinKey<I>>>,
     ) -> Result<bool, T::Error> {
-        // Entries of one group lead to the same places: once is enough, however many of them change.
-        let step = (std::ptr::from_ref(leg) as usize, sought);
-        if self.traced.contains(&step) {
+        // Entries of one group lead to the same instances, so one trace is enough however many of them change.
+        let step = (std::ptr::from_ref(segment) as usize, keys);
+        if self.traced_joins.contains(&step) {
             return Ok(true);
         }
-        let sought = &step.1;
-        let found = in_common(joins.len(), |which, limit, scopes| match &sought[which] {
-            Some(sought) => joined_places(states, joins[which], sought, limit, scopes),
-            None => Ok(Told::Nothing),
+        let keys = &step.1;
+        let found = intersect(joins.len(), |index, limit, scopes| match &keys[index] {
+            Some(key) => joined_places(states, joins[index], key, limit, scopes),
+            None => Ok(Fetched::NoIndex),
         })?;
         let Some(scopes) = found else {
             return Ok(false);
         };
-        self.traced.insert(step);
+        self.traced_joins.insert(step);
         self.effort.visits += scopes.len() as u64;
         for scope in scopes {
-            self.due_around(states, trigger, scope)?;
+            self.schedule_around(states, trigger, scope)?;
         }
         Ok(true)
     }
 }
 
-/// The nearest entry that is left on a side of an entry that changed. Where many entries in a row are deleted, it is the
-/// same for all of them, and looking for it would pass by all that are deleted.
+/// The nearest remaining entry on one side of a changed entry. If many adjacent entries are deleted, it is the same
+/// for all of them, and a search would pass all deleted ones.
 #[derive(Debug)]
-pub(super) struct Nearest<I> {
+pub(super) struct NearestSibling<I> {
     side: Side,
     entry: I,
     nearest: Option<I>,
 }
 
-impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
-    /// Whether it is that of another entry too.
-    fn reaches<T: Instances<Inner = I>>(
+impl<I: Clone + Eq + Hash + std::fmt::Debug> NearestSibling<I> {
+    /// Returns whether it is also the nearest entry of another one.
+    fn is_nearest_of<T: Instances<Inner = I>>(
         &self,
         states: &States<'_, T>,
         entry: &I,
@@ -292,7 +295,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
                     .nearest
                     .as_ref()
                     .is_none_or(|nearest| is_before(entry, nearest))),
-            // What is new between the two is due by itself.
+            // New entries between the two are scheduled by themselves.
             Side::Before => {
                 let mut before = None;
                 old.beside(entry, Side::Before, &mut |other| {
@@ -305,29 +308,29 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
     }
 }
 
-/// What an equality looks for: a leaf with one of these values, below a place.
+/// The key of a join lookup: a leaf with one of these values, below a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sought<I> {
+pub(super) struct JoinKey<I> {
     within: I,
     values: SmallVec<[Value; 2]>,
 }
 
-/// A leg of a route by its address in the plan, and what each of its equalities looks for.
-pub(super) type Traced<I> = (usize, Vec<Option<Sought<I>>>);
+/// A segment, by its address in the plan, and the key of each of its joins.
+pub(super) type TracedJoins<I> = (usize, Vec<Option<JoinKey<I>>>);
 
-impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
-    /// What an equality looks for from an entry that changed: what the leaf of the entry holds, or held.
+impl<I: Clone + Eq + Hash + std::fmt::Debug> JoinKey<I> {
+    /// The key of a join for a changed entry: the old and new values of its leaf.
     fn of<T: Instances<Inner = I>>(
         states: &States<'_, T>,
-        leg: &Leg,
+        segment: &Segment,
         join: &Join,
         places: &[I],
     ) -> Result<Option<Self>, T::Error> {
         let data = states.new.data;
         let schema = data.schema();
-        // `places` begins with the end of the way, or the holder of the leaf at its end.
+        // `places` begins with the end of the route, or with the parent of the leaf at its end.
         let inner = places.len() - 1;
-        let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
+        let is_own_value = is_leaf_like(schema, segment.down[join.depth]);
         let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
         let entry = level.and_then(|level| places.get(level));
         let (Some(entry), Some((&leaf, containers))) = (entry, join.leaf.split_last()) else {
@@ -340,7 +343,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
         for checker in [&states.old, &states.new] {
             values_at(checker, &holder, leaf, &mut values)?;
         }
-        let within = match join.up <= leg.up {
+        let within = match join.up <= segment.up {
             true => places[inner].clone(),
             false => data.root(),
         };
@@ -351,40 +354,40 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
     }
 }
 
-/// The places that an equality leads to: those whose leaf holds what is looked for.
+/// The instances that a join leads to: those whose leaf has one of the values.
 fn joined_places<T: Instances>(
     states: &States<'_, T>,
     join: &Join,
-    sought: &Sought<T::Inner>,
+    key: &JoinKey<T::Inner>,
     limit: usize,
     scopes: &mut Vec<T::Inner>,
-) -> Result<Told, T::Error> {
+) -> Result<Fetched, T::Error> {
     let data = states.new.data;
     let Some(&operand) = join.down.last() else {
-        return Ok(Told::Nothing);
+        return Ok(Fetched::NoIndex);
     };
     let levels = join.down.len() - 1;
-    let mut told = Told::All;
-    for value in &sought.values {
+    let mut fetched = Fetched::Complete;
+    for value in &key.values {
         if is_default(data.schema(), operand, value) {
-            return Ok(Told::Nothing);
+            return Ok(Fetched::NoIndex);
         }
-        let answer = data.find(&sought.within, operand, value, &mut |holder| {
+        let indexed = data.find(&key.within, operand, value, &mut |holder| {
             if scopes.len() >= limit {
-                told = Told::Part;
+                fetched = Fetched::Partial;
                 return Ok(ControlFlow::Break(()));
             }
-            scopes.extend(super::target::climb(data, &holder, levels));
+            scopes.extend(super::leafref_target::climb(data, &holder, levels));
             Ok(ControlFlow::Continue(()))
         })?;
-        if answer == Indexed::No {
-            return Ok(Told::Nothing);
+        if indexed == Indexed::No {
+            return Ok(Fetched::NoIndex);
         }
     }
-    Ok(told)
+    Ok(fetched)
 }
 
-/// The values of a leaf or leaf-list in a place, as far as it exists; each once.
+/// The distinct values of a leaf or leaf-list in a node, if it exists.
 fn values_at<T: Instances>(
     checker: &super::checker::Checker<'_, T>,
     holder: &T::Inner,
@@ -416,7 +419,7 @@ fn is_default(schema: &Schema, node: NodeId, value: &Value) -> bool {
     leaf.is_some_and(|leaf| leaf.defaults.contains(value))
 }
 
-/// Whether instances of a node are told by the place that holds them.
+/// Returns whether instances of a node are identified by their parent.
 fn is_leaf_like(schema: &Schema, node: NodeId) -> bool {
     use crate::schema::NodeKind;
     matches!(

@@ -12,7 +12,7 @@ use crate::value::Value;
 use crate::xpath::evaluate::Item;
 
 impl<T: Instances> Checker<'_, T> {
-    /// Compares an entry with those that have the same values.
+    /// Compares an entry with the entries that have the same values.
     pub fn unique(&mut self, rule: &Rule, index: usize, entry: &T::Inner) -> Result<(), T::Error> {
         let Some(list) = rule.node else {
             return Ok(());
@@ -29,22 +29,22 @@ impl<T: Instances> Checker<'_, T> {
         let Some(values) = self.unique_values(list, leaves, entry)? else {
             return Ok(());
         };
-        let mut is_taken = false;
+        let mut is_duplicate = false;
         let mut compare = |other: T::Inner| {
-            is_taken = other != *entry
+            is_duplicate = other != *entry
                 && self.unique_values(list, leaves, &other)?.as_ref() == Some(&values);
-            Ok(match is_taken {
+            Ok(match is_duplicate {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })
         };
-        let answer = self
+        let indexed = self
             .data
             .find_entries(&parent, list, index, &values, &mut compare)?;
-        if answer == Indexed::No {
+        if indexed == Indexed::No {
             self.data.entries(&parent, list, &mut compare)?;
         }
-        if !is_taken {
+        if !is_duplicate {
             return Ok(());
         }
         let names: Vec<&str> = leaves
@@ -54,10 +54,10 @@ impl<T: Instances> Checker<'_, T> {
         let message = format!("another entry has the same {}", names.join(" and "));
         let error =
             DataError::new(ErrorTag::OperationFailed, message).with_app_tag("data-not-unique");
-        self.violated(&Item::Inner(entry.clone()), error)
+        self.report(&Item::Inner(entry.clone()), error)
     }
 
-    /// The values of an entry, defaults in use included; none where one is missing.
+    /// The values of an entry, including defaults in use; `None` if one is missing.
     fn unique_values(
         &self,
         list: NodeId,
@@ -66,9 +66,9 @@ impl<T: Instances> Checker<'_, T> {
     ) -> Result<Option<Vec<Value>>, T::Error> {
         let mut values = Vec::with_capacity(leaves.len());
         for &leaf in leaves {
-            let way = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let nodes = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
             let mut holder = entry.clone();
-            for &container in &way[..way.len().saturating_sub(1)] {
+            for &container in &nodes[..nodes.len().saturating_sub(1)] {
                 holder = self.data.container(&holder, container);
             }
             match self.evaluator.leaf(&holder, leaf)? {

@@ -1,15 +1,15 @@
-//! What is wrong with an expression.
+//! The errors of expressions.
 
 use std::fmt;
 
 /// An expression that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XPathError {
-    /// Where, in characters from 1.
+    /// The position, in characters from 1.
     pub column: usize,
-    /// What stands there, as written; empty at the end of the expression.
+    /// The text at that position; empty at the end of the expression.
     pub found: Box<str>,
-    /// What would be right there.
+    /// The expected text.
     pub expected: Box<str>,
 }
 

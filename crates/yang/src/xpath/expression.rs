@@ -4,18 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Function, Literal, XPathError, leafref, parser};
 
-/// Resolves a prefix, or the absence of one, to a module name. For expressions in a model,
-/// no prefix means the module of the definition (RFC 7950 §6.4.1). Where it gives none for no
-/// prefix, an unprefixed name is of whatever module; where it gives none for a prefix, the
-/// prefix is unknown and the expression refused.
+/// Resolves a prefix, or its absence, to a module name. For expressions in a model, no prefix means the module of the
+/// definition (RFC 7950 §6.4.1). If it returns `None` for no prefix, an unprefixed name matches every module; if it
+/// returns `None` for a prefix, the prefix is unknown and the expression is rejected.
 pub type Resolve<'a> = dyn Fn(Option<&str>) -> Option<Box<str>> + 'a;
 
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expression {
-    /// The expression as it was written.
+    /// The expression as written.
     pub text: Box<str>,
-    /// What it means.
+    /// The syntax tree.
     pub root: Expr,
 }
 
@@ -25,13 +24,12 @@ impl Expression {
         Self::parse_in_model(text, resolve, resolve)
     }
 
-    /// Parses an expression of a model. `names` resolves the names of nodes, `literals` those in
-    /// string literals (identities, instance-identifiers).
+    /// Parses an expression of a model. `names` resolves the names of nodes, `literals` those in string literals
+    /// (identities, instance-identifiers).
     ///
-    /// They differ where an expression takes effect in another module than the one it is written
-    /// in: in a grouping that another module uses, and in a deviation. A node name without prefix
-    /// then belongs to the module of the current node (RFC 7950 §6.4.1, §7.13), an identity without
-    /// prefix to the module of the text (RFC 7950 §10.4.1).
+    /// They differ if an expression is used in another module than the one that contains it: in a grouping used by
+    /// another module, and in a deviation. A node name without prefix then belongs to the module of the current node
+    /// (RFC 7950 §6.4.1, §7.13), an identity without prefix to the module of the text (RFC 7950 §10.4.1).
     pub fn parse_in_model(
         text: &str,
         names: &Resolve<'_>,
@@ -44,8 +42,8 @@ impl Expression {
         })
     }
 
-    /// Parses the `path` of a leafref (RFC 7950 §9.9.2): a location path up and down, whose
-    /// predicates compare keys with paths from `current()`; or `deref(path)` and a path from there.
+    /// Parses the `path` of a leafref (RFC 7950 §9.9.2): a location path up and down, whose predicates compare keys
+    /// with paths from `current()`; or `deref(path)` followed by a path.
     pub fn parse_leafref_path(text: &str, resolve: &Resolve<'_>) -> Result<Self, XPathError> {
         let expression = Self::parse(text, resolve)?;
         leafref::check(&expression)?;
@@ -53,8 +51,8 @@ impl Expression {
     }
 }
 
-/// An expression or a part of one. `Display` prints it so that it parses to an equal tree, with
-/// module names as prefixes.
+/// An expression or a subexpression. `Display` prints it, with module names as prefixes, so that it parses to an equal
+/// tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Expr {
     /// `a or b or c`: two operands or more.
@@ -69,23 +67,23 @@ pub enum Expr {
     Negate(Box<Expr>),
     /// A location path.
     Path(LocationPath),
-    /// An expression filtered by predicates, and the path from what is left: `(a | b)[1]/c`,
-    /// `current()/../x`. At least one of the two is not empty.
+    /// An expression filtered by predicates, followed by a path: `(a | b)[1]/c`, `current()/../x`. At least one of
+    /// the two is not empty.
     Filter {
-        /// What is filtered.
+        /// The filtered expression.
         primary: Box<Expr>,
         /// The predicates, in order.
         predicates: Vec<Expr>,
-        /// The steps from there.
+        /// The steps of the path.
         steps: Vec<PathStep>,
     },
-    /// A function call; the number of arguments has been checked.
+    /// A function call; the number of arguments is checked.
     Call(Function, Vec<Expr>),
     /// A string.
     Literal(Literal),
     /// A number, finite and not negative.
     Number(f64),
-    /// `$module:name`; the module where the name has a prefix.
+    /// `$module:name`; with a module if the name has a prefix.
     Variable(Option<Box<str>>, Box<str>),
 }
 
@@ -125,8 +123,8 @@ pub struct LocationPath {
     pub steps: Vec<PathStep>,
 }
 
-/// A step of a location path (XPath 1.0 §2.1). `.` is `self::node()`, `..` is `parent::node()`,
-/// the inside of `//` is `descendant-or-self::node()`.
+/// A step of a location path (XPath 1.0 §2.1). `.` is `self::node()`, `..` is `parent::node()`, `//` is
+/// `/descendant-or-self::node()/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStep {
     /// The axis.
@@ -185,7 +183,7 @@ impl Axis {
         (Self::SelfNode, "self"),
     ];
 
-    /// The axis of this name.
+    /// The axis with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let found = Self::NAMES.iter().find(|(_, known)| *known == name);
         found.map(|&(axis, _)| axis)
@@ -200,7 +198,7 @@ impl Axis {
 /// A node test (XPath 1.0 §2.3).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeTest {
-    /// A name: in the namespace of a module, or in whatever namespace where there is none.
+    /// A name: in the namespace of a module, or in any namespace if there is no module.
     Name(Option<Box<str>>, Box<str>),
     /// `*`.
     AnyName,

@@ -42,7 +42,7 @@ pub enum Function {
     BitIsSet,
 }
 
-/// A function, its name, and how many arguments it takes: at least and at most.
+/// A function, its name, and its minimum and maximum number of arguments.
 type Signature = (Function, &'static str, usize, usize);
 
 /// In the order of [`Function`].
@@ -84,7 +84,7 @@ const SIGNATURES: [Signature; 34] = [
 ];
 
 impl Function {
-    /// The function of this name.
+    /// The function with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let found = SIGNATURES.iter().find(|(_, known, ..)| *known == name);
         found.map(|&(function, ..)| function)
@@ -95,7 +95,7 @@ impl Function {
         SIGNATURES[self as usize].1
     }
 
-    /// How many arguments it takes: at least, and at most.
+    /// The minimum and maximum number of arguments.
     pub fn arity(self) -> (usize, usize) {
         let (_, _, least, most) = SIGNATURES[self as usize];
         (least, most)

@@ -1,8 +1,8 @@
-//! What a leafref's `path` may use of XPath (RFC 7950 §9.9.2 and `path-arg` of §14).
+//! The XPath subset of a leafref's `path` (RFC 7950 §9.9.2 and `path-arg` of §14).
 
 use super::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep, XPathError};
 
-/// Whether the expression is a leafref path.
+/// Checks that the expression is a leafref path.
 pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
     let steps = match &expression.root {
         Expr::Path(path) if !path.steps.is_empty() => &path.steps,
@@ -13,16 +13,16 @@ pub(super) fn check(expression: &Expression) -> Result<(), XPathError> {
         } if predicates.is_empty() && is_deref(primary) => steps,
         root if is_deref(root) => return Ok(()),
         root => {
-            return Err(refused(
+            return Err(unexpected(
                 root,
-                "a location path or deref() with a path behind",
+                "a location path or deref() followed by a path",
             ));
         }
     };
     steps.iter().try_for_each(check_step)
 }
 
-fn refused(found: &dyn ToString, expected: &str) -> XPathError {
+fn unexpected(found: &dyn ToString, expected: &str) -> XPathError {
     XPathError::new(
         1,
         found.to_string(),
@@ -41,7 +41,7 @@ fn check_step(step: &PathStep) -> Result<(), XPathError> {
         _ => false,
     };
     if !is_allowed {
-        return Err(refused(step, "'..' or the name of a node"));
+        return Err(unexpected(step, "'..' or the name of a node"));
     }
     step.predicates.iter().try_for_each(check_predicate)
 }
@@ -55,7 +55,7 @@ fn check_predicate(predicate: &Expr) -> Result<(), XPathError> {
     if is_allowed {
         Ok(())
     } else {
-        Err(refused(
+        Err(unexpected(
             predicate,
             "a predicate that compares a key with a path from current()",
         ))

@@ -1,8 +1,8 @@
-//! Tokens, told apart by XPath 1.0 §3.7.
+//! Tokens, disambiguated by XPath 1.0 §3.7.
 
 use super::XPathError;
 
-/// A token. Names that are operators, functions and axes are told apart here.
+/// A token. Names are classified as operators, functions or axes here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// One of `( ) [ ] . .. @ , :: / // | + - = != < <= > >= $`.
@@ -15,23 +15,23 @@ pub(super) enum Token<'a> {
     AxisName(&'a str),
     /// A name test or variable name: prefix and local part, which may be `*`.
     Name(Option<&'a str>, &'a str),
-    /// The inside of a literal.
+    /// The content of a literal.
     Literal(&'a str),
     /// A number as written.
     Number(&'a str),
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spanned<'a> {
     pub(super) token: Token<'a>,
-    /// As written.
+    /// The source text.
     pub(super) text: &'a str,
-    /// In bytes from 0.
+    /// The position in bytes from 0.
     pub(super) offset: usize,
 }
 
-/// Longer marks first.
+/// Longer marks first, because the first match is taken.
 const MARKS: [&str; 20] = [
     "::", "//", "..", "!=", "<=", ">=", "(", ")", "[", "]", ".", "@", ",", "/", "|", "+", "-", "=",
     "<", ">",
@@ -143,7 +143,7 @@ fn name<'a>(rest: &'a str, previous: Option<Token<'_>>) -> (Token<'a>, usize) {
     }
 }
 
-/// A name, or a prefix with what follows its colon.
+/// A name, or a prefix with the part after its colon.
 fn qualified<'a>(first: &'a str, after: &'a str) -> (Token<'a>, usize) {
     if !after.starts_with("::")
         && let Some(local) = after.strip_prefix(':')
@@ -160,7 +160,7 @@ fn qualified<'a>(first: &'a str, after: &'a str) -> (Token<'a>, usize) {
     (Token::Name(None, first), first.len())
 }
 
-/// The longest name that `text` begins with.
+/// The longest name at the start of `text`.
 fn ncname(text: &str) -> &str {
     if !text.starts_with(is_name_start) {
         return "";

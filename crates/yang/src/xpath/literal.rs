@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::{Resolve, with_modules};
 use crate::schema::pattern;
 
-/// A string literal, and what it names where it is taken for a name.
+/// A string literal, and its meaning as a name.
 ///
-/// A literal such as `'if:ethernet'` is text to XPath; compared with an identityref it is an
-/// identity, whose prefix means what it means in the model (RFC 7950 §9.10.3). Only where it is
-/// compared is it known which, so both readings are kept. Two literals are equal when their texts are.
+/// A literal such as `'if:ethernet'` is text in XPath; compared with an identityref it is an identity, whose prefix
+/// is resolved as in the model (RFC 7950 §9.10.3). Which of them applies is decided only at the comparison, so both
+/// readings are stored. Two literals are equal if their texts are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Literal {
     text: Box<str>,
@@ -23,7 +23,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// A literal of this text, whose prefixes are resolved as those of the expression.
+    /// Creates a literal, whose prefixes are resolved like those of the expression.
     pub(super) fn new(text: &str, resolve: &Resolve<'_>) -> Self {
         Self {
             text: text.into(),
@@ -37,13 +37,13 @@ impl Literal {
         &self.text
     }
 
-    /// The text, read as a name or instance identifier: with module names for prefixes, as in
-    /// [`crate::Value`]. The text itself where it is none.
+    /// The text read as a name or instance identifier, with module names as prefixes, as in [`crate::Value`]; the
+    /// text itself if it is neither.
     pub fn as_name(&self) -> &str {
         self.resolved.as_deref().unwrap_or(&self.text)
     }
 
-    /// The text as an XSD pattern, compiled once; none where it is no pattern.
+    /// The text as an XSD pattern, compiled once; `None` if it is not a pattern.
     pub(super) fn as_pattern(&self) -> Option<&Regex> {
         let compiled = self
             .pattern
@@ -90,7 +90,7 @@ fn resolved(text: &str, resolve: &Resolve<'_>) -> Option<Box<str>> {
     is_name(name).then(|| format!("{module}:{name}").into())
 }
 
-/// Whether it is an `identifier` (RFC 7950 §14).
+/// Returns whether it is an `identifier` (RFC 7950 §14).
 fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     let is_first = |first: char| first.is_ascii_alphabetic() || first == '_';

@@ -1,9 +1,8 @@
 //! XPath 1.0 expressions (RFC 7950 §6.4), parsed with their prefixes resolved to module names.
 //!
-//! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) becomes one
-//! immutable tree, [`Expr`]: what abbreviations stand for is written out (`//` is a step, `..` is
-//! a step), so evaluation and the search for what an expression reads have one form to know.
-//! Evaluation lives in [`evaluate`]; here nothing knows a schema or data.
+//! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) is parsed to one immutable tree,
+//! [`Expr`]. Abbreviations are expanded (`//` is a step, `..` is a step), so evaluation and dependency analysis
+//! handle one form. Evaluation is in [`evaluate`]; the parser uses neither schema nor data.
 //!
 //! A `path` of a leafref (RFC 7950 §9.9.2) is the same grammar, restricted: see
 //! [`Expression::parse_leafref_path`].
@@ -27,5 +26,5 @@ pub use expression::{
 pub use function::Function;
 pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
-pub(crate) use positional::{is_positional, may_be_number, mentions};
+pub(crate) use positional::{calls_function, is_positional, may_be_number};
 pub(crate) use requalify::{with_modules, with_prefixes};

@@ -6,14 +6,14 @@ use super::{
     XPathError,
 };
 
-/// The longest expression, in characters.
+/// The maximum length of an expression, in characters.
 pub const XPATH_CHARS_MAX: usize = 262_144;
 
-/// How deep parentheses, predicates and arguments nest.
+/// The maximum nesting depth of parentheses, predicates and arguments.
 pub const XPATH_DEPTH_MAX: usize = 100;
 
-/// How high the tree grows; a chain of one operator is as high as it is long, but for `or`, `and`
-/// and `|`, whose chains are flat. Whoever walks the tree recursively may rely on it.
+/// The maximum height of the tree. A chain of one operator is as high as it is long, except for `or`, `and` and `|`,
+/// whose chains are flat. Recursive tree walks may rely on this limit.
 pub const XPATH_HEIGHT_MAX: usize = 500;
 
 /// Parses a whole expression.
@@ -41,13 +41,13 @@ pub(super) fn parse(
     Ok(part.expr)
 }
 
-/// A part of the tree and its height.
-struct Part {
+/// A subtree and its height.
+struct Subtree {
     expr: Expr,
     height: usize,
 }
 
-/// Predicates and the height of the highest.
+/// Predicates and the maximum of their heights.
 #[derive(Default)]
 struct Predicates {
     exprs: Vec<Expr>,
@@ -110,16 +110,16 @@ impl<'a> Parser<'a> {
         XPathError::new(column(self.text, offset), found, expected)
     }
 
-    fn part(&self, expr: Expr, height: usize) -> Result<Part, XPathError> {
+    fn subtree(&self, expr: Expr, height: usize) -> Result<Subtree, XPathError> {
         if height > XPATH_HEIGHT_MAX {
             let expected = format!("at most {XPATH_HEIGHT_MAX} operators in one chain");
             return Err(self.expected_at(self.position.saturating_sub(1), expected));
         }
-        Ok(Part { expr, height })
+        Ok(Subtree { expr, height })
     }
 
     /// Parses an expression inside parentheses, brackets or arguments.
-    fn nested(&mut self) -> Result<Part, XPathError> {
+    fn nested(&mut self) -> Result<Subtree, XPathError> {
         self.depth += 1;
         if self.depth > XPATH_DEPTH_MAX {
             return Err(self.expected(format!("at most {XPATH_DEPTH_MAX} levels of nesting")));
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
         Ok(part)
     }
 
-    fn or(&mut self) -> Result<Part, XPathError> {
+    fn or(&mut self) -> Result<Subtree, XPathError> {
         let first = self.and()?;
         self.chain(
             first,
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    fn and(&mut self) -> Result<Part, XPathError> {
+    fn and(&mut self) -> Result<Subtree, XPathError> {
         let first = self.binary(0)?;
         let operand = |parser: &mut Self| parser.binary(0);
         self.chain(
@@ -150,14 +150,14 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Operands between one operator; the first alone, where there is no operator.
+    /// Operands separated by one operator; a single operand if there is no operator.
     fn chain(
         &mut self,
-        first: Part,
+        first: Subtree,
         eat: impl Fn(&mut Self) -> bool,
-        operand: impl Fn(&mut Self) -> Result<Part, XPathError>,
+        operand: impl Fn(&mut Self) -> Result<Subtree, XPathError>,
         build: impl Fn(Vec<Expr>) -> Expr,
-    ) -> Result<Part, XPathError> {
+    ) -> Result<Subtree, XPathError> {
         if !eat(self) {
             return Ok(first);
         }
@@ -168,13 +168,13 @@ impl<'a> Parser<'a> {
             height = height.max(next.height);
             operands.push(next.expr);
             if !eat(self) {
-                return self.part(build(operands), height + 1);
+                return self.subtree(build(operands), height + 1);
             }
         }
     }
 
-    /// Operators that bind at least as strongly as `level`, from the left.
-    fn binary(&mut self, level: u8) -> Result<Part, XPathError> {
+    /// Operators that bind at least as strongly as `level`, left-associative.
+    fn binary(&mut self, level: u8) -> Result<Subtree, XPathError> {
         let mut left = self.unary()?;
         while let Some(operator) = self.peek().and_then(binary_operator) {
             if operator.level() < level {
@@ -184,30 +184,30 @@ impl<'a> Parser<'a> {
             let right = self.binary(operator.level() + 1)?;
             let height = 1 + left.height.max(right.height);
             let expr = Expr::Binary(operator, Box::new(left.expr), Box::new(right.expr));
-            left = self.part(expr, height)?;
+            left = self.subtree(expr, height)?;
         }
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Part, XPathError> {
+    fn unary(&mut self) -> Result<Subtree, XPathError> {
         let mut signs = 0;
         while self.eat("-") {
             signs += 1;
         }
         let mut part = self.union()?;
         for _ in 0..signs {
-            part = self.part(Expr::Negate(Box::new(part.expr)), part.height + 1)?;
+            part = self.subtree(Expr::Negate(Box::new(part.expr)), part.height + 1)?;
         }
         Ok(part)
     }
 
-    fn union(&mut self) -> Result<Part, XPathError> {
+    fn union(&mut self) -> Result<Subtree, XPathError> {
         let first = self.path()?;
         self.chain(first, |parser| parser.eat("|"), Self::path, Expr::Union)
     }
 
-    /// `PathExpr` (§3.3): a location path, or a filter expression with a path behind.
-    fn path(&mut self) -> Result<Part, XPathError> {
+    /// `PathExpr` (§3.3): a location path, or a filter expression followed by a path.
+    fn path(&mut self) -> Result<Subtree, XPathError> {
         if !self.at_primary() {
             return self.location_path();
         }
@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
             predicates: predicates.exprs,
             steps,
         };
-        self.part(expr, height + 1)
+        self.subtree(expr, height + 1)
     }
 
     fn at_primary(&self) -> bool {
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn primary(&mut self) -> Result<Part, XPathError> {
+    fn primary(&mut self) -> Result<Subtree, XPathError> {
         let at = self.position;
         match self.next() {
             Some(Token::Mark("(")) => {
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
             }
             Some(Token::Mark("$")) => self.variable(),
             Some(Token::Literal(text)) => {
-                self.part(Expr::Literal(Literal::new(text, self.literals)), 1)
+                self.subtree(Expr::Literal(Literal::new(text, self.literals)), 1)
             }
             Some(Token::Number(text)) => self.number(at, text),
             Some(Token::Function(name)) => self.call(at, name),
@@ -257,25 +257,25 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn variable(&mut self) -> Result<Part, XPathError> {
+    fn variable(&mut self) -> Result<Subtree, XPathError> {
         let at = self.position;
         match self.next() {
             Some(Token::Name(prefix, name)) if name != "*" => {
                 let module = prefix.map(|prefix| self.module(at, prefix)).transpose()?;
-                self.part(Expr::Variable(module, name.into()), 1)
+                self.subtree(Expr::Variable(module, name.into()), 1)
             }
             _ => Err(self.expected_at(at, "the name of a variable")),
         }
     }
 
-    fn number(&self, at: usize, text: &str) -> Result<Part, XPathError> {
+    fn number(&self, at: usize, text: &str) -> Result<Subtree, XPathError> {
         match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => self.part(Expr::Number(number), 1),
+            Ok(number) if number.is_finite() => self.subtree(Expr::Number(number), 1),
             _ => Err(self.expected_at(at, "a number below 1.8e308")),
         }
     }
 
-    fn call(&mut self, at: usize, name: &str) -> Result<Part, XPathError> {
+    fn call(&mut self, at: usize, name: &str) -> Result<Subtree, XPathError> {
         let function = Function::from_name(name)
             .ok_or_else(|| self.expected_at(at, "a function of XPath 1.0 or YANG 1.1"))?;
         self.expect("(")?;
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
             let expected = format!("{} for {name}()", arity_text(least, most));
             return Err(self.expected_at(at, expected));
         }
-        self.part(Expr::Call(function, arguments), height + 1)
+        self.subtree(Expr::Call(function, arguments), height + 1)
     }
 
     fn predicates(&mut self) -> Result<Predicates, XPathError> {
@@ -313,7 +313,7 @@ impl<'a> Parser<'a> {
         Ok(predicates)
     }
 
-    fn location_path(&mut self) -> Result<Part, XPathError> {
+    fn location_path(&mut self) -> Result<Subtree, XPathError> {
         let mut steps = Vec::new();
         let is_absolute = self.at_separator();
         let mut height = 0;
@@ -325,14 +325,14 @@ impl<'a> Parser<'a> {
         if self.at_step() || !steps.is_empty() {
             height = self.relative_path(&mut steps)?;
         }
-        self.part(Expr::Path(LocationPath { is_absolute, steps }), height + 1)
+        self.subtree(Expr::Path(LocationPath { is_absolute, steps }), height + 1)
     }
 
     fn at_separator(&self) -> bool {
         matches!(self.peek(), Some(Token::Mark("/" | "//")))
     }
 
-    /// Takes `/` or `//`; the latter is a step of its own.
+    /// Consumes `/` or `//`; the latter is a step of its own.
     fn separator(&mut self, steps: &mut Vec<PathStep>) {
         if self.next() == Some(Token::Mark("//")) {
             steps.push(PathStep::new(Axis::DescendantOrSelf, NodeTest::Node));
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Adds steps; gives the height of their highest predicate.
+    /// Adds steps; returns the maximum height of their predicates.
     fn relative_path(&mut self, steps: &mut Vec<PathStep>) -> Result<usize, XPathError> {
         let mut height = 0;
         loop {
@@ -440,7 +440,7 @@ impl<'a> Parser<'a> {
 }
 
 impl BinaryOperator {
-    /// How strongly it binds (§3.5).
+    /// The precedence of the operator (§3.5).
     pub(super) fn level(self) -> u8 {
         match self {
             Self::Equal | Self::NotEqual => 0,

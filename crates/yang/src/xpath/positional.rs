@@ -1,8 +1,8 @@
-//! Predicates that depend on where a node stands among the others.
+//! Detection of predicates that depend on the position of a node.
 
 use super::{BinaryOperator, Expr, Function};
 
-/// Whether the value of an expression may be a number.
+/// Returns whether the value of an expression may be a number.
 pub(crate) fn may_be_number(expr: &Expr) -> bool {
     match expr {
         Expr::Number(_) | Expr::Negate(_) => true,
@@ -27,31 +27,36 @@ pub(crate) fn may_be_number(expr: &Expr) -> bool {
                 | Function::Round
                 | Function::EnumValue
         ),
-        // Evaluation refuses it, whatever it is.
+        // Evaluation rejects it in any case.
         Expr::Variable(..) => true,
         _ => false,
     }
 }
 
-/// Whether a predicate may depend on where among the others the node is.
+/// Returns whether a predicate may depend on the position of the node.
 pub(crate) fn is_positional(predicate: &Expr) -> bool {
     may_be_number(predicate)
-        || mentions(predicate, &|function| {
+        || calls_function(predicate, &|function| {
             matches!(function, Function::Position | Function::Last)
         })
 }
 
-/// Whether an expression calls a function in its own context, not in that of a predicate within.
-pub(crate) fn mentions(expr: &Expr, wanted: &dyn Fn(Function) -> bool) -> bool {
+/// Returns whether an expression calls a function in its own context, not in that of a nested predicate.
+pub(crate) fn calls_function(expr: &Expr, is_match: &dyn Fn(Function) -> bool) -> bool {
     match expr {
-        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
-            operands.iter().any(|operand| mentions(operand, wanted))
+        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => operands
+            .iter()
+            .any(|operand| calls_function(operand, is_match)),
+        Expr::Binary(_, left, right) => {
+            calls_function(left, is_match) || calls_function(right, is_match)
         }
-        Expr::Binary(_, left, right) => mentions(left, wanted) || mentions(right, wanted),
-        Expr::Negate(inner) => mentions(inner, wanted),
-        Expr::Filter { primary, .. } => mentions(primary, wanted),
+        Expr::Negate(inner) => calls_function(inner, is_match),
+        Expr::Filter { primary, .. } => calls_function(primary, is_match),
         Expr::Call(function, arguments) => {
-            wanted(*function) || arguments.iter().any(|argument| mentions(argument, wanted))
+            is_match(*function)
+                || arguments
+                    .iter()
+                    .any(|argument| calls_function(argument, is_match))
         }
         Expr::Path(_) | Expr::Literal(_) | Expr::Number(_) | Expr::Variable(..) => false,
     }

@@ -1,4 +1,4 @@
-//! Printing, in the shortest form that parses to the same tree.
+//! Prints an expression in the shortest form that parses to the same tree.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -10,7 +10,7 @@ impl Display for Expression {
     }
 }
 
-/// How strongly the outermost operator binds, weakest first.
+/// The precedence of the outermost operator, lowest first.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Strength {
     Or,
@@ -74,7 +74,7 @@ fn strength(expr: &Expr) -> Strength {
     }
 }
 
-/// What the right operand must exceed: operators of one level group from the left.
+/// The precedence that the right operand must exceed: operators of one level are left-associative.
 fn right_of(operator: BinaryOperator) -> Strength {
     match operator.level() {
         3 => Strength::Negate,
@@ -82,8 +82,8 @@ fn right_of(operator: BinaryOperator) -> Strength {
     }
 }
 
-/// An operand, in parentheses where it binds more weakly than its place asks, and where it is
-/// the root: after `/`, an operator would be read as a name.
+/// Prints an operand, in parentheses if it binds too weakly, or if it is the root: after `/`, an operator would be
+/// read as a name.
 fn operand(expr: &Expr, least: Strength, f: &mut Formatter<'_>) -> fmt::Result {
     let is_root = matches!(expr, Expr::Path(path) if path.is_absolute && path.steps.is_empty());
     if is_root || strength(expr) < least {
@@ -103,8 +103,8 @@ fn joined(exprs: &[Expr], by: &str, least: Strength, f: &mut Formatter<'_>) -> f
     Ok(())
 }
 
-/// In the quotes that it does not contain. One that contains both, which no parsed expression
-/// has, becomes a `concat()` of the same value.
+/// Prints a literal in the quotes that it does not contain. One that contains both, which no parsed expression has, is
+/// printed as a `concat()` of the same value.
 fn fmt_literal(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
     match (text.contains('\''), text.contains('"')) {
         (false, _) => write!(f, "'{text}'"),
@@ -141,7 +141,7 @@ impl Display for LocationPath {
     }
 }
 
-/// What stands before the first step.
+/// The separator before the first step.
 #[derive(Clone, Copy, PartialEq)]
 enum Separator {
     None,
@@ -156,7 +156,7 @@ fn fmt_steps(steps: &[PathStep], first: Separator, f: &mut Formatter<'_>) -> fmt
             f.write_char('/')?;
         }
         rest = after;
-        // `//` stands between two steps, or between the root and a step.
+        // `//` is printed between two steps, or between the root and a step.
         if separated && !after.is_empty() && is_descent(step) {
             f.write_char('/')?;
             step_after_descent(after, f)?;

@@ -1,53 +1,52 @@
-//! Other prefixes for the names of an expression that is data: a leaf of type `xpath1.0` or
-//! `node-instance-identifier`. XML has prefixes of the document (RFC 7950 §6.4.1); the canonical
-//! form, as in JSON, has module names, and none where the name before has the same (RFC 7951
-//! §6.11 has it so for paths; libyang for all expressions).
+//! Replaces the prefixes of an expression that is data: a leaf of type `xpath1.0` or `node-instance-identifier`. XML
+//! has prefixes of the document (RFC 7950 §6.4.1); the canonical form, as in JSON, has module names, omitted if the
+//! preceding name has the same module (as in RFC 7951 §6.11 for paths and in libyang for all expressions).
 //!
-//! Everything but names stays as it is written. A literal that is a name with a known prefix is an
-//! identity, and changed too.
+//! Everything except names is kept as written. A literal that is a name with a known prefix is an identity, and is
+//! replaced too.
 
 use super::XPathError;
 use super::lexer::{Spanned, Token, tokens};
 
-/// The canonical form of an expression whose names have prefixes; `module_of` gives the module of
-/// a prefix. A prefix without a module is an error.
+/// Converts an expression with prefixes to the canonical form; `module_of` returns the module of a prefix. A prefix
+/// without a module is an error.
 pub(crate) fn with_modules(
     text: &str,
     module_of: &dyn Fn(&str) -> Option<Box<str>>,
 ) -> Result<String, XPathError> {
     rewrite(text, &mut |written, above| match written {
-        Written::Name(None) => Ok((None, above)),
-        Written::Name(Some(prefix)) => {
+        NamePart::Name(None) => Ok((None, above)),
+        NamePart::Name(Some(prefix)) => {
             let module = module_of(prefix).ok_or("a prefix that is declared")?;
             let is_same = above.as_ref() == Some(&module);
             let shown = (!is_same).then(|| module.clone());
             Ok((shown, Some(module)))
         }
-        Written::Literal(prefix) => Ok((module_of(prefix), above)),
+        NamePart::Literal(prefix) => Ok((module_of(prefix), above)),
     })
 }
 
-/// The form with prefixes of an expression in canonical form; `prefix_of` gives the prefix of a
-/// module, or nothing where it is no module.
+/// Converts an expression in canonical form to one with prefixes; `prefix_of` returns the prefix of a module, or
+/// `None` if there is no such module.
 pub(crate) fn with_prefixes(
     text: &str,
     prefix_of: &mut dyn FnMut(&str) -> Option<Box<str>>,
 ) -> Result<String, XPathError> {
     rewrite(text, &mut |written, above| match written {
-        Written::Name(None) => {
+        NamePart::Name(None) => {
             let prefix = above.as_deref().and_then(&mut *prefix_of);
             Ok((prefix, above))
         }
-        Written::Name(Some(module)) => {
+        NamePart::Name(Some(module)) => {
             let prefix = prefix_of(module).ok_or("the name of a module")?;
             Ok((Some(prefix), Some(module.into())))
         }
-        Written::Literal(module) => Ok((prefix_of(module), above)),
+        NamePart::Literal(module) => Ok((prefix_of(module), above)),
     })
 }
 
-/// What may be changed.
-enum Written<'a> {
+/// A part of the expression that may be replaced.
+enum NamePart<'a> {
     /// A name test, with its prefix if it has one.
     Name(Option<&'a str>),
     /// The prefix of a literal that looks like a name.
@@ -56,24 +55,24 @@ enum Written<'a> {
 
 type Module = Option<Box<str>>;
 
-/// From what is written, and the module of the name before: the prefix to write (none to leave a
-/// name without, or a literal as it is), and the module for the next name.
-type Change<'a> = dyn FnMut(Written<'_>, Module) -> Result<(Module, Module), &'static str> + 'a;
+/// Maps a part and the module of the preceding name to the prefix to write (`None` to write a name without prefix, or
+/// to keep a literal), and to the module for the next name.
+type Replace<'a> = dyn FnMut(NamePart<'_>, Module) -> Result<(Module, Module), &'static str> + 'a;
 
-fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {
+fn rewrite(text: &str, replace: &mut Replace<'_>) -> Result<String, XPathError> {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     let mut module: Module = None;
-    // The module at each open bracket: what is inside begins with it, what follows goes on with it.
+    // The module at each open bracket: names inside and after the brackets start with it.
     let mut open: Vec<Module> = Vec::new();
     for spanned in tokens(text)? {
         out.push_str(&text[end..spanned.offset]);
         end = spanned.offset + spanned.text.len();
         let written = match spanned.token {
             Token::Name(_, "*") if !spanned.text.contains(':') => None,
-            Token::Name(prefix, local) => Some((Written::Name(prefix), local)),
+            Token::Name(prefix, local) => Some((NamePart::Name(prefix), local)),
             Token::Literal(inside) => {
-                literal(inside).map(|(prefix, local)| (Written::Literal(prefix), local))
+                literal(inside).map(|(prefix, local)| (NamePart::Literal(prefix), local))
             }
             token => {
                 follow(token, &mut module, &mut open);
@@ -84,8 +83,8 @@ fn rewrite(text: &str, change: &mut Change<'_>) -> Result<String, XPathError> {
             out.push_str(spanned.text);
             continue;
         };
-        let is_literal = matches!(written, Written::Literal(_));
-        let (prefix, next) = change(written, module.take())
+        let is_literal = matches!(written, NamePart::Literal(_));
+        let (prefix, next) = replace(written, module.take())
             .map_err(|expected| XPathError::new(column(text, &spanned), spanned.text, expected))?;
         module = next;
         push(&mut out, &spanned, prefix.as_deref(), local, is_literal);
@@ -106,7 +105,7 @@ fn push(out: &mut String, spanned: &Spanned<'_>, prefix: Option<&str>, local: &s
     out.push_str(quote);
 }
 
-/// What a token means for the module of the next name.
+/// Updates the module for the next name after a token.
 fn follow(token: Token<'_>, module: &mut Module, open: &mut Vec<Module>) {
     match token {
         Token::Mark("[" | "(") => open.push(module.clone()),
@@ -118,7 +117,7 @@ fn follow(token: Token<'_>, module: &mut Module, open: &mut Vec<Module>) {
     }
 }
 
-/// Prefix and name, where the literal looks like that.
+/// Prefix and name of a literal that has this form.
 fn literal(inside: &str) -> Option<(&str, &str)> {
     let (prefix, local) = inside.split_once(':')?;
     let is_name = |text: &str| {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_go_from_prefixes_to_modules_and_back() {
+    fn expressions_are_converted_between_prefixes_and_modules() {
         let cases = [
             ("/if:a/if:b/ip:c/ip:d", "/interfaces:a/b/addresses:c/d"),
             ("/if:a[if:b = 'x:y']/if:c", "/interfaces:a[b = 'x:y']/c"),

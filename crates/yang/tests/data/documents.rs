@@ -1,4 +1,4 @@
-//! The test models compiled, and documents as text in and out.
+//! The compiled test models; parsing and printing of documents.
 #![allow(dead_code)]
 
 use espalier_yang::data::{

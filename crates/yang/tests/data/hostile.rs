@@ -1,4 +1,4 @@
-//! Input of any bytes, sinks that stop, writers that fail: an error each time, never a panic.
+//! Arbitrary bytes as input, sinks that stop, writers that fail: always an error, never a panic.
 
 use std::io::{self, Write};
 
@@ -13,10 +13,10 @@ use rand::Rng;
 
 use crate::documents::{json_of, schema, xml_of};
 
-/// Takes a number of events, then no more.
+/// Accepts a number of events, then stops.
 struct Events {
     left: usize,
-    refused: usize,
+    rejected: usize,
 }
 
 impl Events {
@@ -27,7 +27,7 @@ impl Events {
                 Ok(())
             }
             None => {
-                self.refused += 1;
+                self.rejected += 1;
                 Err(Stop)
             }
         }
@@ -70,9 +70,9 @@ fn read(
 }
 
 #[test]
-fn no_bytes_make_it_panic() {
+fn arbitrary_bytes_do_not_panic() {
     let schema = schema();
-    seed::run("no_bytes_make_it_panic", |random| {
+    seed::run("arbitrary_bytes_do_not_panic", |random| {
         for round in 0..3_000 {
             let tree = Documents::new(&schema, random).tree();
             let (format, text) = match round % 2 {
@@ -99,7 +99,7 @@ fn no_bytes_make_it_panic() {
             };
             let mut sink = Events {
                 left: usize::MAX,
-                refused: 0,
+                rejected: 0,
             };
             if let Err(ParseError::Invalid(errors)) =
                 read(&schema, format, &text, &mut sink, metadata)
@@ -113,14 +113,14 @@ fn no_bytes_make_it_panic() {
 }
 
 #[test]
-fn a_sink_that_stops_is_asked_no_more() {
+fn a_stopped_sink_receives_no_more_events() {
     let schema = schema();
-    seed::run("a_sink_that_stops_is_asked_no_more", |random| {
+    seed::run("a_stopped_sink_receives_no_more_events", |random| {
         for round in 0..200 {
             let tree = Documents::new(&schema, random).tree();
             let mut all = Events {
                 left: usize::MAX,
-                refused: 0,
+                rejected: 0,
             };
             tree.emit(&mut all).unwrap();
             let count = usize::MAX - all.left;
@@ -128,7 +128,7 @@ fn a_sink_that_stops_is_asked_no_more() {
                 continue;
             }
             let left = random.random_range(0..count);
-            let mut sink = Events { left, refused: 0 };
+            let mut sink = Events { left, rejected: 0 };
             let result = match round % 4 {
                 0 => read(
                     &schema,
@@ -154,7 +154,7 @@ fn a_sink_that_stops_is_asked_no_more() {
                 _ => tree.emit(&mut sink).map_err(|Stop| ParseError::Stopped),
             };
             assert!(matches!(result, Err(ParseError::Stopped)), "{result:?}");
-            assert_eq!(sink.refused, 1);
+            assert_eq!(sink.rejected, 1);
         }
     });
 }

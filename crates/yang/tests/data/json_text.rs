@@ -1,4 +1,4 @@
-//! Our JSON reader against serde_json: what is JSON, and what it says.
+//! The JSON reader compared with serde_json: which texts are JSON, and their values.
 
 use espalier_testkit::seed;
 use espalier_yang::Schema;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 const ROUNDS: usize = 20_000;
 
-/// Without control characters: JSON may escape them, YANG has none.
+/// No control characters: JSON may escape them, YANG does not allow them.
 const SCALARS: [&str; 24] = [
     "0",
     "-0",
@@ -42,7 +42,7 @@ const NOISE: [&str; 12] = [
     ",", ":", "{", "}", "[", "]", "\"", " ", "\t", "\n", "\u{e9}", "\\",
 ];
 
-/// What serde_json says of a number beyond those of a double.
+/// serde_json's error for a number beyond the range of a double.
 const TOO_LARGE: &str = "number out of range";
 
 fn schema() -> Schema {
@@ -59,7 +59,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-/// A random JSON text, mostly right.
+/// A random JSON text, mostly valid.
 fn value(random: &mut StdRng, depth: usize, text: &mut String) {
     let space = |random: &mut StdRng, text: &mut String| {
         if random.random_ratio(1, 6) {
@@ -93,7 +93,7 @@ fn value(random: &mut StdRng, depth: usize, text: &mut String) {
     space(random, text);
 }
 
-/// Puts something in or takes something out.
+/// Inserts or removes something.
 fn mutate(random: &mut StdRng, text: &mut String) {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let at = places[random.random_range(0..places.len())];
@@ -104,7 +104,7 @@ fn mutate(random: &mut StdRng, text: &mut String) {
     }
 }
 
-/// What our reader keeps of a document of one anyxml node.
+/// The value that the reader stores for a document of one anyxml node.
 fn kept(schema: &Schema, text: &str) -> Option<String> {
     let mut tree = TreeBuilder::new();
     json::parse(
@@ -122,9 +122,9 @@ fn kept(schema: &Schema, text: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_json_is_what_serde_json_takes() {
+fn accepts_the_same_json_as_serde_json() {
     let schema = schema();
-    seed::run("what_is_json_is_what_serde_json_takes", |random| {
+    seed::run("accepts_the_same_json_as_serde_json", |random| {
         let mut accepted = 0;
         for _ in 0..ROUNDS {
             let mut text = String::from("{\"jt:any\":");
@@ -134,13 +134,13 @@ fn what_is_json_is_what_serde_json_takes() {
                 mutate(random, &mut text);
             }
             let theirs = serde_json::from_str::<Json>(&text);
-            // Two numbers that a mutation made one of: JSON, but more than serde_json can hold.
+            // A mutation joined two numbers: valid JSON, but out of serde_json's range.
             let is_too_large = |error: &serde_json::Error| error.to_string().contains(TOO_LARGE);
             if theirs.as_ref().is_err_and(is_too_large) {
                 continue;
             }
             let theirs = theirs.ok();
-            // What is JSON, but no document of this model.
+            // Valid JSON, but not a document of this model.
             let theirs = theirs.and_then(|json| match json {
                 Json::Object(members) if members.len() == 1 => members.get("jt:any").cloned(),
                 _ => None,
@@ -148,7 +148,7 @@ fn what_is_json_is_what_serde_json_takes() {
             let mine = kept(&schema, &text);
             let mine: Option<Json> =
                 mine.map(|kept| serde_json::from_str(&kept).expect("what is kept is JSON"));
-            // A name that a mutation has given twice: refused by RFC 7951 (I-JSON), not by serde_json.
+            // A mutation duplicated a name: rejected by RFC 7951 (I-JSON), accepted by serde_json.
             if mine.is_none()
                 && theirs.is_some()
                 && text.matches("\"n").count() > 1
@@ -163,9 +163,9 @@ fn what_is_json_is_what_serde_json_takes() {
     });
 }
 
-/// A mutation made one of 1e5 and what came after it, which the test above took for a fault of ours.
+/// Regression: a mutation joined 1e5 and the digits after it, which the test above reported as an error.
 #[test]
-fn a_number_beyond_those_of_a_double_is_kept_as_it_is_written() {
+fn a_number_out_of_double_range_is_kept_as_written() {
     let text = r#"{"jt:any":[-1e518446744073709551615]}"#;
     let error = serde_json::from_str::<Json>(text).expect_err("too large");
     assert!(error.to_string().contains(TOO_LARGE), "{error}");
@@ -173,7 +173,7 @@ fn a_number_beyond_those_of_a_double_is_kept_as_it_is_written() {
     assert_eq!(kept.as_deref(), Some("[-1e518446744073709551615]"));
 }
 
-/// Whether a mutation may have made two names of one object the same.
+/// Returns whether a mutation may have made two names of one object equal.
 fn has_twins(text: &str) -> bool {
     text.contains("\"n\"") || !(0..3).all(|index| text.contains(&format!("\"n{index}\"")))
 }

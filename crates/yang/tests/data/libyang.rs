@@ -1,4 +1,4 @@
-//! Random documents, ours and libyang's opinion of them, and that nothing changes on the way.
+//! Random documents: round trips, and comparison with libyang.
 
 use espalier_testkit::oracle::documents::{Documents, shuffle};
 use espalier_testkit::oracle::libyang::{Format, Libyang};
@@ -13,9 +13,9 @@ use crate::documents::{
 const ROUNDS: usize = 300;
 
 #[test]
-fn trees_come_back_from_both_formats() {
+fn trees_round_trip_through_both_formats() {
     let schema = schema();
-    seed::run("trees_come_back_from_both_formats", |random| {
+    seed::run("trees_round_trip_through_both_formats", |random| {
         for _ in 0..ROUNDS {
             let tree = Documents::new(&schema, random).tree();
             let json = json_of(&schema, &tree);
@@ -75,7 +75,7 @@ fn libyang_agrees_on_mutants() {
             let text = mutate_xml(random, &xml_of(&schema, &tree));
             let ours = parse_xml(&schema, &text, Root::Datastore, &options);
             accepted += usize::from(ours.is_ok());
-            if !gives_something_twice(&ours) {
+            if !has_duplicates(&ours) {
                 agree(&schema, ours, libyang.read(Format::Xml, &text), &text);
             }
         }
@@ -86,8 +86,8 @@ fn libyang_agrees_on_mutants() {
     });
 }
 
-/// libyang 5.4.9 sorts an entry with a key too many by the wrong values, and may crash.
-fn gives_something_twice(ours: &Result<DataTree, ParseError>) -> bool {
+/// libyang 5.4.9 sorts an entry that has an additional key by the wrong values, and may crash.
+fn has_duplicates(ours: &Result<DataTree, ParseError>) -> bool {
     match ours {
         Err(ParseError::Invalid(errors)) => errors
             .iter()
@@ -96,12 +96,12 @@ fn gives_something_twice(ours: &Result<DataTree, ParseError>) -> bool {
     }
 }
 
-/// Each has its own way to keep what no module explains.
-fn forget_any(nodes: &mut [DataNode]) {
+/// Removes anydata and anyxml: both programs store unknown content in their own way.
+fn remove_any(nodes: &mut [DataNode]) {
     for node in nodes {
         match &mut node.content {
             Content::Any(json) => "{}".clone_into(json),
-            Content::Inner(children) => forget_any(children),
+            Content::Inner(children) => remove_any(children),
             _ => {}
         }
     }
@@ -116,8 +116,8 @@ fn agree(
     match (ours, theirs) {
         (Ok(mut ours), Ok(theirs)) => {
             let mut theirs = tree_of_json(schema, &theirs);
-            forget_any(&mut ours.nodes);
-            forget_any(&mut theirs.nodes);
+            remove_any(&mut ours.nodes);
+            remove_any(&mut theirs.nodes);
             assert!(
                 ours.same_as(&theirs, schema),
                 "{text}\n{}",

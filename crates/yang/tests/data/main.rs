@@ -1,4 +1,4 @@
-//! Data in JSON and XML: by example, and against libyang.
+//! Data in JSON and XML: examples, and comparison with libyang.
 
 mod documents;
 mod hostile;

@@ -1,4 +1,4 @@
-//! What documents may hold, what is reported where, and how the same tree looks in each format.
+//! The content of documents, the positions of errors, and the form of one tree in each format.
 
 use crate::documents::{
     errors_of, json_of, parse_json, parse_xml, schema, tree_of_json, tree_of_xml, xml_of,
@@ -39,7 +39,7 @@ fn xml_is_read_with_its_own_prefixes_and_lines() {
 }
 
 #[test]
-fn every_mistake_in_json_is_reported_with_its_line_and_path() {
+fn every_json_error_is_reported_with_its_line_and_path() {
     let schema = schema();
     let json = "{\n\"farm:farm\": {\n \"barn\": {\n  \"int8\": 200,\n  \"flag\": \"true\",\n  \"nothing\": {\"x\": [1]},\n  \"tags\": [\"a\",\n   \"a\"],\n  \"int8\": 1\n },\n \"field\": [\n  {\"name\": \"a\"},\n  {\"size\": 1},\n  {\"name\": \"a\",\n   \"row\": [{\"number\": 1, \"crop\": \"c\"}]}\n ],\n \"gate\": 5,\n \"nowhere:x\": 1,\n \"mill\": \"m\",\n \"wheel\": {}\n},\n\"motto\": \"unqualified\"\n}";
     let errors = errors_of(parse_json(
@@ -73,7 +73,7 @@ fn every_mistake_in_json_is_reported_with_its_line_and_path() {
 }
 
 #[test]
-fn every_mistake_in_xml_is_reported_with_its_line_and_path() {
+fn every_xml_error_is_reported_with_its_line_and_path() {
     let schema = schema();
     let xml = "<farm xmlns=\"urn:espalier:test:farm\">\n <barn>\n  <int8>200</int8>\n  <nothing><x>1</x></nothing>\n  <tags>a</tags>\n  <tags>a</tags>\n  <flag>true</flag><flag>true</flag>\n  <text>a<b/></text>\n </barn>text\n <field><name>a</name></field>\n <field>\n  <size>1</size>\n </field>\n <field>\n  <name>a</name>\n </field>\n <other xmlns=\"urn:other\"/>\n</farm>";
     let errors = errors_of(parse_xml(
@@ -196,7 +196,7 @@ fn operations_and_notifications_are_resources() {
 }
 
 #[test]
-fn state_data_is_refused_where_only_configuration_is_taken() {
+fn state_data_is_rejected_if_only_configuration_is_accepted() {
     let schema = schema();
     let options = ParseOptions {
         accept: Accept::Config,
@@ -218,7 +218,7 @@ fn the_datastore_may_be_wrapped() {
 }
 
 #[test]
-fn annotations_of_edits_are_kept_wherever_they_stand() {
+fn annotations_of_edits_are_kept_in_any_position() {
     let schema = schema();
     let options = ParseOptions {
         metadata: Metadata::Kept,
@@ -261,7 +261,7 @@ fn annotations_of_edits_are_kept_wherever_they_stand() {
 
 /// RFC 7952 §5.2.2: the metadata of an anydata is a member of its object.
 #[test]
-fn annotations_of_anydata_stand_within() {
+fn annotations_of_anydata_are_inside_its_object() {
     let schema = schema();
     let options = ParseOptions {
         metadata: Metadata::Kept,
@@ -280,9 +280,9 @@ fn annotations_of_anydata_stand_within() {
     }
 }
 
-/// What ends reading by a limit names the node that is too large.
+/// If a limit ends reading, the error names the node that is too large.
 #[test]
-fn a_value_that_is_too_long_is_named() {
+fn the_error_of_a_too_long_value_names_its_node() {
     let schema = schema();
     let long = "x".repeat(json::TOKEN_LENGTH_MAX + 1);
     let options = ParseOptions::default();
@@ -306,7 +306,7 @@ fn a_value_that_is_too_long_is_named() {
 }
 
 #[test]
-fn any_content_comes_back() {
+fn any_content_round_trips() {
     let schema = schema();
     let contents = [
         ("", "{}"),
@@ -336,7 +336,7 @@ fn any_content_comes_back() {
 }
 
 #[test]
-fn printing_says_where_the_source_breaks_its_promise() {
+fn printing_reports_interleaved_entries() {
     let schema = schema();
     let xml = "<farm xmlns=\"urn:espalier:test:farm\"><field><name>b</name></field><gate/><field><name>a</name></field></farm>";
     let mut tree = tree_of_xml(&schema, xml);
@@ -347,7 +347,7 @@ fn printing_says_where_the_source_breaks_its_promise() {
             .finish()
             .map(|text| String::from_utf8(text).unwrap())
     };
-    assert!(matches!(print(&tree), Err(PrintError::NotTogether(_))));
+    assert!(matches!(print(&tree), Err(PrintError::NotContiguous(_))));
     tree.normalise(&schema);
     let json = r#"{"farm:farm":{"gate":{},"field":[{"name":"a"},{"name":"b"}]}}"#;
     assert_eq!(print(&tree).unwrap(), json);
@@ -411,7 +411,7 @@ fn layouts_and_envelopes() {
     assert!(tree_of_xml(&schema, &printed).same_as(&tree, &schema));
 }
 
-/// The data set that the maintainers' machines have beside the repository.
+/// A data set next to the repository on the machines of the maintainers.
 #[test]
 fn openroadm_devices_pass_through_both_formats() {
     let shared =
@@ -445,7 +445,7 @@ fn openroadm_devices_pass_through_both_formats() {
 }
 
 #[test]
-fn characters_that_yang_does_not_have_are_refused() {
+fn characters_not_allowed_in_yang_are_rejected() {
     let schema = schema();
     let options = ParseOptions::default();
     for character in [
@@ -478,9 +478,9 @@ fn characters_that_yang_does_not_have_are_refused() {
     }
 }
 
-/// Both formats accept the same expressions: prefixes must mean a module of the schema.
+/// Both formats accept the same expressions: prefixes must refer to a module of the schema.
 #[test]
-fn an_expression_as_data_has_one_verdict() {
+fn an_expression_as_data_is_accepted_by_both_formats_or_none() {
     let module = r#"module m { yang-version 1.1; namespace "urn:m"; prefix p;
         import ietf-yang-types { prefix yang; }
         container c { leaf x { type yang:xpath1.0; } } }"#;

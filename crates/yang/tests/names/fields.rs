@@ -90,7 +90,7 @@ fn fields_select_nodes_wholly_and_those_above_partly() {
 }
 
 #[test]
-fn fields_that_are_wrong_are_refused() {
+fn invalid_fields_are_rejected() {
     let schema = schema();
     for (text, part) in [
         ("", "expected a name"),

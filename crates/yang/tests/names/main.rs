@@ -1,4 +1,4 @@
-//! Patterns, XPath and paths against reference implementations, on random input.
+//! Patterns, XPath and paths compared with reference implementations, on random input.
 
 mod fields;
 mod models;

@@ -1,9 +1,9 @@
-//! The arguments of statements in published models: the standard modules that are built in, and
-//! those under the folder `ESPALIER_MODELS`, where that is set.
+//! The arguments of statements in published models: the built-in standard modules, and those in the folder
+//! `ESPALIER_MODELS`, if that is set.
 
 use std::path::Path;
 
-/// A statement's argument and the file that it is in.
+/// A statement's argument and its file.
 pub struct Argument {
     /// The file's name.
     pub file: String,

@@ -32,7 +32,7 @@ fn has_position(path: &InstancePath) -> bool {
 }
 
 #[test]
-fn what_is_printed_parses_to_the_same_path() {
+fn printed_paths_parse_to_the_same_path() {
     let (schema, mut rng) = (schema(), seeded());
     for _ in 0..5_000 {
         let path = random_path(&mut rng, &schema);
@@ -111,7 +111,7 @@ fn no_input_panics_and_what_is_accepted_round_trips() {
     assert!(accepted > 5_000, "{accepted}");
 }
 
-/// libyang's canonical form of an instance identifier; none where it refuses.
+/// libyang's canonical form of an instance identifier; `None` if it rejects it.
 fn libyang_canonical(context: &Context, text: &str) -> Option<String> {
     let json = serde_json::json!({ "t:iid": text }).to_string();
     let tree = DataTree::parse_string(
@@ -126,18 +126,18 @@ fn libyang_canonical(context: &Context, text: &str) -> Option<String> {
     leaf.value_canonical()
 }
 
-/// Where we are known to differ from libyang.
+/// The intended differences from libyang.
 fn is_known_difference(text: &str) -> bool {
-    // libyang has no way to write both kinds of quotes, and writes them wrongly.
+    // libyang cannot write both kinds of quotes, and writes them wrongly.
     let both_quotes = text.contains('\'') && text.contains('"');
     let doubled_quotes = text.contains("\'\'") || text.contains("\"\"");
-    // libyang keeps base64 whose unused bits are not zero; we make it canonical.
+    // libyang keeps base64 whose unused bits are not zero; Espalier makes it canonical.
     let base64 = text.contains("binary");
-    // libyang takes an empty prefix for none.
+    // libyang accepts an empty prefix as none.
     let empty_prefix = text.contains("':") || text.contains("\":");
-    // libyang reads `-.5` and even `-` as decimals; RFC 7950 §9.3.1 wants digits.
+    // libyang reads `-.5` and even `-` as decimals; RFC 7950 §9.3.1 requires digits.
     let decimal = text.contains("decimal");
-    // libyang takes numbers without quotes.
+    // libyang accepts numbers without quotes.
     let bare_number = text
         .split('=')
         .any(|after| after.trim_start().starts_with(is_digit));
@@ -149,8 +149,8 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// Whether there is a position that libyang reads as an XPath number, as in `[056]` or `[8.]`: RFC
-/// 7950 §14 has digits alone, the first not zero.
+/// Returns whether there is a position that libyang reads as an XPath number, as in `[056]` or `[8.]`: RFC 7950 §14
+/// allows digits only, the first not zero.
 fn has_odd_position(text: &str) -> bool {
     text.split('[').skip(1).any(|inside| {
         let inside = inside.trim_start();
@@ -160,7 +160,7 @@ fn has_odd_position(text: &str) -> bool {
 }
 
 #[test]
-fn instance_identifiers_are_those_of_libyang() {
+fn instance_identifiers_match_libyang() {
     let (schema, mut rng) = (schema(), seeded());
     let context = Context::new(ContextFlags::NO_YANGLIBRARY).expect("a context");
     for (name, text) in modules() {
@@ -185,12 +185,12 @@ fn instance_identifiers_are_those_of_libyang() {
             (ours, theirs) => panic!("{text:?}: {ours:?}, libyang {theirs:?}"),
         }
     }
-    println!("{both} accepted, {neither} refused by both");
+    println!("{both} accepted, {neither} rejected by both");
     assert!(both > 500 && neither > 100);
 }
 
 #[track_caller]
-fn refused(parsed: Result<InstancePath, DataError>, tag: ErrorTag, part: &str) {
+fn check_rejected(parsed: Result<InstancePath, DataError>, tag: ErrorTag, part: &str) {
     match parsed {
         Ok(path) => panic!("accepted as {path:?}"),
         Err(error) => {
@@ -225,9 +225,9 @@ fn api_paths_follow_rfc_8040() {
 }
 
 #[test]
-fn api_paths_that_are_wrong_say_what_is_wrong() {
+fn invalid_api_paths_are_rejected_with_a_reason() {
     let schema = schema();
-    let check = |text: &str, tag, part: &str| refused(data(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(data(&schema, text), tag, part);
     check("top", ErrorTag::UnknownElement, "needs its module");
     check("x:top", ErrorTag::UnknownNamespace, "no module 'x'");
     check(
@@ -274,12 +274,12 @@ fn api_paths_that_are_wrong_say_what_is_wrong() {
     check("t:top/reset/input", ErrorTag::UnknownElement, "'input'");
     check("t:top/words=a/x", ErrorTag::UnknownElement, "'x'");
     let rpc = |text| InstancePath::parse_api_path(&schema, text, ApiRoot::Operations);
-    refused(rpc("t:top"), ErrorTag::UnknownElement, "'t:top'");
-    refused(rpc("t:go/input"), ErrorTag::UnknownElement, "'input'");
+    check_rejected(rpc("t:top"), ErrorTag::UnknownElement, "'t:top'");
+    check_rejected(rpc("t:go/input"), ErrorTag::UnknownElement, "'input'");
 }
 
 #[test]
-fn errors_of_api_paths_have_the_place_that_was_reached() {
+fn errors_of_api_paths_have_the_path_parsed_so_far() {
     let schema = schema();
     let place = |text: &str| data(&schema, text).expect_err(text).path;
     assert_eq!(place("t:topp"), "");
@@ -289,7 +289,7 @@ fn errors_of_api_paths_have_the_place_that_was_reached() {
 }
 
 #[test]
-fn instance_identifiers_take_keys_in_any_order_and_both_quotes() {
+fn instance_identifiers_accept_keys_in_any_order_and_both_quotes() {
     let schema = schema();
     let same = |text: &str, canonical: &str| {
         let path = identifier(&schema, text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -313,40 +313,48 @@ fn instance_identifiers_take_keys_in_any_order_and_both_quotes() {
 }
 
 #[test]
-fn instance_identifiers_that_are_wrong_say_what_is_wrong() {
+fn invalid_instance_identifiers_are_rejected_with_a_reason() {
     let schema = schema();
-    let check = |text: &str, tag, part: &str| refused(identifier(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(identifier(&schema, text), tag, part);
     check("", ErrorTag::MalformedMessage, "expected '/'");
     check("t:top", ErrorTag::MalformedMessage, "column 1");
     check("/t:top/", ErrorTag::MalformedMessage, "column 8");
-    check("/t:top/t:pair", ErrorTag::InvalidValue, "is written 'pair'");
+    check(
+        "/t:top/t:pair",
+        ErrorTag::InvalidValue,
+        "must be written 'pair'",
+    );
     check(
         "/t:top/string[t:k='']",
         ErrorTag::InvalidValue,
-        "is written 'k'",
+        "must be written 'k'",
     );
     check("/t:top/pair", ErrorTag::MissingElement, "its keys");
     check(
         "/t:top/pair[b='1']",
         ErrorTag::MissingElement,
-        "without its key 'a'",
+        "lacks its key 'a'",
     );
     check(
         "/t:top/pair[b='1'][a='x'][a='x']",
         ErrorTag::InvalidValue,
-        "twice",
+        "duplicate predicate",
     );
     check("/t:top/pair[c='1']", ErrorTag::InvalidValue, "not a key");
     check(
         "/t:top/pair[1]",
         ErrorTag::InvalidValue,
-        "not named by a position",
+        "not identified by a position",
     );
-    check("/t:top/keyless[0]", ErrorTag::InvalidValue, "no position");
+    check(
+        "/t:top/keyless[0]",
+        ErrorTag::InvalidValue,
+        "not a position",
+    );
     check(
         "/t:top/keyless[99999999999999999999]",
         ErrorTag::InvalidValue,
-        "no position",
+        "not a position",
     );
     check("/t:top/keyless", ErrorTag::MissingElement, "a position");
     check("/t:top/words", ErrorTag::MissingElement, "its value");
@@ -387,17 +395,17 @@ fn xml_instance_identifiers_have_a_prefix_on_every_name() {
         path.to_instance_identifier(&schema),
         "/t:top/identity[k='u:id-b']"
     );
-    refused(
+    check_rejected(
         parse("/one:top/inner"),
         ErrorTag::UnknownNamespace,
         "needs a prefix",
     );
-    refused(
+    check_rejected(
         parse("/t:top"),
         ErrorTag::UnknownNamespace,
-        "'t' stands for no module",
+        "'t' is not a known module",
     );
-    refused(
+    check_rejected(
         parse("/one:top/one:string[k='a']"),
         ErrorTag::UnknownNamespace,
         "needs a prefix",
@@ -405,7 +413,7 @@ fn xml_instance_identifiers_have_a_prefix_on_every_name() {
 }
 
 #[test]
-fn command_lines_may_leave_out_what_is_clear() {
+fn command_lines_may_omit_unambiguous_modules() {
     let schema = schema();
     let same = |text: &str, canonical: &str| {
         let path = cli(&schema, text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -424,7 +432,7 @@ fn command_lines_may_leave_out_what_is_clear() {
     same("/top/u:words", "/t:top/u:words");
     same("/only", "/u:only");
     same("/top/identity[k=id-a]", "/t:top/identity[k='t:id-a']");
-    let check = |text: &str, tag, part: &str| refused(cli(&schema, text), tag, part);
+    let check = |text: &str, tag, part: &str| check_rejected(cli(&schema, text), tag, part);
     check(
         "/top/twice",
         ErrorTag::UnknownElement,

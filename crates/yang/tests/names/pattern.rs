@@ -1,5 +1,4 @@
-//! XSD patterns: against a naive matcher that knows all of XSD, and against libyang where libyang
-//! follows XSD.
+//! XSD patterns: compared with a naive matcher of all of XSD, and with libyang where libyang follows XSD.
 
 use std::collections::BTreeSet;
 
@@ -49,12 +48,12 @@ const CHARS: &[(char, &str)] = &[
     ('😀', "So"),
 ];
 
-/// How much of XSD the generator uses.
+/// The part of XSD that the generator uses.
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {
     /// All of it.
     Xsd,
-    /// What libyang and XSD agree on.
+    /// The common part of libyang and XSD.
     Libyang,
 }
 
@@ -141,7 +140,7 @@ fn print_char(c: char, out: &mut String) {
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
         '\\' | '.' | '-' | '+' | '[' | ']' => out.extend(['\\', c]),
-        // Also valid unescaped outside of classes, where libyang gets the escape wrong.
+        // Also valid unescaped outside of classes, where libyang handles the escape wrongly.
         '^' => out.push('^'),
         c => out.push(c),
     }
@@ -170,7 +169,7 @@ impl Class {
 }
 
 impl Regex {
-    /// Where a match from `start` can end.
+    /// The possible ends of a match from `start`.
     fn ends(&self, text: &[char], start: usize) -> BTreeSet<usize> {
         let one = |found: bool| {
             let found = start < text.len() && found;
@@ -252,7 +251,7 @@ impl Regex {
         }
     }
 
-    /// A text that should match, as far as a few tries find characters.
+    /// A text that should match, if a few attempts find characters.
     fn sample(&self, rng: &mut StdRng, out: &mut String) {
         let mut pick = |allowed: &dyn Fn(char) -> bool| {
             for _ in 0..40 {
@@ -326,7 +325,7 @@ fn random_set(rng: &mut StdRng, dialect: Dialect) -> Set {
 fn random_class(rng: &mut StdRng, dialect: Dialect, depth: usize) -> Class {
     let count = rng.random_range(1..4);
     let mut members: Vec<Set> = (0..count).map(|_| random_set(rng, dialect)).collect();
-    // A circumflex that comes first would negate; PCRE2 sees a POSIX class in `[:a:]`.
+    // A leading circumflex would negate; PCRE2 reads `[:a:]` as a POSIX class.
     if matches!(members[0], Set::Range('^' | ':', _)) {
         members[0] = Set::Range('a', 'z');
     }
@@ -399,7 +398,7 @@ fn candidates(rng: &mut StdRng, regex: &Regex) -> Vec<String> {
 }
 
 #[test]
-fn patterns_match_what_a_naive_matcher_matches() {
+fn patterns_match_like_a_naive_matcher() {
     let mut rng = seeded();
     for _ in 0..1_500 {
         let regex = random_regex(&mut rng, Dialect::Xsd, 3);
@@ -416,7 +415,7 @@ fn patterns_match_what_a_naive_matcher_matches() {
     }
 }
 
-/// libyang's verdicts on texts for a pattern; none where it refuses the pattern.
+/// libyang's results on texts for a pattern; `None` if it rejects the pattern.
 fn libyang_verdicts(xsd: &str, texts: &[String]) -> Option<Vec<bool>> {
     let quoted = xsd.replace('\\', "\\\\").replace('"', "\\\"");
     let quoted = quoted.replace('\n', "\\n").replace('\t', "\\t");
@@ -440,13 +439,13 @@ fn libyang_verdicts(xsd: &str, texts: &[String]) -> Option<Vec<bool>> {
     Some(texts.iter().map(verdict).collect())
 }
 
-/// Whether libyang and XSD may differ on this text: PCRE2's dot matches a carriage return.
+/// Returns whether libyang and XSD agree on this text: PCRE2's dot matches a carriage return.
 fn agreed(text: &str) -> bool {
     !text.contains('\r')
 }
 
 #[test]
-fn patterns_match_what_libyang_matches() {
+fn patterns_match_like_libyang() {
     let mut rng = seeded();
     let mut compared = 0;
     for _ in 0..250 {
@@ -457,7 +456,7 @@ fn patterns_match_what_libyang_matches() {
         texts.retain(|text| agreed(text));
         let translated = translate(&xsd).unwrap_or_else(|error| panic!("{xsd}: {error}"));
         let Some(verdicts) = libyang_verdicts(&xsd, &texts) else {
-            panic!("libyang refuses {xsd}");
+            panic!("libyang rejects {xsd}");
         };
         for (text, expected) in texts.iter().zip(verdicts) {
             assert_eq!(translated.is_match(text), expected, "{xsd} on {text:?}");
@@ -467,7 +466,7 @@ fn patterns_match_what_libyang_matches() {
     println!("{compared} verdicts compared");
 }
 
-/// Values that are near what the patterns of published models match.
+/// Values close to those that the patterns of published models match.
 const PUBLISHED_VALUES: &[&str] = &[
     "",
     "10.0.0.1",
@@ -506,7 +505,7 @@ const PUBLISHED_VALUES: &[&str] = &[
 ];
 
 #[test]
-fn patterns_of_published_models_match_what_libyang_matches() {
+fn patterns_of_published_models_match_like_libyang() {
     let mut rng = seeded();
     let mut patterns: Vec<_> = crate::models::arguments("pattern");
     patterns.sort_by(|a, b| a.text.cmp(&b.text));
@@ -547,7 +546,7 @@ fn patterns_of_published_models_match_what_libyang_matches() {
     assert!(matched > 100);
 }
 
-/// What matches and what does not; or the column and a part of the reason.
+/// Texts that match and texts that do not; or the column and a part of the reason.
 type Expected<'a> = Result<(&'a [&'a str], &'a [&'a str]), (usize, &'a str)>;
 
 #[track_caller]
@@ -593,7 +592,7 @@ fn classes_take_what_the_engine_treats_specially() {
 }
 
 #[test]
-fn what_xsd_does_not_have_is_refused_with_its_column() {
+fn syntax_not_in_xsd_is_rejected_with_its_column() {
     check("ab+?", Err((4, "lazy")));
     check("a++", Err((3, "possessive")));
     check("a**", Err((3, "second")));

@@ -1,10 +1,10 @@
-//! Random runs that can be repeated.
+//! Repeatable random runs.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-/// A generator from `ESPALIER_SEED`, or from a fixed seed where that is not set. Prints the seed,
-/// which the test runner shows when the test fails.
+/// A generator from `ESPALIER_SEED`, or from a fixed seed if that is not set. Prints the seed, which the test runner
+/// shows if the test fails.
 pub fn seeded() -> StdRng {
     let seed = std::env::var("ESPALIER_SEED")
         .ok()

@@ -62,7 +62,7 @@ const KEY_TYPES: &[(&str, &str, &[&str])] = &[
     ("string", "type string;", HOSTILE),
 ];
 
-/// What breaks naive paths.
+/// Texts that break naive paths.
 pub const HOSTILE: &[&str] = &[
     "",
     "/",

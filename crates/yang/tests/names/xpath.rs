@@ -1,5 +1,4 @@
-//! XPath: random trees, tables of good and bad expressions, and every expression of the
-//! published models.
+//! XPath: random trees, tables of valid and invalid expressions, and every expression of the published models.
 
 use espalier_yang::xpath::{
     Axis, BinaryOperator, Expr, Expression, Function, LocationPath, NodeTest, PathStep,
@@ -134,7 +133,7 @@ fn random_expr(rng: &mut StdRng, depth: usize) -> Expr {
 }
 
 #[test]
-fn what_is_printed_parses_to_the_same_tree() {
+fn printed_expressions_parse_to_the_same_tree() {
     let mut rng = seeded();
     for _ in 0..4_000 {
         let expr = random_expr(&mut rng, 4);
@@ -234,7 +233,7 @@ fn check(text: &str, canonical: &str) {
 }
 
 #[test]
-fn names_and_operators_are_told_apart() {
+fn names_and_operators_are_distinguished() {
     check("div div div", "m:div div m:div");
     check("* * *", "* * *");
     check("and and and or or", "m:and and m:and or m:or");
@@ -255,7 +254,7 @@ fn names_and_operators_are_told_apart() {
 }
 
 #[test]
-fn operators_bind_as_they_should() {
+fn operators_have_the_right_precedence() {
     check("a or b and c = d", "m:a or m:b and m:c = m:d");
     check("(a or b) and c", "(m:a or m:b) and m:c");
     check("1 - 2 - 3", "1 - 2 - 3");
@@ -303,7 +302,7 @@ fn check_error(text: &str, column: usize, expected: &str) {
 }
 
 #[test]
-fn errors_have_a_column_and_what_was_expected() {
+fn errors_have_a_column_and_the_expected_token() {
     check_error("", 1, "an expression");
     check_error("a b", 3, "an operator or the end");
     check_error("a =", 4, "an expression");

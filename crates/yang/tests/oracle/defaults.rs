@@ -1,4 +1,4 @@
-//! Defaults come in canonical form, those of typedefs included.
+//! Defaults are in canonical form, including those of typedefs.
 
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{NodeId, Schema};

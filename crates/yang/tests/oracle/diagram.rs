@@ -5,8 +5,7 @@ use espalier_yang::{Schema, standard};
 use yang5::context::{Context, ContextFlags, EmbeddedModuleKey, EmbeddedModules};
 use yang5::schema::{SchemaOutputFormat, SchemaPrinterFlags};
 
-/// Without what differs on purpose: where lines are broken, how types are aligned, features, and
-/// the marks that libyang has on some cases.
+/// Removes intended differences: line breaks, the alignment of types, features, and libyang's marks on some cases.
 fn normalised(diagram: &str) -> String {
     let mut text = String::new();
     for line in diagram.trim_end().lines() {
@@ -23,8 +22,8 @@ fn normalised(diagram: &str) -> String {
     text
 }
 
-/// In what is added to other modules, libyang shows neither cases of choices, nor whether it is
-/// input; and it shows choices that nobody has added a node to yet.
+/// In augments of other modules, libyang shows neither cases of choices nor input; and it shows choices to which no
+/// module has added a node.
 const UNLIKE_LIBYANG: [&str; 2] = ["ietf-netconf-nmda", "ietf-network-instance"];
 
 fn check(name: &'static str, texts: &[(&'static str, Option<&'static str>, &'static str)]) {
@@ -58,7 +57,7 @@ fn check(name: &'static str, texts: &[(&'static str, Option<&'static str>, &'sta
     let sections = ["\n  grouping ", "\n  yang-data ", "\n  structure "];
     let ends = sections.iter().filter_map(|section| theirs.find(section));
     let theirs = &theirs[..ends.min().unwrap_or(theirs.len())];
-    // Some modules it shows as they are written, with `uses`.
+    // libyang shows some modules as written, with `uses`.
     if theirs.contains("---u ") {
         return;
     }
@@ -70,7 +69,7 @@ fn check(name: &'static str, texts: &[(&'static str, Option<&'static str>, &'sta
 }
 
 #[test]
-fn diagrams_are_those_of_libyang() {
+fn diagrams_match_libyang() {
     let texts: Vec<_> = standard::modules()
         .iter()
         .filter(|module| standard::module(module.name, None) == Some(*module))

@@ -1,11 +1,11 @@
-//! Random texts that are values of a type, nearly so, or not at all.
+//! Random texts that are values of a type, nearly values, or neither.
 
 use espalier_yang::schema::{Canonical, IntegerWidth, Intervals, Type, TypeKind};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 
-/// A text for a type. Half of them are changed a little.
+/// A text for a type. Half of them are modified slightly.
 pub fn text(rng: &mut StdRng, of: &Type) -> String {
     let mut text = value(rng, of);
     if rng.random_bool(0.4) {
@@ -75,7 +75,7 @@ fn mutate(rng: &mut StdRng, text: &mut String) {
     *text = characters.into_iter().collect();
 }
 
-/// At and around the bounds, and in between.
+/// Numbers at, around and between the bounds.
 fn integer(rng: &mut StdRng, width: IntegerWidth, range: &Intervals) -> String {
     let (min, max): (i128, i128) = match width {
         IntegerWidth::Int8 => (i8::MIN.into(), i8::MAX.into()),

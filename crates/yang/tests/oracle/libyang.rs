@@ -1,4 +1,4 @@
-//! libyang, asked whether a value is one.
+//! Values according to libyang.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use yang5::data::{DataFormat, DataParserFlags, DataTree, DataValidationFlags};
 
 const MODULE: &str = include_str!("../models/every-type.yang");
 
-/// The test module as we compile it.
+/// The test module, compiled by Espalier.
 pub fn schema() -> Schema {
     let source = SchemaSource {
         modules: vec![ModuleSource::from_text(MODULE).unwrap()],
@@ -28,8 +28,7 @@ pub fn context() -> Context {
     context
 }
 
-/// What the value of the one leaf in a document is in canonical form; the error where libyang
-/// refuses it.
+/// The canonical value of the only leaf in a document; the error if libyang rejects it.
 pub fn canonical(context: &Context, document: &str, format: DataFormat) -> Result<String, String> {
     let tree = DataTree::parse_string(
         context,

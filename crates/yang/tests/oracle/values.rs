@@ -1,4 +1,4 @@
-//! Random values: what we accept, refuse and print, against libyang.
+//! Random values: accepted, rejected and printed as by libyang.
 
 use espalier_yang::schema::{
     Canonical, JsonScalar, ModuleNames, Type, TypeKind, ValueError, XmlPrefixes,
@@ -11,19 +11,18 @@ use yang5::data::DataFormat;
 
 use crate::{generate, libyang, seed};
 
-/// How many texts each leaf gets.
+/// The number of texts for each leaf.
 const ROUNDS: usize = 300;
 
-/// Where we differ from libyang on purpose: the RFCs are clear there.
+/// The intended differences from libyang: the RFCs are clear there.
 fn is_known_difference(of: &Type, text: &str, format: DataFormat) -> bool {
     let unsigned = text.trim().trim_start_matches(['-', '+']);
     match &of.kind {
-        // RFC 7950 §9.10.2: derived from all bases. libyang is content with one. And it takes an
-        // empty prefix.
+        // RFC 7950 §9.10.2: derived from all bases. libyang requires only one, and it accepts an empty prefix.
         TypeKind::IdentityRef(bases) => bases.len() > 1 || text.starts_with(':'),
-        // §9.2.1: octal and hexadecimal are for defaults only. libyang has them in JSON strings.
+        // §9.2.1: octal and hexadecimal are for defaults only. libyang accepts them in JSON strings.
         TypeKind::Integer(..) => format == DataFormat::JSON && unsigned.starts_with('0'),
-        // §9.3.1: there is a digit before the point. libyang takes `-.5` and `-`.
+        // §9.3.1: there is a digit before the point. libyang accepts `-.5` and `-`.
         TypeKind::Decimal64(..) => unsigned.is_empty() || unsigned.starts_with('.'),
         TypeKind::String(..) => is_known_difference_of_typedef(of.canonical, text, format),
         TypeKind::LeafRef { target_type, .. } => is_known_difference(target_type, text, format),
@@ -36,13 +35,13 @@ fn is_known_difference(of: &Type, text: &str, format: DataFormat) -> bool {
 
 fn is_known_difference_of_typedef(canonical: Canonical, text: &str, format: DataFormat) -> bool {
     match canonical {
-        // The patterns say what may be in a zone. libyang does not look at them.
+        // The patterns define the characters of a zone. libyang does not check them.
         Canonical::Ipv4Address | Canonical::Ipv6Address => text.contains('%'),
-        // The offset is optional in the patterns. libyang wants one.
+        // The offset is optional in the patterns. libyang requires one.
         Canonical::Date => text.len() == 10,
         Canonical::DateAndTime => !text.get(19..).unwrap_or("").contains(['Z', '+', '-']),
-        // libyang looks for prefixes anywhere in literals; we where a literal is one name.
-        // And it refuses prefixes that no module here has in XML only; we in both, as a value has one verdict.
+        // libyang searches for prefixes anywhere in literals; Espalier only in literals that are one name. And
+        // libyang rejects prefixes of unknown modules in XML only; Espalier in both formats.
         Canonical::XPath => {
             text.contains('\'') || format == DataFormat::JSON && names_another_module(text)
         }
@@ -52,7 +51,7 @@ fn is_known_difference_of_typedef(canonical: Canonical, text: &str, format: Data
     }
 }
 
-/// Whether an expression has a prefix that is not the name of the only module of these tests.
+/// Returns whether an expression has a prefix that is not the name of the only module of these tests.
 fn names_another_module(expression: &str) -> bool {
     let is_of_name = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     expression.match_indices(':').any(|(at, _)| {
@@ -78,9 +77,9 @@ fn compare(
     theirs: Result<String, String>,
 ) -> bool {
     let is_same = match (&ours, &theirs) {
-        // Dates and times are kept as written. libyang rewrites them to its own zone.
+        // Dates and times are kept as written. libyang converts them to its own zone.
         (Ok(Value::String(ours)), Ok(_)) if is_date(of.canonical) => **ours == *text.trim(),
-        // Unused bits of the last base64 digit are zero in our canonical form.
+        // Unused bits of the last base64 digit are zero in Espalier's canonical form.
         (Ok(Value::Binary(_)), Ok(_)) => true,
         // libyang drops some spaces from expressions.
         (Ok(Value::InstanceIdentifier(ours)), Ok(theirs)) => {
@@ -136,7 +135,7 @@ fn check_xml(rng: &mut StdRng, schema: &Schema, context: &Context) -> usize {
                  xmlns:et=\"urn:espalier:test:every-type\"><{}>{escaped}</{}></{container}>",
                 node.name, node.name
             );
-            // Whether white space alone is a value is up to the parsers.
+            // Whether white space alone is a value depends on the parser.
             if !text.is_empty() && text.trim().is_empty() {
                 continue;
             }
@@ -200,7 +199,7 @@ fn check_json(rng: &mut StdRng, schema: &Schema, context: &Context) -> usize {
 }
 
 #[test]
-fn values_are_as_libyang_has_them() {
+fn values_match_libyang() {
     let (schema, context) = (libyang::schema(), libyang::context());
     let mut rng = seed::seeded();
     let wrong = check_xml(&mut rng, &schema, &context);

@@ -1,4 +1,4 @@
-//! The accessible tree (RFC 7950 §6.4.1): what is there beside what is stored.
+//! The accessible tree (RFC 7950 §6.4.1): nodes that exist without being stored.
 
 use espalier_yang::data::{
     DataTree, ParseOptions, Root, TreeBuilder, TreeInstances, WithOperation, json,
@@ -37,7 +37,7 @@ fn an_empty_datastore_has_its_containers_and_defaults() {
 }
 
 #[test]
-fn defaults_of_a_case_are_there_with_the_case() {
+fn defaults_of_a_case_exist_with_the_case() {
     let gas = "pressure | meter | meter/reading";
     let wood = "logs | dry | iron | tile";
     check(
@@ -48,7 +48,7 @@ fn defaults_of_a_case_are_there_with_the_case() {
         r#"{"garage:garage": {"logs": 3}}"#,
         &[(gas, ""), (wood, "~/logs=3 ~/dry=true ~/iron=black")],
     );
-    // A node of a choice in the case is one of the case (RFC 7950 §7.6.1).
+    // A node of a nested choice is a node of the enclosing case (RFC 7950 §7.6.1).
     check(
         r#"{"garage:garage": {"tile": "green"}}"#,
         &[(gas, ""), (wood, "~/dry=true ~/tile=green")],
@@ -60,7 +60,7 @@ fn defaults_of_a_case_are_there_with_the_case() {
 }
 
 #[test]
-fn what_a_when_excludes_is_not_there() {
+fn nodes_with_a_false_when_do_not_exist() {
     check(
         r#"{"garage:garage": {"opened": 2001}}"#,
         &[("yard | yard/size | //size", ""), ("count(yard)", "0")],
@@ -69,7 +69,7 @@ fn what_a_when_excludes_is_not_there() {
         r#"{"garage:garage": {"name": "Ada"}}"#,
         &[("motto", "~/motto=fast"), ("yard/size", "~/yard/size=10.5")],
     );
-    // What is stored is taken as it is.
+    // Stored nodes exist, whatever their `when`.
     check(
         r#"{"garage:garage": {"opened": 2001, "yard": {"size": "2.0"}}}"#,
         &[("yard/size", "~/yard/size=2.0")],
@@ -93,7 +93,7 @@ fn state_may_hold_a_value_twice() {
 }
 
 #[test]
-fn configuration_may_be_all_that_is_seen() {
+fn evaluation_may_be_restricted_to_configuration() {
     let schema = schema();
     let tree = tree(
         &schema,
@@ -166,7 +166,7 @@ fn part(schema: &Schema, node: NodeId, text: &str) -> DataTree {
 }
 
 #[test]
-fn operations_stand_in_the_datastore() {
+fn operations_are_part_of_the_accessible_tree() {
     let schema = schema();
     let tree = tree(
         &schema,
@@ -211,7 +211,7 @@ fn operations_stand_in_the_datastore() {
 }
 
 #[test]
-fn the_input_of_an_rpc_stands_alone_too() {
+fn the_input_of_an_rpc_is_evaluated_without_a_datastore() {
     let schema = schema();
     let module = schema.module_by_name("garage").expect("the module");
     let close = schema.child(None, module, "close").expect("close");
@@ -233,7 +233,7 @@ fn the_input_of_an_rpc_stands_alone_too() {
     }
 }
 
-/// libyang refuses a `when` that depends on itself where it sees it; here it does not.
+/// libyang rejects a `when` that depends on itself if it detects it; here it does not.
 const CIRCULAR: &str = "module garage { yang-version 1.1; namespace 'urn:c'; prefix g;
   container garage {
     leaf a { type string; default 'x'; when \"count(../*) > 0\"; }

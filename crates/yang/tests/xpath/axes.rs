@@ -1,4 +1,4 @@
-//! The axes against each other: what one node sees on them, all nodes together.
+//! Comparison of the axes from one node with the axes from all nodes.
 
 use espalier_testkit::seed;
 use espalier_yang::Instances;

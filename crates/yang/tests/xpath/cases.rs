@@ -1,4 +1,4 @@
-//! Every axis, operator and function, by example. Each case: the context, the expression, its value.
+//! Examples of every axis, operator and function. Each case: the context, the expression, its value.
 
 use espalier_yang::data::TreeInstances;
 
@@ -191,7 +191,7 @@ const WHAT_IS_NOT_STORED_BUT_IN_USE_IS_THERE: &[Case] = &[
 ];
 
 #[test]
-fn what_is_not_stored_but_in_use_is_there() {
+fn defaults_in_use_exist_without_being_stored() {
     check(WHAT_IS_NOT_STORED_BUT_IN_USE_IS_THERE);
 }
 
@@ -492,7 +492,7 @@ fn functions_of_yang() {
 }
 
 #[test]
-fn what_has_no_value_is_an_error() {
+fn expressions_without_a_value_are_errors() {
     let schema = schema();
     let tree = tree(&schema, DATA);
     let data = TreeInstances::new(&schema, &tree);

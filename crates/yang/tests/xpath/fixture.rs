@@ -1,4 +1,4 @@
-//! The test models, data under them, and evaluation by text.
+//! The test models, data of them, and evaluation of texts.
 
 use espalier_yang::data::{DataTree, ParseOptions, Place, Root, TreeBuilder, TreeInstances, json};
 use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
@@ -34,7 +34,7 @@ pub fn tree(schema: &Schema, text: &str) -> DataTree {
     tree.finish().expect("a small tree")
 }
 
-/// An expression of the module `garage`: `g` and `t` are the prefixes.
+/// An expression of the module `garage`; `g` and `t` are its prefixes.
 pub fn expression(text: &str) -> Expression {
     let resolve = |prefix: Option<&str>| match prefix {
         None | Some("g") => Some("garage".into()),
@@ -44,7 +44,7 @@ pub fn expression(text: &str) -> Expression {
     Expression::parse(text, &resolve).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What a path of steps names, by way of an expression.
+/// The node at a path of steps, found by evaluation.
 pub fn place<'a>(data: &TreeInstances<'a>, path: &str) -> TreeItem<'a> {
     let root = Item::Inner(data.root());
     let evaluator = Evaluator::new(data, Limits::default());
@@ -54,7 +54,7 @@ pub fn place<'a>(data: &TreeInstances<'a>, path: &str) -> TreeItem<'a> {
     found.remove(0)
 }
 
-/// A value as the tests write it: node-sets as paths.
+/// A value in the notation of the tests: node-sets as paths.
 pub fn show(data: &TreeInstances<'_>, object: &Object<TreeInstances<'_>>) -> String {
     match object {
         Object::NodeSet(items) => {
@@ -67,7 +67,7 @@ pub fn show(data: &TreeInstances<'_>, object: &Object<TreeInstances<'_>>) -> Str
     }
 }
 
-/// The path of a node, with values of keys only; `=value` for leaves.
+/// The path of a node, with key values; `=value` for leaves.
 pub fn show_item(data: &TreeInstances<'_>, item: &TreeItem<'_>) -> String {
     let place = |place: &Place| {
         let path = data.path(place).expect("a path");

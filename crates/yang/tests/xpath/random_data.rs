@@ -1,4 +1,4 @@
-//! Random trees with few different values, so that comparisons often hold.
+//! Random trees with few different values, so that comparisons are often true.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +10,10 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// Entries of one list, at most.
+/// The maximum number of entries of one list.
 const ENTRIES_MAX: usize = 4;
 
-/// A tree in the order that the system has.
+/// A tree in system order.
 pub fn tree(schema: &Schema, random: &mut StdRng) -> DataTree {
     let mut data = Data { schema, random };
     let mut tree = DataTree {
@@ -23,7 +23,7 @@ pub fn tree(schema: &Schema, random: &mut StdRng) -> DataTree {
     tree
 }
 
-/// A text that is a value of a type, mostly canonical.
+/// A text that is a value of a type, usually canonical.
 pub fn text(schema: &Schema, random: &mut StdRng, of: &Type) -> String {
     let pool: &[&str] = match &of.kind {
         TypeKind::Integer(..) => &["0", "1", "5", "10", "100"],

@@ -1,5 +1,5 @@
-//! Random expressions over a schema, well-typed, with names and values that occur. They leave out what
-//! libyang does otherwise on purpose or by mistake; see [`crate::oracle`].
+//! Random well-typed expressions over a schema, with names and values that occur. They avoid known differences from
+//! libyang; see [`crate::oracle`].
 
 use espalier_yang::schema::{Schema, TypeKind};
 use espalier_yang::{NodeId, NodeKind};
@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 
 use crate::random_data;
 
-/// Makes expressions for one context node.
+/// Generates expressions for one context node.
 pub struct Expressions<'a> {
     pub schema: &'a Schema,
     pub random: &'a mut StdRng,
@@ -17,7 +17,7 @@ pub struct Expressions<'a> {
     pub current: NodeId,
 }
 
-/// A path and the schema node of what it gives, as far as that is known.
+/// A path and the schema node of its result, if known.
 pub struct Path {
     pub text: String,
     pub node: Option<NodeId>,
@@ -103,7 +103,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// The first step is from one node, so that positions mean what they should.
+    /// The first step starts from one node, so that positions have their XPath meaning.
     fn relative(&mut self, at: Option<NodeId>, depth: usize) -> Path {
         let path = match self.step(at) {
             Some((step, node)) => {
@@ -158,18 +158,18 @@ impl Expressions<'_> {
         Path { text, node }
     }
 
-    /// One step from a node, where it is known, without predicates.
+    /// One step from a node, if it is known, without predicates.
     fn step(&mut self, from: Option<NodeId>) -> Option<(String, Option<NodeId>)> {
         let children = self.children(from).to_vec();
         let parent = from.and_then(|from| self.schema.node(from).parent);
-        let beside = self.children(parent).to_vec();
+        let siblings = self.children(parent).to_vec();
         let kind = self.random.random_range(0..20);
         if kind < 13
             && let Some(child) = children.choose(self.random)
         {
             return Some((self.name(*child), Some(*child)));
         }
-        let sibling = *beside.choose(self.random)?;
+        let sibling = *siblings.choose(self.random)?;
         let (sibling_name, any) = (
             self.name(sibling),
             self.some_node(from.filter(|_| !children.is_empty())),
@@ -256,7 +256,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// Something to compare a leaf with.
+    /// A value to compare a leaf with.
     fn value_of(&mut self, id: NodeId) -> String {
         let is_leaf = self.schema.node(self.current).as_value().is_some();
         if is_leaf && self.chance(0.15) {
@@ -305,7 +305,7 @@ impl Expressions<'_> {
         None
     }
 
-    /// The same, where it is the first node that counts.
+    /// A path to a leaf of which only the first node matters.
     fn first_leaf_path(&mut self, at: Option<NodeId>, depth: usize) -> Option<String> {
         let found = self.leaf_path(at, depth);
         found.map(|(path, _)| path).filter(|path| is_sorted(path))
@@ -415,7 +415,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// A node-set that has not the root in it.
+    /// A node-set without the root.
     fn counted(&mut self, at: Option<NodeId>, depth: usize) -> String {
         match self.leaf_path(at, depth) {
             Some((path, _)) if self.chance(0.5) => path,
@@ -465,13 +465,13 @@ impl Expressions<'_> {
     }
 }
 
-/// Whether libyang gives the nodes of a path in document order.
+/// Returns whether libyang returns the nodes of a path in document order.
 pub fn is_sorted(text: &str) -> bool {
     let nesting = ["//", "ancestor", "descendant", "|", "deref"];
     !nesting.iter().any(|part| text.contains(part))
 }
 
-/// Whether it is known that a step is taken from one node only.
+/// Whether a step is known to start from one node only.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Position {
     Known,

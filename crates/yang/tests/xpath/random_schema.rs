@@ -6,14 +6,14 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
-/// Few names, so that one name is in many places: of leaves, and of nodes that hold others.
+/// Few names, so that one name occurs in many parents: names of leaves, and of interior nodes.
 const LEAVES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const PLACES: [&str; 5] = ["p", "q", "r", "s", "t"];
 
-/// How deep nodes are nested.
+/// The maximum nesting depth of nodes.
 const DEPTH_MAX: usize = 4;
 
-/// The text of a module `o`, with a container `top` in which there is everything.
+/// The text of a module `o`, with a container `top` with every kind of node.
 pub fn module(random: &mut StdRng) -> String {
     let mut generator = Generator {
         random,
@@ -27,7 +27,7 @@ pub fn module(random: &mut StdRng) -> String {
     generator.text.push_str(ANCHORS);
     generator.text.push_str("}\ncontainer o2 {\n");
     generator.children(2, Data::Config, &mut Names::all());
-    // Sorting crashes libyang where the last node at the top has no children.
+    // Sorting crashes libyang if the last top-level node has no children.
     generator
         .text
         .push_str("leaf z { type string; default 'z'; }\n}\n}\n");
@@ -37,7 +37,7 @@ pub fn module(random: &mut StdRng) -> String {
 const HEADER: &str = "module o { yang-version 1.1; namespace 'urn:o'; prefix o;
 identity base; identity left { base base; } identity right { base base; } identity far-left { base left; }\n";
 
-/// What leafrefs may point to.
+/// The targets of leafrefs.
 const ANCHORS: &str = "leaf anchor { type uint8; }
 list pool { key a; leaf a { type string; } leaf b { type uint8; } leaf-list c { type string; } }\n";
 
@@ -50,12 +50,12 @@ enum Data {
 struct Generator<'r> {
     random: &'r mut StdRng,
     text: String,
-    /// Leaves without `when` in the node at hand, that a `when` may ask for.
+    /// Leaves without `when` in the current node, which a `when` may refer to.
     leaves: Vec<(String, &'static str)>,
     is_in_choice: bool,
 }
 
-/// The names that are free among siblings.
+/// The unused names among siblings.
 struct Names {
     leaves: Vec<&'static str>,
     places: Vec<&'static str>,
@@ -70,7 +70,7 @@ impl Names {
     }
 }
 
-/// Types and a value of each.
+/// Types, each with a value.
 const TYPES: [(&str, &str); 13] = [
     ("string;", "b"),
     ("string;", "10"),
@@ -102,7 +102,7 @@ const TYPES: [(&str, &str); 13] = [
     ),
 ];
 
-/// Of these, the system's order is ours too.
+/// The types whose system order is the same in libyang.
 const ORDERED_TYPES: [(&str, &str); 4] = [
     ("string;", "b"),
     ("uint8;", "5"),
@@ -243,7 +243,7 @@ impl Generator<'_> {
         self.text.push_str("}\n");
     }
 
-    /// From configuration to state, sometimes.
+    /// Changes from configuration to state, sometimes.
     fn turned(&mut self, data: Data) -> Data {
         if data == Data::Config && self.chance(0.15) {
             self.text.push_str(" config false;");
@@ -252,7 +252,7 @@ impl Generator<'_> {
         data
     }
 
-    /// A `when` on a leaf beside, sometimes.
+    /// A `when` on a sibling leaf, sometimes.
     fn when(&mut self) -> bool {
         let is_wanted = self.chance(0.12);
         let Some((name, value)) = self.leaves.choose(self.random).filter(|_| is_wanted) else {

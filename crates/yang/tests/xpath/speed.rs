@@ -1,4 +1,4 @@
-//! How many evaluations a second: `cargo test --release -p espalier-yang --test xpath speed -- --ignored --nocapture`.
+//! Evaluations per second: `cargo test --release -p espalier-yang --test xpath speed -- --ignored --nocapture`.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
 
 use crate::fixture::{expression, place, schema, tree};
 
-/// Entries of the lists.
+/// The number of entries of the lists.
 const SIZE: usize = 10_000;
 
-/// Evaluations of each expression.
+/// The number of evaluations of each expression.
 const COUNT: u32 = 300_000;
 
-/// How long this thread has run, whatever else runs on the machine.
+/// The CPU time of this thread, independent of other load on the machine.
 fn time_on_core() -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let nanoseconds = statistics.split(' ').next().expect("a number");

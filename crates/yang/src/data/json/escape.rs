@@ -1,4 +1,4 @@
-//! How values and strings are written in JSON.
+//! JSON encoding of values and strings.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -45,7 +45,7 @@ fn write_quoted_number(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.push(b'"');
 }
 
-/// Appends a string, in quotes, with the escapes that RFC 8259 §7 demands and no others.
+/// Appends a quoted string, with only the escapes that RFC 8259 §7 requires.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -69,7 +69,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// What follows the backslash of each byte; 0 for bytes that stand for themselves.
+/// The escape character after the backslash for each byte; 0 if the byte needs no escape.
 const ESCAPES: [u8; 256] = {
     let mut escapes = [0; 256];
     let mut byte = 0;
@@ -91,7 +91,7 @@ const ESCAPES: [u8; 256] = {
 mod tests {
     use super::*;
 
-    fn written(value: Value) -> String {
+    fn json_of(value: Value) -> String {
         let mut out = Vec::new();
         write_value(&mut out, &value);
         String::from_utf8(out).unwrap()
@@ -112,18 +112,18 @@ mod tests {
             ),
         ];
         for (value, text) in cases {
-            assert_eq!(written(value), text);
+            assert_eq!(json_of(value), text);
         }
     }
 
     #[test]
-    fn strings_come_back_through_serde_json() {
+    fn strings_round_trip_through_serde_json() {
         for code in 0..0x1_0000 {
             let Some(character) = char::from_u32(code) else {
                 continue;
             };
             let text = format!("x{character}y");
-            let json = written(Value::string(text.clone()));
+            let json = json_of(Value::string(text.clone()));
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         }
     }

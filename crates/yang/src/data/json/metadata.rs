@@ -1,11 +1,11 @@
-//! Metadata in JSON (RFC 7952 §5.2): which members hold it, and what is wrong with them.
+//! Metadata in JSON (RFC 7952 §5.2): parsing, and its errors.
 
 use std::io::Read;
 
 use smallvec::SmallVec;
 
 use super::read::Reader;
-use super::token::{Place, Scalar, Shape};
+use super::token::{ElementPosition, Scalar, Shape};
 use crate::data::assemble::{ChildName, Halt};
 use crate::data::metadata;
 use crate::data::options::Metadata;
@@ -13,35 +13,34 @@ use crate::data::sink::{Annotation, Annotations, Mark, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleNames, NodeId, NodeKind};
 
-/// The metadata members of one object. They are applied at its end, because they may come before
-/// the nodes that they are about.
+/// The metadata members of one object. They are applied at its end, because they may precede their nodes.
 #[derive(Default)]
-pub(super) struct Pending {
+pub(super) struct PendingMetadata {
     has_own: bool,
-    members: Vec<Member>,
-    /// How many entries each leaf-list of the object has.
+    members: Vec<MetadataMember>,
+    /// The number of entries of each leaf-list of the object.
     counts: SmallVec<[(NodeId, usize); 2]>,
 }
 
 /// The metadata of one child.
-struct Member {
+struct MetadataMember {
     node: NodeId,
-    form: Form,
+    form: MetadataForm,
     annotations: Vec<Annotations>,
     mark: Mark,
 }
 
-/// How the metadata of a child is written.
+/// The JSON form of the metadata of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum MetadataForm {
     /// One object: of a leaf or `anyxml` (§5.2.3).
     Object,
     /// An array of objects and nulls: of the entries of a leaf-list (§5.2.4).
     Array,
 }
 
-impl Pending {
-    /// Notes a leaf-list of the object.
+impl PendingMetadata {
+    /// Records a leaf-list of the object.
     pub(super) fn count(&mut self, leaf_list: NodeId, entries: usize) {
         self.counts.push((leaf_list, entries));
     }
@@ -54,12 +53,12 @@ impl Pending {
 }
 
 impl<R: Read> Reader<'_, R> {
-    /// A metadata member: of the open node for an empty name, of a child else.
+    /// Reads a metadata member: of the open node if `name` is empty, otherwise of a child.
     pub(super) fn metadata(
         &mut self,
         about: &str,
         mark: Mark,
-        pending: &mut Pending,
+        pending: &mut PendingMetadata,
     ) -> Result<(), Halt> {
         if self.assembler.options.metadata == Metadata::Ignored {
             return self.tokens.skip();
@@ -71,19 +70,19 @@ impl<R: Read> Reader<'_, R> {
             return self.tokens.skip();
         };
         if pending.members.iter().any(|member| member.node == node) {
-            return self.refuse_metadata(Some(node), mark, "the metadata is given twice");
+            return self.reject_metadata(Some(node), mark, "the metadata is given twice");
         }
         let is_leaf_list = self.assembler.schema.node(node).is_leaf_list();
         let (form, annotations) = match self.tokens.shape()? {
-            Shape::Object => (Form::Object, vec![self.annotations(Some(node))?]),
-            Shape::Array if is_leaf_list => (Form::Array, self.of_entries(node)?),
+            Shape::Object => (MetadataForm::Object, vec![self.annotations(Some(node))?]),
+            Shape::Array if is_leaf_list => (MetadataForm::Array, self.of_entries(node)?),
             _ => {
                 let expected = "metadata is an object; that of a leaf-list, an array with an \
                                 object or null for each entry (RFC 7952 §5.2)";
-                return self.refuse_metadata(Some(node), mark, expected);
+                return self.reject_metadata(Some(node), mark, expected);
             }
         };
-        pending.members.push(Member {
+        pending.members.push(MetadataMember {
             node,
             form,
             annotations,
@@ -96,9 +95,9 @@ impl<R: Read> Reader<'_, R> {
     fn of_entries(&mut self, node: NodeId) -> Result<Vec<Annotations>, Halt> {
         let mut all = Vec::new();
         self.tokens.descend()?;
-        let mut place = Place::First;
-        while self.tokens.another(b']', place)? {
-            place = Place::Later;
+        let mut position = ElementPosition::First;
+        while self.tokens.another(b']', position)? {
+            position = ElementPosition::Later;
             let shape = self.tokens.shape()?;
             let mark = self.tokens.mark();
             all.push(match shape {
@@ -120,34 +119,34 @@ impl<R: Read> Reader<'_, R> {
         Ok(all)
     }
 
-    /// `@`: the metadata of the node whose object this is (§5.2.2).
-    fn own_metadata(&mut self, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
+    /// `@`: the metadata of the object's own node (§5.2.2).
+    fn own_metadata(&mut self, mark: Mark, pending: &mut PendingMetadata) -> Result<(), Halt> {
         if self.assembler.is_at_root() {
             let message =
-                "the document itself has no metadata: “@” belongs into the object of a node";
-            return self.refuse_metadata(None, mark, message);
+                "the document itself has no metadata: “@” is only allowed in the object of a node";
+            return self.reject_metadata(None, mark, message);
         }
         if std::mem::replace(&mut pending.has_own, true) {
-            return self.refuse_metadata(None, mark, "the metadata is given twice");
+            return self.reject_metadata(None, mark, "the metadata is given twice");
         }
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse_metadata(None, mark, "metadata is an object (RFC 7952 §5.2)");
+            return self.reject_metadata(None, mark, "metadata is an object (RFC 7952 §5.2)");
         }
         let annotations = self.annotations(self.assembler.parent())?;
         self.assembler.annotate_open(annotations);
         Ok(())
     }
 
-    /// The end of an object: its metadata is checked against its nodes, and applied.
-    pub(super) fn apply_metadata(&mut self, mut pending: Pending) {
+    /// At the end of an object: checks its metadata against its nodes, and applies it.
+    pub(super) fn apply_metadata(&mut self, mut pending: PendingMetadata) {
         for member in std::mem::take(&mut pending.members) {
-            match self.mistake(&member, &pending) {
+            match self.find_error(&member, &pending) {
                 Some((tag, message)) => {
                     let error = DataError::new(tag, message);
                     self.assembler.report(error, Some(member.node), member.mark);
                 }
                 None if self.assembler.keeps_metadata() => {
-                    let Member {
+                    let MetadataMember {
                         node, annotations, ..
                     } = member;
                     self.assembler
@@ -158,21 +157,25 @@ impl<R: Read> Reader<'_, R> {
         }
     }
 
-    fn mistake(&self, member: &Member, pending: &Pending) -> Option<(ErrorTag, &'static str)> {
-        if !self.assembler.has_come(member.node) {
-            // A node that is to be deleted need not be there.
+    fn find_error(
+        &self,
+        member: &MetadataMember,
+        pending: &PendingMetadata,
+    ) -> Option<(ErrorTag, &'static str)> {
+        if !self.assembler.has_child(member.node) {
+            // A node that is to be deleted need not exist.
             let is_bare = member.annotations.len() == 1 && deletes(&member.annotations[0]);
-            let message = "metadata of a node that is not there";
+            let message = "metadata of a node that does not exist";
             return (!is_bare).then_some((ErrorTag::MissingElement, message));
         }
         match (&self.assembler.schema.node(member.node).kind, member.form) {
-            (NodeKind::Leaf(_) | NodeKind::AnyXml, Form::Object) => None,
-            (NodeKind::LeafList(_), Form::Array) => {
+            (NodeKind::Leaf(_) | NodeKind::AnyXml, MetadataForm::Object) => None,
+            (NodeKind::LeafList(_), MetadataForm::Array) => {
                 let is_longer = member.annotations.len() > pending.entries(member.node);
-                let message = "metadata of more entries than there are";
+                let message = "metadata of more entries than exist";
                 is_longer.then_some((ErrorTag::MissingElement, message))
             }
-            (NodeKind::LeafList(_), Form::Object) => {
+            (NodeKind::LeafList(_), MetadataForm::Object) => {
                 let message = "metadata of a leaf-list is an array (RFC 7952 §5.2.4)";
                 Some((ErrorTag::BadAttribute, message))
             }
@@ -189,14 +192,14 @@ impl<R: Read> Reader<'_, R> {
         let mut annotations = Annotations::new();
         let mut names: SmallVec<[String; 2]> = SmallVec::new();
         self.tokens.descend()?;
-        let mut place = Place::First;
-        while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+        let mut position = ElementPosition::First;
+        while self.tokens.another(b'}', position)? {
+            position = ElementPosition::Later;
             let name = self.tokens.name()?.to_owned();
             let mark = self.tokens.mark();
             if names.contains(&name) {
                 let message = format!("the annotation “{name}” is given twice");
-                self.refuse_metadata(None, mark, &message)?;
+                self.reject_metadata(None, mark, &message)?;
                 continue;
             }
             match self.annotation(&name, node)? {
@@ -217,18 +220,18 @@ impl<R: Read> Reader<'_, R> {
         Ok(annotations)
     }
 
-    /// One annotation, whose value comes next.
+    /// One annotation, at its value.
     fn annotation(
         &mut self,
         name: &str,
         node: Option<NodeId>,
     ) -> Result<Result<Annotation, DataError>, Halt> {
-        let bad = |message: String| DataError::new(ErrorTag::BadAttribute, message);
+        let invalid = |message: String| DataError::new(ErrorTag::BadAttribute, message);
         let Some((module, local)) = name.split_once(':') else {
             self.tokens.skip()?;
             // RFC 7952 §5.2.1.
             let message = format!("the annotation “{name}” needs its module: “module:{name}”");
-            return Ok(Err(bad(message)));
+            return Ok(Err(invalid(message)));
         };
         let schema = self.assembler.schema;
         if let Err(error) = metadata::check_known(schema, module, local) {
@@ -237,7 +240,7 @@ impl<R: Read> Reader<'_, R> {
         }
         let is_boolean = metadata::is_boolean(module, local);
         let wrong = || {
-            Err(bad(format!(
+            Err(invalid(format!(
                 "the annotation “{name}” has a value of the wrong kind"
             )))
         };
@@ -276,8 +279,8 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.report(error, node, mark);
     }
 
-    /// Reports metadata that is not as it must be, and reads past it.
-    pub(super) fn refuse_metadata(
+    /// Reports invalid metadata, and skips it.
+    pub(super) fn reject_metadata(
         &mut self,
         node: Option<NodeId>,
         mark: Mark,

@@ -6,25 +6,25 @@ use std::mem;
 use super::escape::{write_string, write_value};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
-use crate::data::pieces::{write_full, write_last};
+use crate::data::output_buffer::{flush_if_full, flush_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
 /// Prints events as one JSON object (RFC 7951), in bounded memory.
 ///
-/// Entries of one list must follow one another, as they do when they come from the store, from a
-/// JSON document or from a normalised tree. What is topmost carries its module's name, so events
-/// of one node give the representation of a resource (RFC 8040): a list entry is an array of one.
+/// The entries of one list must be contiguous, as they are from the store, from a JSON document or from a
+/// normalised tree. Top-level names carry their module's name, so the events of one node give the representation of
+/// a resource (RFC 8040): a list entry is an array of one.
 pub struct Printer<'s, W> {
     schema: &'s Schema,
     options: PrintOptions,
     out: W,
     buffer: Vec<u8>,
     frames: Vec<Frame>,
-    /// Those below `depth` are open.
+    /// The first `depth` frames are open.
     depth: usize,
-    /// How far lines are indented.
+    /// The indentation level.
     level: usize,
     pending: Annotations,
     failure: Option<PrintError>,
@@ -36,9 +36,9 @@ struct Frame {
     has_members: bool,
     /// The list or leaf-list whose array is open.
     array: Option<NodeId>,
-    /// How many values the array has, when it is a leaf-list.
+    /// The number of values of the array, for a leaf-list.
     values: usize,
-    /// Those of them that have annotations.
+    /// The values that have annotations.
     annotated: Vec<(usize, Annotations)>,
     /// The lists and leaf-lists whose arrays are complete.
     complete: Vec<NodeId>,
@@ -55,7 +55,7 @@ impl Frame {
 }
 
 impl<'s, W: Write> Printer<'s, W> {
-    /// A printer to `out`, which needs no buffer of its own.
+    /// Creates a printer to `out`, which needs no buffer.
     pub fn new(schema: &'s Schema, out: W, options: PrintOptions) -> Self {
         let mut printer = Self {
             schema,
@@ -82,8 +82,7 @@ impl<'s, W: Write> Printer<'s, W> {
         printer
     }
 
-    /// Ends the document. The writer, flushed; or why printing failed, also when that was
-    /// during an event.
+    /// Ends the document. Returns the flushed writer, or the error, including one during an earlier event.
     pub fn finish(mut self) -> Result<W, PrintError> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -100,10 +99,10 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty {
             self.buffer.push(b'\n');
         }
-        write_last(self.out, &self.buffer)
+        flush_last(self.out, &self.buffer)
     }
 
-    /// What comes before the value of a node: a comma, the name, the bracket of an array.
+    /// Writes what precedes the value of a node: a comma, the name, the bracket of an array.
     fn start(&mut self, id: NodeId) -> Result<(), Stop> {
         let node = self.schema.node(id);
         let frame = &mut self.frames[self.depth - 1];
@@ -117,7 +116,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if node.is_list() || node.is_leaf_list() {
             let frame = &mut self.frames[self.depth - 1];
             if frame.complete.contains(&id) {
-                self.failure = Some(PrintError::NotTogether(id));
+                self.failure = Some(PrintError::NotContiguous(id));
                 return Err(Stop);
             }
             frame.array = Some(id);
@@ -127,7 +126,7 @@ impl<'s, W: Write> Printer<'s, W> {
         Ok(())
     }
 
-    /// A member's name and colon, after the comma where one is due.
+    /// Writes a member's name and colon, after the comma if one is needed.
     fn name(&mut self, id: NodeId, prefix: &[u8]) {
         if mem::replace(&mut self.frames[self.depth - 1].has_members, true) {
             self.buffer.push(b',');
@@ -151,7 +150,7 @@ impl<'s, W: Write> Printer<'s, W> {
         self.colon();
     }
 
-    /// Ends the array that is open, if any.
+    /// Ends the open array, if any.
     fn end_array(&mut self) {
         let frame = &mut self.frames[self.depth - 1];
         let Some(id) = frame.array.take() else { return };
@@ -178,7 +177,7 @@ impl<'s, W: Write> Printer<'s, W> {
         self.end(b']', true);
     }
 
-    /// What comes after the value of a leaf: its annotations, if any.
+    /// Writes what follows the value of a leaf: its annotations, if any.
     fn end_value(&mut self, id: NodeId) -> Result<(), Stop> {
         let annotations = mem::take(&mut self.pending);
         if self.frames[self.depth - 1].array == Some(id) {
@@ -201,7 +200,7 @@ impl<'s, W: Write> Printer<'s, W> {
             if index > 0 {
                 self.buffer.push(b',');
             }
-            let (module, name, value) = metadata::written(annotation);
+            let (module, name, value) = metadata::encoded_parts(annotation);
             let qualified = match module {
                 "" => name.to_owned(),
                 _ => format!("{module}:{name}"),
@@ -245,7 +244,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
+        flush_if_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

@@ -3,23 +3,23 @@
 use std::io::Read;
 
 use super::escape::write_string;
-use super::metadata::Pending;
-use super::token::{Place, Scalar, Shape, Tokens};
-use crate::data::assemble::{Assembler, ChildName, Comes, Halt};
+use super::metadata::PendingMetadata;
+use super::token::{ElementPosition, Scalar, Shape, Tokens};
+use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence};
 use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
 
-/// Content of `anydata` and `anyxml` longer than this (in bytes of JSON) is refused.
+/// The maximum length of `anydata` and `anyxml` content (in bytes of JSON).
 pub const ANY_LENGTH_MAX: usize = 16 << 20;
 
-/// Reads a JSON document of any size and sends what it holds to `sink`, types checked, in document
-/// order. See [`ParseOptions`] for what is accepted.
+/// Reads a JSON document of any size and sends its content, type-checked and in document order, to `sink`. See
+/// [`ParseOptions`] for what is accepted.
 ///
-/// Everything that is wrong is reported, not only the first mistake; from the first mistake on the
-/// sink gets nothing more. Memory is bounded but for 16 to 40 bytes an entry of the lists that are
-/// open ([`crate::data::ENTRIES_MAX`]). `input` is read in large pieces; it needs no buffer.
+/// All errors are reported, not only the first; after the first error the sink gets no more events. Memory is
+/// bounded except for 16 to 40 bytes per entry of the open lists ([`crate::data::ENTRIES_MAX`]). `input` is read in
+/// large blocks; it needs no buffer.
 pub fn parse(
     schema: &Schema,
     root: Root,
@@ -29,7 +29,7 @@ pub fn parse(
 ) -> Result<(), ParseError> {
     let mut assembler = Assembler::new(schema, root, sink, options);
     if options.metadata == Metadata::Kept {
-        assembler = assembler.holding();
+        assembler = assembler.buffered();
     }
     let nesting = match root {
         Root::Datastore => Nesting::Outermost,
@@ -38,7 +38,7 @@ pub fn parse(
     read(input, assembler, nesting)
 }
 
-/// Reads top-level data nodes, of which none is taken for an envelope.
+/// Reads top-level data nodes, without an envelope.
 pub(in crate::data) fn parse_nodes(
     schema: &Schema,
     input: &[u8],
@@ -75,7 +75,7 @@ impl<R: Read> Reader<'_, R> {
         let mark = self.tokens.mark();
         let members = self.members(nesting)?;
         if self.assembler.is_single() && members != 1 {
-            let message = format!("the document holds {members} nodes, and must hold one");
+            let message = format!("the document contains {members} nodes, not one");
             let tag = if members == 0 {
                 ErrorTag::MissingElement
             } else {
@@ -87,15 +87,15 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.finish()
     }
 
-    /// The members of an object, its braces included; how many there were.
+    /// Reads the members of an object, including its braces; returns their number.
     fn members(&mut self, nesting: Nesting) -> Result<usize, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
-        let mut place = Place::First;
-        let mut pending = Pending::default();
+        let mut place = ElementPosition::First;
+        let mut pending = PendingMetadata::default();
         let mut envelopes = 0;
         while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             self.tokens.peek()?;
             let mark = self.tokens.mark();
             let name = self.tokens.name()?;
@@ -132,10 +132,15 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.skip()
     }
 
-    /// A member whose node is known; its value comes next.
-    fn member(&mut self, node: NodeId, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
+    /// Reads a member of a resolved node, at its value.
+    fn member(
+        &mut self,
+        node: NodeId,
+        mark: Mark,
+        pending: &mut PendingMetadata,
+    ) -> Result<(), Halt> {
         let is_at_root = self.assembler.is_at_root();
-        self.assembler.note(node, Comes::Once, mark);
+        self.assembler.record_child(node, Occurrence::Once, mark);
         match &self.assembler.schema.node(node).kind {
             NodeKind::Leaf(_) => self.leaf(node),
             NodeKind::LeafList(_) => {
@@ -150,25 +155,25 @@ impl<R: Read> Reader<'_, R> {
         }
     }
 
-    /// A container, list entry or the like.
+    /// Reads a container, list entry or other interior node.
     fn object(&mut self, node: NodeId) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse(node, "an object");
+            return self.reject(node, "an object");
         }
         self.assembler.open(node, self.tokens.mark())?;
         self.members(Nesting::Inside)?;
         self.assembler.close(self.tokens.mark())
     }
 
-    /// A list or leaf-list; how many entries it has.
+    /// Reads a list or leaf-list; returns its number of entries.
     fn array(&mut self, node: NodeId, is_at_root: bool, mark: Mark) -> Result<usize, Halt> {
         if self.tokens.shape()? != Shape::Array {
-            return self.refuse(node, "an array").map(|()| 0);
+            return self.reject(node, "an array").map(|()| 0);
         }
         let is_list = self.assembler.schema.node(node).is_list();
         let mut count = 0;
         self.tokens.descend()?;
-        while self.tokens.another(b']', place_of(count))? {
+        while self.tokens.another(b']', element_position(count))? {
             count += 1;
             match is_list {
                 true => self.object(node)?,
@@ -176,7 +181,7 @@ impl<R: Read> Reader<'_, R> {
             }
         }
         if is_at_root && self.assembler.is_single() && count != 1 {
-            let message = format!("the array holds {count} entries, and must hold one");
+            let message = format!("the array contains {count} entries, not one");
             let error = DataError::new(ErrorTag::BadElement, message);
             self.assembler.report(error, Some(node), mark);
         }
@@ -192,16 +197,16 @@ impl<R: Read> Reader<'_, R> {
             return self.tokens.skip();
         };
         let scalar = match shape {
-            Shape::Object => return self.refuse(node, "a value"),
+            Shape::Object => return self.reject(node, "a value"),
             Shape::Array => match self.only_null()? {
                 OnlyNull::Yes => JsonScalar::EmptyArray,
-                OnlyNull::No => return self.refuse_read(node, "a value", mark),
+                OnlyNull::No => return self.reject_consumed(node, "a value", mark),
             },
             Shape::Scalar => match self.tokens.scalar()? {
                 Scalar::String(text) => JsonScalar::String(text),
                 Scalar::Number(text) => JsonScalar::Number(text),
                 Scalar::Boolean(value) => JsonScalar::Boolean(value),
-                Scalar::Null => return self.refuse_read(node, "a value", mark),
+                Scalar::Null => return self.reject_consumed(node, "a value", mark),
             },
         };
         let names = ModuleNames {
@@ -211,12 +216,12 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.leaf(node, value, mark)
     }
 
-    /// Reads an array; whether it is `[null]`.
+    /// Reads an array; returns whether it is `[null]`.
     pub(super) fn only_null(&mut self) -> Result<OnlyNull, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
         let mut is_null = OnlyNull::No;
-        while self.tokens.another(b']', place_of(count))? {
+        while self.tokens.another(b']', element_position(count))? {
             count += 1;
             let is_scalar = self.tokens.shape()? == Shape::Scalar;
             is_null = match is_scalar {
@@ -231,26 +236,25 @@ impl<R: Read> Reader<'_, R> {
         Ok(is_null)
     }
 
-    /// The content of an `anyxml`, kept as it is but for white space.
+    /// Reads the content of an `anyxml`, unchanged except for white space.
     fn anyxml(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         let mut json = Vec::new();
         self.tokens.copy(&mut json, ANY_LENGTH_MAX)?;
         self.any(node, json, mark)
     }
 
-    /// The content of an `anydata`, kept as it is but for white space and its metadata (RFC 7952
-    /// §5.2.2).
+    /// Reads the content of an `anydata`, unchanged except for white space and its metadata (RFC 7952 §5.2.2).
     fn anydata(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
-            return self.refuse(node, "an object");
+            return self.reject(node, "an object");
         }
         let is_ignored = self.assembler.options.metadata == Metadata::Ignored;
         let mut annotations = Annotations::new();
         let mut json = vec![b'{'];
         self.tokens.descend()?;
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.tokens.another(b'}', place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             let name = self.tokens.name()?;
             if name != "@" {
                 if json.len() > 1 {
@@ -265,7 +269,7 @@ impl<R: Read> Reader<'_, R> {
                 annotations.extend(self.annotations(Some(node))?);
             } else {
                 let message = "metadata is an object (RFC 7952 §5.2)";
-                self.refuse_metadata(Some(node), mark, message)?;
+                self.reject_metadata(Some(node), mark, message)?;
             }
         }
         json.push(b'}');
@@ -274,10 +278,10 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn any(&mut self, node: NodeId, json: Vec<u8>, mark: Mark) -> Result<(), Halt> {
-        // Copied from strings and ASCII.
+        // The bytes are copied from checked strings and ASCII.
         let json = String::from_utf8(json).unwrap_or_default();
         if has_forbidden_character(&json) {
-            let message = "a control character, which YANG and XML do not have";
+            let message = "a control character, which YANG and XML do not allow";
             let error = DataError::new(ErrorTag::InvalidValue, message);
             self.assembler.report(error, Some(node), mark);
             return Ok(());
@@ -285,14 +289,14 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.any(node, &json, mark)
     }
 
-    /// Reports a value of the wrong shape, and reads past it.
-    fn refuse(&mut self, node: NodeId, expected: &str) -> Result<(), Halt> {
+    /// Reports a value of the wrong type, and skips it.
+    fn reject(&mut self, node: NodeId, expected: &str) -> Result<(), Halt> {
         let mark = self.tokens.mark();
         self.tokens.skip()?;
-        self.refuse_read(node, expected, mark)
+        self.reject_consumed(node, expected, mark)
     }
 
-    fn refuse_read(&mut self, node: NodeId, expected: &str, mark: Mark) -> Result<(), Halt> {
+    fn reject_consumed(&mut self, node: NodeId, expected: &str, mark: Mark) -> Result<(), Halt> {
         let name = &self.assembler.schema.node(node).name;
         let message = format!("'{name}' must be {expected}");
         let error = DataError::new(ErrorTag::InvalidValue, message);
@@ -301,8 +305,8 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
-/// Whether a string in JSON as [`Tokens::copy`] writes it, where only control characters have
-/// escapes of letters, has a character that XML cannot have (RFC 7950 §14, `yang-char`).
+/// Returns whether a JSON string as [`Tokens::copy`] writes it, in which only control characters have letter escapes,
+/// contains a character that XML cannot represent (RFC 7950 §14, `yang-char`).
 fn has_forbidden_character(json: &str) -> bool {
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
@@ -315,11 +319,11 @@ fn has_forbidden_character(json: &str) -> bool {
     })
 }
 
-fn place_of(count: usize) -> Place {
+fn element_position(count: usize) -> ElementPosition {
     if count == 0 {
-        Place::First
+        ElementPosition::First
     } else {
-        Place::Later
+        ElementPosition::Later
     }
 }
 
@@ -330,7 +334,7 @@ pub(super) enum OnlyNull {
     No,
 }
 
-/// Whether an object may hold the datastore's envelope.
+/// Whether an object may contain the datastore's envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nesting {
     Outermost,

@@ -1,8 +1,8 @@
-//! JSON tokens (RFC 8259) from a stream, with their places.
+//! JSON tokens (RFC 8259) from a stream, with their positions.
 //!
-//! Written by hand because the kept libraries give no exact place or read byte by byte: serde_json
-//! over a counting reader reads 150 MB/s before any type is checked, this several times that. A
-//! token is a slice of the read buffer; only strings with escapes are copied.
+//! Written by hand because the considered libraries give no exact positions or read byte by byte: serde_json over a
+//! counting reader reads 150 MB/s before any type is checked, this several times that. A token is a slice of the
+//! read buffer; only strings with escapes are copied.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -11,15 +11,15 @@ use super::escape::write_string;
 use crate::data::assemble::{Halt, malformed, too_big};
 use crate::data::sink::Mark;
 
-/// A string, name or number longer than this (in bytes of the document) is refused.
+/// The maximum length of a string, name or number (in bytes of the document).
 pub const TOKEN_LENGTH_MAX: usize = 16 << 20;
 
-/// Objects and arrays nested deeper than this are refused.
+/// The maximum nesting depth of objects and arrays.
 pub const DEPTH_MAX: usize = 256;
 
 const BUFFER_LENGTH: usize = 64 << 10;
 
-/// A scalar, as it stands in the document (strings with their escapes undone).
+/// A scalar as in the document (strings unescaped).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar<'a> {
     String(&'a str),
@@ -28,7 +28,7 @@ pub(super) enum Scalar<'a> {
     Null,
 }
 
-/// What the next value is, seen from its first byte.
+/// The type of the next value, according to its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Object,
@@ -36,21 +36,21 @@ pub(super) enum Shape {
     Scalar,
 }
 
-/// Where the text of a token is.
-enum Text {
+/// The location of the text of a token.
+enum TextLocation {
     Buffer(Range<usize>),
     Scratch,
 }
 
-/// The reader of tokens.
+/// The tokenizer.
 pub(super) struct Tokens<R> {
     reader: R,
     buffer: Vec<u8>,
     position: usize,
     end: usize,
     line: u32,
-    /// How many bytes of the current line came before `buffer[0]`, or, negative, where in the
-    /// buffer the line begins.
+    /// The number of bytes of the current line before `buffer[0]`, or, if negative, the position in the buffer at which
+    /// the line begins.
     line_offset: i64,
     scratch: Vec<u8>,
     depth: usize,
@@ -72,7 +72,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// The place of the next byte.
+    /// The position of the next byte.
     pub(super) fn mark(&self) -> Mark {
         let column = self.position as i64 + self.line_offset + 1;
         Mark {
@@ -81,7 +81,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// Skips white space; the next byte, left where it is, or `None` at the end.
+    /// Skips white space; returns the next byte without consuming it, or `None` at the end.
     pub(super) fn peek(&mut self) -> Result<Option<u8>, Halt> {
         loop {
             while self.position < self.end {
@@ -101,7 +101,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// What the next value is.
+    /// The type of the next value.
     pub(super) fn shape(&mut self) -> Result<Shape, Halt> {
         match self.peek()? {
             Some(b'{') => Ok(Shape::Object),
@@ -111,7 +111,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// The `{` or `[` that [`Self::shape`] saw.
+    /// Consumes the `{` or `[` that [`Self::shape`] found.
     pub(super) fn descend(&mut self) -> Result<(), Halt> {
         if self.depth == DEPTH_MAX {
             let message = format!("nested deeper than the limit of {DEPTH_MAX} (DEPTH_MAX)");
@@ -122,16 +122,16 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// Whether another element follows in the array (or member in the object) that `close` ends;
-    /// reads the comma before it, or the closing bracket.
-    pub(super) fn another(&mut self, close: u8, place: Place) -> Result<bool, Halt> {
+    /// Returns whether another element follows in the array (or member in the object) that `close` ends; consumes the
+    /// comma before it, or the closing bracket.
+    pub(super) fn another(&mut self, close: u8, place: ElementPosition) -> Result<bool, Halt> {
         let next = self.peek()?;
         if next == Some(close) {
             self.position += 1;
             self.depth -= 1;
             return Ok(false);
         }
-        if place == Place::First {
+        if place == ElementPosition::First {
             return Ok(true);
         }
         if next != Some(b',') {
@@ -155,7 +155,7 @@ impl<R: Read> Tokens<R> {
             self.position += 1;
             return Ok(self.text(&text));
         }
-        if let Text::Buffer(range) = text {
+        if let TextLocation::Buffer(range) = text {
             self.scratch.clear();
             self.scratch.extend_from_slice(&self.buffer[range]);
         }
@@ -163,7 +163,7 @@ impl<R: Read> Tokens<R> {
             return Err(self.unexpected("a colon"));
         }
         self.position += 1;
-        Ok(self.text(&Text::Scratch))
+        Ok(self.text(&TextLocation::Scratch))
     }
 
     /// A scalar value.
@@ -185,7 +185,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// Reads past one value of whatever shape.
+    /// Skips one value of any type.
     pub(super) fn skip(&mut self) -> Result<(), Halt> {
         let close = match self.shape()? {
             Shape::Scalar => return self.scalar().map(drop),
@@ -193,9 +193,9 @@ impl<R: Read> Tokens<R> {
             Shape::Array => b']',
         };
         self.descend()?;
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.another(close, place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 self.name()?;
             }
@@ -204,7 +204,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// Copies one value of whatever shape, without white space.
+    /// Copies one value of any type, without white space.
     pub(super) fn copy(&mut self, out: &mut Vec<u8>, length_max: usize) -> Result<(), Halt> {
         if out.len() > length_max {
             let limit = format!("content longer than {length_max} bytes (ANY_LENGTH_MAX)");
@@ -217,12 +217,12 @@ impl<R: Read> Tokens<R> {
         };
         self.descend()?;
         out.push(open);
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while self.another(close, place)? {
-            if place == Place::Later {
+            if place == ElementPosition::Later {
                 out.push(b',');
             }
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 write_string(out, self.name()?);
                 out.push(b':');
@@ -244,7 +244,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// Fails where anything but white space is left.
+    /// Fails if anything but white space is left.
     pub(super) fn finish(&mut self) -> Result<(), Halt> {
         match self.peek()? {
             None => Ok(()),
@@ -252,7 +252,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// "Expected this, found that", here.
+    /// An "expected X, found Y" error at the current position.
     pub(super) fn unexpected(&self, expected: &str) -> Halt {
         if self.position == self.end {
             return self.cut_short();
@@ -265,17 +265,17 @@ impl<R: Read> Tokens<R> {
         malformed(self.mark(), "the document ends too early")
     }
 
-    fn text(&self, text: &Text) -> &str {
+    fn text(&self, text: &TextLocation) -> &str {
         let bytes = match text {
-            Text::Buffer(range) => &self.buffer[range.clone()],
-            Text::Scratch => &self.scratch,
+            TextLocation::Buffer(range) => &self.buffer[range.clone()],
+            TextLocation::Scratch => &self.scratch,
         };
         // Checked when the token was read.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Reads more, keeping what is from `keep` on (which moves to the front, `position` with it).
-    /// False at the end of the input.
+    /// Reads more input, keeping the bytes from `keep` on (which move to the front, `position` with them). Returns
+    /// false at the end of the input.
     fn fill(&mut self, keep: usize) -> Result<bool, Halt> {
         if self.at_end {
             return Ok(false);
@@ -310,7 +310,7 @@ impl<R: Read> Tokens<R> {
     }
 
     /// A string; `position` is at its opening quote.
-    fn string(&mut self) -> Result<Text, Halt> {
+    fn string(&mut self) -> Result<TextLocation, Halt> {
         let mut length = 1;
         loop {
             let from = self.position + length;
@@ -329,12 +329,12 @@ impl<R: Read> Tokens<R> {
             let range = self.position + 1..at;
             self.check_text(&self.buffer[range.clone()])?;
             self.position = at + 1;
-            return Ok(Text::Buffer(range));
+            return Ok(TextLocation::Buffer(range));
         }
     }
 
-    /// The rest of a string whose first escape (or mistake) is at `at`.
-    fn string_with_escapes(&mut self, at: usize) -> Result<Text, Halt> {
+    /// Reads the rest of a string whose first escape (or error) is at `at`.
+    fn string_with_escapes(&mut self, at: usize) -> Result<TextLocation, Halt> {
         self.scratch.clear();
         self.scratch
             .extend_from_slice(&self.buffer[self.position + 1..at]);
@@ -356,7 +356,7 @@ impl<R: Read> Tokens<R> {
                 Some(b'"') => {
                     self.position += 1;
                     self.check_text(&self.scratch)?;
-                    return Ok(Text::Scratch);
+                    return Ok(TextLocation::Scratch);
                 }
                 Some(b'\\') => self.escape()?,
                 Some(byte) => {
@@ -374,7 +374,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// One escape, from its backslash on.
+    /// Reads one escape, from its backslash on.
     fn escape(&mut self) -> Result<(), Halt> {
         self.position += 1;
         let byte = self.byte()?;
@@ -433,8 +433,8 @@ impl<R: Read> Tokens<R> {
         Ok(self.buffer[self.position - 1])
     }
 
-    /// A number; `position` is at its first byte.
-    fn number(&mut self) -> Result<Text, Halt> {
+    /// Reads a number; `position` is at its first byte.
+    fn number(&mut self) -> Result<TextLocation, Halt> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
         let mut length = 0;
         loop {
@@ -451,7 +451,7 @@ impl<R: Read> Tokens<R> {
             return Err(malformed(self.mark(), message));
         }
         self.position = range.end;
-        Ok(Text::Buffer(range))
+        Ok(TextLocation::Buffer(range))
     }
 
     fn literal(&mut self, word: &[u8]) -> Result<(), Halt> {
@@ -471,12 +471,12 @@ impl<R: Read> Tokens<R> {
 
 /// Whether an element is the first of its array or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ElementPosition {
     First,
     Later,
 }
 
-/// How many bytes of a string follow that stand for themselves.
+/// The number of leading bytes of a string that need no special treatment.
 fn plain_length(bytes: &[u8]) -> usize {
     let is_special = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
     let mut length = 0;
@@ -495,8 +495,7 @@ fn plain_length(bytes: &[u8]) -> usize {
             .unwrap_or(rest.len())
 }
 
-/// The high bit of the first byte that does not stand for itself, of eight; bytes after that may
-/// be marked wrongly.
+/// Sets the high bit of the first special byte of eight; later bytes may be marked wrongly.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -539,7 +538,7 @@ fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
 
-    /// Gives its bytes a few at a time, so that every token is cut somewhere.
+    /// Returns a few bytes per read, so that every token is split somewhere.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {
@@ -566,9 +565,9 @@ mod tests {
         };
         tokens.descend()?;
         let (mut object, mut array) = (serde_json::Map::new(), Vec::new());
-        let mut place = Place::First;
+        let mut place = ElementPosition::First;
         while tokens.another(close, place)? {
-            place = Place::Later;
+            place = ElementPosition::Later;
             if close == b'}' {
                 let name = tokens.name()?.to_owned();
                 object.insert(name, value(tokens)?);
@@ -615,11 +614,11 @@ mod tests {
     }
 
     #[test]
-    fn places_are_exact() {
+    fn positions_are_exact() {
         let mut tokens = Tokens::new(Dribble(b"{\n  \"a\":\n\n 12\n}", 3));
         tokens.peek().unwrap();
         tokens.descend().unwrap();
-        tokens.another(b'}', Place::First).unwrap();
+        tokens.another(b'}', ElementPosition::First).unwrap();
         assert_eq!(tokens.mark(), Mark { line: 2, column: 3 });
         tokens.name().unwrap();
         tokens.peek().unwrap();
@@ -632,6 +631,6 @@ mod tests {
     fn depth_is_limited() {
         let deep = "[".repeat(DEPTH_MAX + 1);
         let mut tokens = Tokens::new(deep.as_bytes());
-        assert!(matches!(tokens.skip(), Err(Halt::Refused(_))));
+        assert!(matches!(tokens.skip(), Err(Halt::Invalid(_))));
     }
 }

@@ -1,9 +1,9 @@
 //! `anydata` and `anyxml` between XML and the JSON text that [`crate::Sink::any`] carries.
 //!
-//! Content that is data of the schema becomes its RFC 7951 form, and back. Text becomes a JSON
-//! string, and back. Other XML is kept as it is: an object of one member, [`RAW_XML_MEMBER`], with
-//! the XML as a string. Other JSON is kept as it is: one element `json` in the namespace
-//! [`RAW_JSON_NAMESPACE`], with the JSON as text. So nothing is lost either way.
+//! Content that is data of the schema is converted to its RFC 7951 form, and back. Text is converted to a JSON string,
+//! and back. Other XML is stored unchanged: an object with one member, [`RAW_XML_MEMBER`], that holds the XML as a
+//! string. Other JSON is stored unchanged: one element `json` in the namespace [`RAW_JSON_NAMESPACE`] that holds the
+//! JSON as text. So both conversions are lossless.
 
 use quick_xml::events::Event;
 use quick_xml::name::{Namespace, ResolveResult};
@@ -20,17 +20,17 @@ use crate::data::sink::Sink;
 use crate::data::tree::TreeBuilder;
 use crate::schema::{NodeId, NodeKind, Schema};
 
-/// The member that holds XML which no module of the schema explains, as a string.
+/// The member that holds XML that is not data of the schema, as a string.
 pub const RAW_XML_MEMBER: &str = "espalier:xml";
 
-/// The namespace of the element that holds JSON which no module of the schema explains, as text.
+/// The namespace of the element that holds JSON that is not data of the schema, as text.
 pub const RAW_JSON_NAMESPACE: &str = "urn:espalier:json";
 
 /// The content of an element as JSON text.
 pub(super) fn to_json(schema: &Schema, node: NodeId, capture: &Capture) -> String {
     match (capture.has_elements, is_data(schema, node)) {
         (true, _) => raw_json(&capture.xml)
-            .or_else(|| known_as_json(schema, &capture.xml))
+            .or_else(|| schema_data_to_json(schema, &capture.xml))
             .unwrap_or_else(|| raw(&capture.xml)),
         (false, true) => "{}".to_owned(),
         (false, false) => Json::from(capture.text.as_str()).to_string(),
@@ -41,7 +41,7 @@ fn is_data(schema: &Schema, node: NodeId) -> bool {
     matches!(schema.node(node).kind, NodeKind::AnyData)
 }
 
-/// What [`write_raw_json`] wrote.
+/// Reads back what [`write_raw_json`] wrote.
 fn raw_json(xml: &[u8]) -> Option<String> {
     let mut reader = input::open(xml);
     let mut buffer = Vec::new();
@@ -85,8 +85,8 @@ fn raw(xml: &[u8]) -> String {
     Json::Object(object).to_string()
 }
 
-/// XML that is data of the schema, as JSON.
-fn known_as_json(schema: &Schema, xml: &[u8]) -> Option<String> {
+/// Converts XML that is data of the schema to JSON.
+fn schema_data_to_json(schema: &Schema, xml: &[u8]) -> Option<String> {
     let mut tree = TreeBuilder::new();
     read::parse_nodes(schema, xml, &mut tree).ok()?;
     let mut tree = tree.finish().ok()?;
@@ -105,7 +105,7 @@ pub(super) fn write_json(schema: &Schema, node: NodeId, out: &mut Vec<u8>, json:
             (1, Some(Json::String(xml))) if is_well_formed(xml) => {
                 out.extend_from_slice(xml.as_bytes());
             }
-            _ => match known_as_xml(schema, json) {
+            _ => match schema_data_to_xml(schema, json) {
                 Some(xml) if !xml.is_empty() => out.extend_from_slice(&xml),
                 _ => write_raw_json(out, json),
             },
@@ -114,8 +114,8 @@ pub(super) fn write_json(schema: &Schema, node: NodeId, out: &mut Vec<u8>, json:
     }
 }
 
-/// JSON that is data of the schema, as XML.
-fn known_as_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
+/// Converts JSON that is data of the schema to XML.
+fn schema_data_to_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
     let mut tree = TreeBuilder::new();
     json::parse_nodes(schema, json.as_bytes(), &mut tree).ok()?;
     let tree = tree.finish().ok()?;
@@ -124,7 +124,7 @@ fn known_as_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
     printer.finish().ok()
 }
 
-/// Whether text can stand inside an element without changing anything outside.
+/// Returns whether text can be put inside an element without affecting anything outside.
 fn is_well_formed(xml: &str) -> bool {
     let mut reader = input::open(xml.as_bytes());
     let (mut buffer, mut depth) = (Vec::new(), 0usize);

@@ -1,4 +1,4 @@
-//! The content of an `anydata` or `anyxml` element, gathered as XML that stands for itself.
+//! The content of an `anydata` or `anyxml` element, captured as self-contained XML.
 
 use quick_xml::events::BytesStart;
 use quick_xml::events::attributes::AttrError;
@@ -9,20 +9,19 @@ use super::write::{write_attribute_raw, write_text};
 /// The content of one element, from its start tag to its end tag.
 #[derive(Debug, Default)]
 pub(super) struct Capture {
-    /// The elements inside, their namespaces declared on the topmost of them, with the text
-    /// between.
+    /// The child elements, with the text between them; the top-level ones declare their namespaces.
     pub(super) xml: Vec<u8>,
-    /// The text, undone of escapes; all there is where `has_elements` is false.
+    /// The unescaped text; complete if `has_elements` is false.
     pub(super) text: String,
-    /// Whether there are elements inside.
+    /// Whether there are child elements.
     pub(super) has_elements: bool,
-    /// Whether there is text beside or instead of elements.
+    /// Whether there is text next to or instead of elements.
     pub(super) has_text: bool,
     depth: usize,
 }
 
 impl Capture {
-    /// A start tag. Topmost elements get every namespace in scope, as values may use its prefix.
+    /// A start tag. Top-level elements declare every namespace in scope, as values may use its prefix.
     pub(super) fn start(
         &mut self,
         start: &BytesStart<'_>,
@@ -51,7 +50,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Text, as it is meant.
+    /// Unescaped text.
     pub(super) fn text(&mut self, text: &str) {
         write_text(&mut self.xml, text);
         self.has_text |= self.depth == 0 && !text.trim_ascii().is_empty();
@@ -60,22 +59,22 @@ impl Capture {
         }
     }
 
-    /// An end tag; whether it was inside.
-    pub(super) fn end(&mut self, name: &str) -> Side {
+    /// An end tag; returns which element it ends.
+    pub(super) fn end(&mut self, name: &str) -> EndTag {
         if self.depth == 0 {
-            return Side::Outside;
+            return EndTag::Own;
         }
         self.depth -= 1;
         self.xml.extend_from_slice(b"</");
         self.xml.extend_from_slice(name.as_bytes());
         self.xml.push(b'>');
-        Side::Inside
+        EndTag::Inner
     }
 }
 
-/// Where an end tag belongs.
+/// The element that an end tag ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Inside,
-    Outside,
+pub(super) enum EndTag {
+    Inner,
+    Own,
 }

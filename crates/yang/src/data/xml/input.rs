@@ -1,4 +1,4 @@
-//! The bytes of an XML document with their places, within limits.
+//! The bytes of an XML document with their positions, within limits.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,25 +8,25 @@ use quick_xml::reader::NsReader;
 use crate::data::assemble::{Halt, malformed, too_big};
 use crate::data::sink::Mark;
 
-/// A tag or a piece of text longer than this (in bytes) is refused.
+/// The maximum length of a tag or text (in bytes).
 pub const TOKEN_LENGTH_MAX: usize = 16 << 20;
 
-/// Elements nested deeper than this are refused.
+/// The maximum nesting depth of elements.
 pub const DEPTH_MAX: usize = 256;
 
 const BUFFER_LENGTH: usize = 64 << 10;
 
-/// Counts lines, and ends the input within a token that is too long.
-pub(super) struct Counting<R> {
+/// Counts lines, and fails within a token that is too long.
+pub(super) struct CountingReader<R> {
     reader: BufReader<R>,
     line: u32,
-    /// How many bytes were read of the line.
+    /// The number of bytes read of the line.
     column: usize,
-    /// How many bytes were read of the token.
+    /// The number of bytes read of the token.
     token_length: usize,
 }
 
-impl<R: Read> Counting<R> {
+impl<R: Read> CountingReader<R> {
     fn mark(&self) -> Mark {
         Mark {
             line: self.line,
@@ -35,7 +35,7 @@ impl<R: Read> Counting<R> {
     }
 }
 
-impl<R: Read> Read for Counting<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let length = self.fill_buf()?.read(out)?;
         self.consume(length);
@@ -43,7 +43,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-impl<R: Read> BufRead for Counting<R> {
+impl<R: Read> BufRead for CountingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.token_length > TOKEN_LENGTH_MAX {
             let message = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
@@ -70,10 +70,10 @@ impl<R: Read> BufRead for Counting<R> {
 }
 
 /// The events of a document.
-pub(super) type Xml<R> = NsReader<Counting<R>>;
+pub(super) type Xml<R> = NsReader<CountingReader<R>>;
 
 pub(super) fn open<R: Read>(reader: R) -> Xml<R> {
-    let mut xml = NsReader::from_reader(Counting {
+    let mut xml = NsReader::from_reader(CountingReader {
         reader: BufReader::with_capacity(BUFFER_LENGTH, reader),
         line: 1,
         column: 0,
@@ -85,7 +85,7 @@ pub(super) fn open<R: Read>(reader: R) -> Xml<R> {
     xml
 }
 
-/// The next event, and where it begins.
+/// The next event, and the position of its start.
 pub(super) fn next<'b, R: Read>(
     xml: &mut Xml<R>,
     buffer: &'b mut Vec<u8>,
@@ -113,7 +113,7 @@ fn halt(error: quick_xml::Error, mark: Mark) -> Halt {
     }
 }
 
-/// The character of `&name;`: a character reference or one of the five that XML has.
+/// The character of `&name;`: a character reference or one of the five predefined entities.
 pub(super) fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return is_xml_character(character).then_some(character);

@@ -1,4 +1,4 @@
-//! The prefixes that one element declares for its value and its attributes.
+//! The namespace prefixes that one element declares for its value and its attributes.
 
 use smallvec::SmallVec;
 
@@ -8,8 +8,7 @@ use crate::schema::{Module, ModuleId, ModuleNames, NodeId, Schema};
 use crate::value::Value;
 use crate::xpath::with_prefixes;
 
-/// The prefixes of one element. Each element declares its own, so that it can be read, moved and
-/// printed by itself.
+/// The prefixes of one element. Each element declares its own, so that it can be read, moved and printed by itself.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes<'s> {
     declared: SmallVec<[(String, &'s str); 2]>,
@@ -42,7 +41,7 @@ impl<'s> Prefixes<'s> {
         self.of(&module.prefix, &module.namespace)
     }
 
-    /// The prefix of a namespace: the customary one, with a number where that means another.
+    /// The prefix of a namespace: the customary one, with a number if that is already taken.
     fn of(&mut self, customary: &str, namespace: &'s str) -> String {
         if let Some((prefix, _)) = self.declared.iter().find(|(_, known)| *known == namespace) {
             return prefix.clone();
@@ -83,10 +82,10 @@ impl<'s> Prefixes<'s> {
         }
     }
 
-    /// The XML form of an instance identifier in the JSON form, where every name has a prefix;
-    /// `None` where it names what the schema does not have.
+    /// The XML form of an instance identifier in JSON form, in which every name has a prefix; `None` if it contains
+    /// names that are not in the schema.
     fn path(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
-        // Every name in the canonical form has its module where that matters.
+        // Every name in the canonical form has its module where it is needed.
         let names = ModuleNames {
             leaf_module: ModuleId(0),
         };
@@ -113,8 +112,8 @@ impl<'s> Prefixes<'s> {
         Some(out)
     }
 
-    /// The XML form of an XPath expression that is data, of type `xpath1.0`; `None` where it names
-    /// modules that the schema does not have.
+    /// The XML form of an XPath expression that is a value of type `xpath1.0`; `None` if it names modules that are
+    /// not in the schema.
     fn expression(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
         let mut prefix_of = |module: &str| {
             let module = schema.module(schema.module_by_name(module)?);

@@ -8,21 +8,21 @@ use super::prefixes::Prefixes;
 use super::write::{write_attribute, write_text};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
-use crate::data::pieces::{write_full, write_last};
+use crate::data::output_buffer::{flush_if_full, flush_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{ModuleId, NodeId, Schema};
 use crate::value::Value;
 
-/// Prints events as XML elements, in bounded memory: one element for each topmost node, or one in
-/// all, the envelope of [`PrintOptions`].
+/// Prints events as XML elements, in bounded memory: one element per top-level node, or a single one, the envelope of
+/// [`PrintOptions`].
 pub struct Printer<'s, W> {
     schema: &'s Schema,
     options: PrintOptions,
     out: W,
     buffer: Vec<u8>,
-    /// The open elements, with the default namespace inside.
+    /// The open elements, with the default namespace inside each.
     open: Vec<(NodeId, ModuleId)>,
-    /// Whether the innermost start tag still waits for its `>`.
+    /// Whether the innermost start tag still lacks its `>`.
     tag: Tag,
     pending: Annotations,
     failure: Option<PrintError>,
@@ -36,7 +36,7 @@ enum Tag {
 }
 
 impl<'s, W: Write> Printer<'s, W> {
-    /// A printer to `out`, which needs no buffer of its own.
+    /// Creates a printer to `out`, which needs no buffer.
     pub fn new(schema: &'s Schema, out: W, options: PrintOptions) -> Self {
         let mut printer = Self {
             schema,
@@ -57,8 +57,7 @@ impl<'s, W: Write> Printer<'s, W> {
         printer
     }
 
-    /// Ends the document. The writer, flushed; or why printing failed, also when that was
-    /// during an event.
+    /// Ends the document. Returns the flushed writer, or the error, including one during an earlier event.
     pub fn finish(mut self) -> Result<W, PrintError> {
         while self.failure.is_none() && !self.open.is_empty() {
             self.end_element();
@@ -72,10 +71,10 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty && !self.buffer.is_empty() {
             self.buffer.push(b'\n');
         }
-        write_last(self.out, &self.buffer)
+        flush_last(self.out, &self.buffer)
     }
 
-    /// The start tag of a node, without its `>`.
+    /// Writes the start tag of a node, without its `>`.
     fn start(&mut self, id: NodeId, prefixes: &mut Prefixes<'s>) {
         if mem::replace(&mut self.tag, Tag::Begun) == Tag::Begun {
             self.buffer.push(b'>');
@@ -94,13 +93,13 @@ impl<'s, W: Write> Printer<'s, W> {
             write_attribute(&mut self.buffer, "xmlns", namespace);
         }
         for annotation in mem::take(&mut self.pending) {
-            let (module, name, value) = metadata::written(&annotation);
+            let (module, name, value) = metadata::encoded_parts(&annotation);
             match metadata::namespace_of_module(schema, module) {
                 Some(namespace) => {
                     let prefix = prefixes.of_annotations(module, namespace);
                     let name = format!("{prefix}:{name}");
                     match &annotation {
-                        // An identity of the module that the annotation is of.
+                        // An identity in the module of the annotation.
                         Annotation::Origin(origin) => {
                             let value = format!("{prefix}:{}", origin.name());
                             write_attribute(&mut self.buffer, &name, &value);
@@ -113,7 +112,7 @@ impl<'s, W: Write> Printer<'s, W> {
         }
     }
 
-    /// The rest of a start tag whose element has content, and its end tag.
+    /// Writes the rest of the start tag, the content and the end tag.
     fn content(&mut self, id: NodeId, prefixes: &Prefixes<'_>, content: &[u8]) {
         prefixes.declare(&mut self.buffer);
         self.tag = Tag::Ended;
@@ -132,7 +131,7 @@ impl<'s, W: Write> Printer<'s, W> {
         self.buffer.push(b'>');
     }
 
-    /// The end of an element that holds elements.
+    /// Writes the end tag of an element that contains elements.
     fn end_tag(&mut self, name: &str) {
         if mem::replace(&mut self.tag, Tag::Ended) == Tag::Begun {
             self.buffer.extend_from_slice(b"/>");
@@ -161,7 +160,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
+        flush_if_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

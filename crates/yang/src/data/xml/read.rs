@@ -6,9 +6,9 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Namespace, NamespaceResolver, QName, ResolveResult};
 
 use super::any;
-use super::capture::{Capture, Side};
+use super::capture::{Capture, EndTag};
 use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
-use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed, too_big};
+use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence, malformed, too_big};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
 use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
@@ -16,16 +16,16 @@ use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
 
-/// An element with more attributes than this is refused.
+/// The maximum number of attributes of an element.
 pub const ATTRIBUTES_MAX: usize = 256;
 
-/// Reads an XML document of any size and sends what it holds to `sink`, types checked, in document
-/// order. See [`ParseOptions`] for what is accepted; several topmost elements are.
+/// Reads an XML document of any size and sends its content, type-checked and in document order, to `sink`. See
+/// [`ParseOptions`] for what is accepted; several top-level elements are.
 ///
-/// Everything that is wrong is reported, not only the first mistake; from the first mistake on the
-/// sink gets nothing more. Memory is bounded but for 16 to 40 bytes an entry of the lists that are
-/// open ([`crate::data::ENTRIES_MAX`]). Document type declarations are refused, so entities are
-/// the five of XML. `input` is read in large pieces; it needs no buffer.
+/// All errors are reported, not only the first; after the first error the sink gets no more events. Memory is
+/// bounded except for 16 to 40 bytes per entry of the open lists ([`crate::data::ENTRIES_MAX`]). Document type
+/// declarations are rejected, so only the five predefined entities exist. `input` is read in large blocks; it needs
+/// no buffer.
 pub fn parse(
     schema: &Schema,
     root: Root,
@@ -41,7 +41,7 @@ pub fn parse(
     reader.assembler.finish(end)
 }
 
-/// Reads top-level data nodes, of which none is taken for an envelope.
+/// Reads top-level data nodes, without an envelope.
 pub(super) fn parse_nodes(
     schema: &Schema,
     input: &[u8],
@@ -60,32 +60,32 @@ pub(super) fn parse_nodes(
 struct Reader<'a, R: Read> {
     xml: Xml<R>,
     assembler: Assembler<'a>,
-    inside: Inside,
-    /// The text of the leaf that is open.
+    open_element: OpenElement,
+    /// The text of the open leaf.
     text: String,
     depth: usize,
-    /// How many nodes the document has at its top.
+    /// The number of top-level nodes.
     topmost: usize,
     envelope: Envelopes,
-    /// How many envelopes there were.
+    /// The number of envelopes.
     envelopes: usize,
-    /// How many elements stand at the top of the text beside them.
+    /// The number of top-level elements outside of envelopes.
     outside: usize,
 }
 
-/// What the innermost open element is.
-enum Inside {
-    /// One that holds nodes, or the document.
+/// The kind of the innermost open element.
+enum OpenElement {
+    /// An element that contains nodes, or the document.
     Nodes,
     /// A leaf or leaf-list entry.
     Leaf(NodeId, Mark, Annotations),
     /// An `anydata` or `anyxml`.
     Any(NodeId, Mark, Box<Capture>),
-    /// This many levels that are read past.
+    /// Skipped elements, nested this deep.
     Skipped(usize),
 }
 
-/// Whether an envelope may come.
+/// Whether an envelope is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Envelopes {
     Never,
@@ -97,7 +97,7 @@ impl<'a, R: Read> Reader<'a, R> {
         Self {
             xml: input::open(input),
             assembler,
-            inside: Inside::Nodes,
+            open_element: OpenElement::Nodes,
             text: String::new(),
             depth: 0,
             topmost: 0,
@@ -119,7 +119,7 @@ impl<'a, R: Read> Reader<'a, R> {
                 Event::GeneralRef(reference) => match input::character(&reference) {
                     Some(character) => self.text(character.encode_utf8(&mut [0; 4]), mark)?,
                     None => {
-                        let message = format!("'&{};' is not known", &*reference);
+                        let message = format!("unknown entity '&{};'", &*reference);
                         return Err(malformed(mark, message));
                     }
                 },
@@ -139,7 +139,7 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         let topmost = self.topmost;
         if self.assembler.is_single() && topmost != 1 {
-            let message = format!("the document holds {topmost} nodes, and must hold one");
+            let message = format!("the document contains {topmost} nodes, not one");
             let tag = match topmost {
                 0 => ErrorTag::MissingElement,
                 _ => ErrorTag::BadElement,
@@ -157,28 +157,28 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         self.depth += 1;
         check_attributes(start, mark)?;
-        match &mut self.inside {
-            Inside::Nodes => self.node(start, mark),
-            Inside::Skipped(levels) => {
+        match &mut self.open_element {
+            OpenElement::Nodes => self.node(start, mark),
+            OpenElement::Skipped(levels) => {
                 *levels += 1;
                 Ok(())
             }
-            Inside::Any(_, _, capture) => {
+            OpenElement::Any(_, _, capture) => {
                 let done = capture.start(start, self.xml.resolver());
                 done.map_err(|error| malformed(mark, error.to_string()))
             }
-            Inside::Leaf(node, _, _) => {
+            OpenElement::Leaf(node, _, _) => {
                 let node = *node;
-                let message = "a leaf holds a value, not elements";
+                let message = "a leaf contains a value, not elements";
                 let error = DataError::new(ErrorTag::BadElement, message);
                 self.assembler.report(error, Some(node), mark);
-                self.inside = Inside::Skipped(2);
+                self.open_element = OpenElement::Skipped(2);
                 Ok(())
             }
         }
     }
 
-    /// An element that must be a data node.
+    /// Reads an element that must be a data node.
     fn node(&mut self, start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
         let scope = self.xml.resolver();
         let (namespace, local) = scope.resolve_element(start.name());
@@ -198,7 +198,7 @@ impl<'a, R: Read> Reader<'a, R> {
             && self.assembler.options.is_envelope_xml(namespace, local)
         {
             self.envelopes += 1;
-            self.refuse_attributes(start, mark);
+            self.reject_attributes(start, mark);
             return Ok(());
         }
         if self.assembler.is_at_root() {
@@ -206,24 +206,24 @@ impl<'a, R: Read> Reader<'a, R> {
         }
         self.outside += usize::from(self.depth == 1);
         let Some(id) = self.assembler.find(ChildName::Xml(namespace, local), mark) else {
-            self.inside = Inside::Skipped(1);
+            self.open_element = OpenElement::Skipped(1);
             return Ok(());
         };
         let node = self.assembler.schema.node(id);
-        let comes = match node.is_list() || node.is_leaf_list() {
-            true => Comes::Often,
-            false => Comes::Once,
+        let occurrence = match node.is_list() || node.is_leaf_list() {
+            true => Occurrence::Repeated,
+            false => Occurrence::Once,
         };
-        self.assembler.note(id, comes, mark);
+        self.assembler.record_child(id, occurrence, mark);
         let annotations = self.annotations(start, id, mark);
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::LeafList(_) => {
                 self.text.clear();
-                self.inside = Inside::Leaf(id, mark, annotations);
+                self.open_element = OpenElement::Leaf(id, mark, annotations);
                 Ok(())
             }
             NodeKind::AnyData | NodeKind::AnyXml => {
-                self.inside = Inside::Any(id, mark, Box::default());
+                self.open_element = OpenElement::Any(id, mark, Box::default());
                 self.assembler.annotate(annotations)
             }
             _ => {
@@ -235,29 +235,29 @@ impl<'a, R: Read> Reader<'a, R> {
 
     fn end(&mut self, name: &str, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
-        match std::mem::replace(&mut self.inside, Inside::Nodes) {
-            Inside::Nodes if self.assembler.is_at_root() => Ok(()),
-            Inside::Nodes => self.assembler.close(mark),
-            Inside::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
-            Inside::Any(node, mark, mut capture) => match capture.end(name) {
-                Side::Inside => {
-                    self.inside = Inside::Any(node, mark, capture);
+        match std::mem::replace(&mut self.open_element, OpenElement::Nodes) {
+            OpenElement::Nodes if self.assembler.is_at_root() => Ok(()),
+            OpenElement::Nodes => self.assembler.close(mark),
+            OpenElement::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
+            OpenElement::Any(node, mark, mut capture) => match capture.end(name) {
+                EndTag::Inner => {
+                    self.open_element = OpenElement::Any(node, mark, capture);
                     Ok(())
                 }
-                Side::Outside if capture.has_text && self.is_anydata(node) => {
-                    let message = "anydata holds elements, not text";
+                EndTag::Own if capture.has_text && self.is_anydata(node) => {
+                    let message = "anydata contains elements, not text";
                     let error = DataError::new(ErrorTag::BadElement, message);
                     self.assembler.report(error, Some(node), mark);
                     Ok(())
                 }
-                Side::Outside => {
+                EndTag::Own => {
                     let json = any::to_json(self.assembler.schema, node, &capture);
                     self.assembler.any(node, &json, mark)
                 }
             },
-            Inside::Skipped(levels) => {
+            OpenElement::Skipped(levels) => {
                 if levels > 1 {
-                    self.inside = Inside::Skipped(levels - 1);
+                    self.open_element = OpenElement::Skipped(levels - 1);
                 }
                 Ok(())
             }
@@ -269,21 +269,21 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 
     fn text(&mut self, text: &str, mark: Mark) -> Result<(), Halt> {
-        let length = match &mut self.inside {
-            Inside::Skipped(_) => return Ok(()),
-            Inside::Leaf(..) => {
+        let length = match &mut self.open_element {
+            OpenElement::Skipped(_) => return Ok(()),
+            OpenElement::Leaf(..) => {
                 self.text.push_str(text);
                 self.text.len()
             }
-            Inside::Any(_, _, capture) => {
+            OpenElement::Any(_, _, capture) => {
                 capture.text(text);
                 capture.xml.len()
             }
-            Inside::Nodes if is_blank(text) => return Ok(()),
-            Inside::Nodes if self.depth == 0 => {
+            OpenElement::Nodes if is_blank(text) => return Ok(()),
+            OpenElement::Nodes if self.depth == 0 => {
                 return Err(malformed(mark, "text outside of any element"));
             }
-            Inside::Nodes => {
+            OpenElement::Nodes => {
                 let message = "text between elements";
                 let error = DataError::new(ErrorTag::BadElement, message);
                 self.assembler.report(error, None, mark);
@@ -297,7 +297,7 @@ impl<'a, R: Read> Reader<'a, R> {
         Ok(())
     }
 
-    /// A leaf or leaf-list entry that is complete.
+    /// Ends a leaf or leaf-list entry.
     fn leaf(&mut self, id: NodeId, annotations: Annotations, mark: Mark) -> Result<(), Halt> {
         let schema = self.assembler.schema;
         let node = schema.node(id);
@@ -315,8 +315,8 @@ impl<'a, R: Read> Reader<'a, R> {
         self.assembler.leaf(id, value, mark)
     }
 
-    /// Reports attributes of an element that is no data node, and so cannot have any.
-    fn refuse_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
+    /// Reports attributes of an element that is not a data node and so cannot have any.
+    fn reject_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
         if self.assembler.options.metadata == Metadata::Ignored {
             return;
         }
@@ -335,7 +335,7 @@ impl<'a, R: Read> Reader<'a, R> {
         }
     }
 
-    /// The annotations of an element, where they are kept.
+    /// The annotations of an element, if they are kept.
     fn annotations(&mut self, start: &BytesStart<'_>, node: NodeId, mark: Mark) -> Annotations {
         let mut annotations = Annotations::new();
         let mode = self.assembler.options.metadata;
@@ -368,7 +368,7 @@ impl<'a, R: Read> Reader<'a, R> {
         if mode == Metadata::Plain {
             for error in annotations
                 .drain(..)
-                .filter_map(|one| metadata::refused_as_plain(&one))
+                .filter_map(|one| metadata::plain_metadata_error(&one))
             {
                 self.assembler.report(error, Some(node), mark);
             }
@@ -393,7 +393,7 @@ impl<'a, R: Read> Reader<'a, R> {
         };
         let scope = self.xml.resolver();
         let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
-        metadata::check_known(schema, module, name)?;
+        metadata::check_defined(schema, module, name)?;
         let annotation = metadata::annotation(module, name, value)?;
         metadata::canonical(schema, node, annotation, &prefixes)
     }
@@ -403,11 +403,11 @@ const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 fn unknown_attribute(name: &str) -> DataError {
-    let message = format!("the attribute '{name}' is not known");
+    let message = format!("unknown attribute '{name}'");
     DataError::new(ErrorTag::UnknownAttribute, message)
 }
 
-/// Refuses attributes that are malformed or too many.
+/// Rejects attributes that are malformed or too many.
 fn check_attributes(start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
     if start.attributes_raw().is_empty() {
         return Ok(());
@@ -422,7 +422,7 @@ fn check_attributes(start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The namespace that a prefix (or none) stands for.
+/// The namespace of a prefix (or of no prefix).
 fn namespace_of<'s>(scope: &'s NamespaceResolver, prefix: Option<&str>) -> Option<&'s str> {
     let name = prefix.map_or("x".to_owned(), |prefix| format!("{prefix}:x"));
     match scope.resolve_element(QName(&name)).0 {

@@ -1,7 +1,7 @@
-//! How text and attributes are written in XML.
+//! XML escaping of text and attributes.
 
-/// Appends text with the escapes it needs. A carriage return is written as a reference, as
-/// reading would turn it into a line feed (XML 1.0 §2.11).
+/// Appends escaped text. A carriage return is written as a reference, because a reader would turn it into a line feed
+/// (XML 1.0 §2.11).
 pub(super) fn write_text(out: &mut Vec<u8>, text: &str) {
     write_escaped(out, text, |byte| match byte {
         b'<' => Some("&lt;"),
@@ -27,7 +27,7 @@ pub(super) fn write_attribute(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b'"');
 }
 
-/// The same for a value that has its escapes already, but maybe other quotes.
+/// Appends a value that is escaped already but may use other quotes.
 pub(super) fn write_attribute_raw(out: &mut Vec<u8>, name: &str, value: &str) {
     begin_attribute(out, name);
     write_escaped(out, value, |byte| (byte == b'"').then_some("&quot;"));

@@ -1,18 +1,18 @@
-//! `//name` in the constraints of configuration, as the absolute paths to the few nodes of that name.
+//! Expands `//name` in the constraints of configuration to the absolute paths of the nodes of that name.
 //!
-//! `//name` reads all that is around such nodes: every change would have to evaluate the constraint again, in
-//! every list on the way. The schema says where nodes of the name are, so `//name[p]/x` is
-//! `/a/b/name[p]/x`, or a union of such paths. Positions are the same: both count from each parent.
+//! `//name` reads everything around such nodes: every change would re-evaluate the constraint, in every list on the
+//! way. The schema has the positions of the nodes of that name, so `//name[p]/x` is expanded to `/a/b/name[p]/x`, or to
+//! a union of such paths. Positions are unchanged: both forms count from each parent.
 
 use super::existence;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
-/// A name of more nodes is left as it is.
+/// A name with more nodes than this is not expanded.
 const PATHS_MAX: usize = 4;
 
-/// Writes out every `//name` in the constraints of configuration that names few nodes.
-pub(super) fn write_out(schema: &mut Schema) {
+/// Expands every `//name` in the constraints of configuration that matches few nodes.
+pub(super) fn expand(schema: &mut Schema) {
     for id in (0..schema.nodes.len() as u32).map(NodeId) {
         let node = schema.nodes.get_mut(id).filter(|node| node.is_config);
         let Some(node) = node else {
@@ -21,10 +21,10 @@ pub(super) fn write_out(schema: &mut Schema) {
         let mut musts = std::mem::take(&mut node.musts);
         let mut whens = std::mem::take(&mut node.whens);
         for constraint in musts.iter_mut().chain(&mut whens) {
-            existence::write_out(&mut constraint.expression.root);
+            existence::rewrite(&mut constraint.expression.root);
         }
-        constraints(schema, &mut musts);
-        constraints(schema, &mut whens);
+        expand_constraints(schema, &mut musts);
+        expand_constraints(schema, &mut whens);
         if let Some(node) = schema.nodes.get_mut(id) {
             node.musts = musts;
             node.whens = whens;
@@ -33,43 +33,45 @@ pub(super) fn write_out(schema: &mut Schema) {
     for index in 0..schema.choices.len() {
         if schema.choices[index].is_config {
             let mut whens = std::mem::take(&mut schema.choices[index].whens);
-            constraints(schema, &mut whens);
+            expand_constraints(schema, &mut whens);
             schema.choices[index].whens = whens;
         }
     }
 }
 
-fn constraints(schema: &Schema, constraints: &mut [Constraint]) {
+fn expand_constraints(schema: &Schema, constraints: &mut [Constraint]) {
     for constraint in constraints {
         if constraint.text.contains("//") || constraint.text.contains("descendant-or-self") {
-            expression(schema, &mut constraint.expression.root);
+            expand_expression(schema, &mut constraint.expression.root);
         }
     }
 }
 
-fn expression(schema: &Schema, expr: &mut Expr) {
+fn expand_expression(schema: &Schema, expr: &mut Expr) {
     match expr {
         Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) | Expr::Call(_, parts) => {
-            parts.iter_mut().for_each(|part| expression(schema, part));
+            parts
+                .iter_mut()
+                .for_each(|part| expand_expression(schema, part));
         }
         Expr::Binary(_, left, right) => {
-            expression(schema, left);
-            expression(schema, right);
+            expand_expression(schema, left);
+            expand_expression(schema, right);
         }
-        Expr::Negate(inner) => expression(schema, inner),
+        Expr::Negate(inner) => expand_expression(schema, inner),
         Expr::Filter {
             primary,
             predicates,
             steps,
         } => {
-            expression(schema, primary);
+            expand_expression(schema, primary);
             predicates
                 .iter_mut()
-                .for_each(|part| expression(schema, part));
-            inside(schema, steps);
+                .for_each(|part| expand_expression(schema, part));
+            expand_predicates(schema, steps);
         }
         Expr::Path(path) => {
-            inside(schema, &mut path.steps);
+            expand_predicates(schema, &mut path.steps);
             if let Some(paths) = paths(schema, path) {
                 *expr = match <[LocationPath; 1]>::try_from(paths) {
                     Ok([path]) => Expr::Path(path),
@@ -81,12 +83,12 @@ fn expression(schema: &Schema, expr: &mut Expr) {
     }
 }
 
-fn inside(schema: &Schema, steps: &mut [PathStep]) {
+fn expand_predicates(schema: &Schema, steps: &mut [PathStep]) {
     let predicates = steps.iter_mut().flat_map(|step| &mut step.predicates);
-    predicates.for_each(|predicate| expression(schema, predicate));
+    predicates.for_each(|predicate| expand_expression(schema, predicate));
 }
 
-/// The paths that an absolute path with `//` stands for; none where it has no `//`, or is left as it is.
+/// The expansion of an absolute path with `//`; `None` if it has no `//`, or is not expanded.
 fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
     let at = path.steps.iter().position(is_descent)?;
     let (before, [_, named, after @ ..]) = path.steps.split_at(at) else {
@@ -125,7 +127,7 @@ fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
             steps,
         }
     });
-    // What comes behind may have `//` again.
+    // The remaining steps may contain `//` again.
     let mut all = Vec::new();
     for path in written {
         match paths(schema, &path) {
@@ -136,12 +138,12 @@ fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
     Some(all)
 }
 
-/// Whether a step is what `//` stands for.
+/// Returns whether a step is the abbreviated part of `//`.
 fn is_descent(step: &PathStep) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
-/// The node that a step from another means, if it is the name of a child.
+/// The node that a step leads to, if the step names a child.
 fn child(schema: &Schema, from: Option<NodeId>, step: &PathStep) -> Option<NodeId> {
     let NodeTest::Name(module, name) = &step.test else {
         return None;
@@ -180,7 +182,7 @@ fn is_below(schema: &Schema, node: NodeId, from: Option<NodeId>) -> bool {
     from.is_none_or(|from| above(schema, node).skip(1).any(|id| id == from))
 }
 
-/// A node and those around it, outwards.
+/// A node and its ancestors, innermost first.
 fn above(schema: &Schema, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
     std::iter::successors(Some(node), |&id| schema.node(id).parent)
 }

@@ -1,16 +1,16 @@
-//! What is wrong with a model, and where.
+//! The errors of models, with their positions.
 
 use std::fmt;
 
 /// One error in a set of modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
-    /// The file of the module or submodule: its name, with `@` and the revision if it has one.
-    /// Empty where the error belongs to no module.
+    /// The file of the module or submodule: its name, with `@` and the revision if it has one. Empty if the error
+    /// belongs to no module.
     pub module: String,
-    /// The line in it, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if unknown.
     pub line: u32,
-    /// The schema node concerned, as in `/module:container/leaf`; empty where there is none.
+    /// The schema node, as in `/module:container/leaf`; empty if there is none.
     pub path: String,
     /// What is wrong.
     pub message: String,
@@ -34,7 +34,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Everything that is wrong with a set of modules; at least one error.
+/// All errors of a set of modules; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaErrors {
     errors: Vec<SchemaError>,
@@ -49,17 +49,17 @@ impl SchemaErrors {
         self.errors
     }
 
-    /// The errors, in the order they were met.
+    /// The errors, in the order in which they were found.
     pub fn iter(&self) -> std::slice::Iter<'_, SchemaError> {
         self.errors.iter()
     }
 
-    /// How many there are.
+    /// The number of errors.
     pub fn len(&self) -> usize {
         self.errors.len()
     }
 
-    /// Whether there are none (there always are).
+    /// Returns whether there are no errors (always false).
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }

@@ -1,19 +1,20 @@
-//! `e[v != x]` as a condition is `e/v != x`.
+//! Rewrites the condition `e[v != x]` to `e/v != x`.
 //!
-//! Both ask whether there is an entry with a `v` that differs from `x`, as comparisons of node-sets ask for any pair
-//! (XPath 1.0 §3.4). The second form leaves `x` outside of the path, so that entries with different `x` share
-//! what is known of `e/v`: its extremes, or its texts. Equalities stay: an index finds the entry.
+//! Both are true if there is an entry with a `v` that differs from `x`, because comparisons of node-sets are
+//! existential (XPath 1.0 §3.4). In the second form `x` is outside of the path, so that entries with different `x`
+//! share the memoised results of `e/v`: its extremes, or its texts. Equalities are not rewritten: an index finds the
+//! entry.
 
 use crate::xpath::{
     Axis, BinaryOperator, Expr, Function, LocationPath, NodeTest, PathStep, is_positional,
 };
 
-/// Writes the comparisons in an expression whose value is a truth value so.
-pub(super) fn write_out(condition: &mut Expr) {
+/// Rewrites all such comparisons in an expression that is used as a boolean.
+pub(super) fn rewrite(condition: &mut Expr) {
     match condition {
-        Expr::Or(parts) | Expr::And(parts) => parts.iter_mut().for_each(write_out),
+        Expr::Or(parts) | Expr::And(parts) => parts.iter_mut().for_each(rewrite),
         Expr::Call(Function::Not | Function::Boolean, arguments) => {
-            arguments.iter_mut().for_each(write_out);
+            arguments.iter_mut().for_each(rewrite);
         }
         Expr::Path(_) | Expr::Filter { .. } => {
             if let Some(comparison) = comparison(condition) {
@@ -24,7 +25,7 @@ pub(super) fn write_out(condition: &mut Expr) {
     }
 }
 
-/// The comparison that the existence of a node is, if it is one.
+/// The comparison that is equivalent to the existence of a node, if there is one.
 fn comparison(nodes: &Expr) -> Option<Expr> {
     let mut nodes = nodes.clone();
     let steps = match &mut nodes {
@@ -43,12 +44,12 @@ fn comparison(nodes: &Expr) -> Option<Expr> {
         return None;
     }
     let (operator, left, right) = take_comparison(&mut last.predicates)?;
-    let (way, other, is_left) = match (way_of(&left), way_of(&right)) {
-        (Some(way), None) if is_free(&right) => (way, right, true),
-        (None, Some(way)) if is_free(&left) => (way, left, false),
+    let (path, other, is_left) = match (child_path(&left), child_path(&right)) {
+        (Some(path), None) if is_free(&right) => (path, right, true),
+        (None, Some(path)) if is_free(&left) => (path, left, false),
         _ => return None,
     };
-    steps.extend(way);
+    steps.extend(path);
     let (left, right) = if is_left {
         (nodes, other)
     } else {
@@ -57,7 +58,7 @@ fn comparison(nodes: &Expr) -> Option<Expr> {
     Some(Expr::Binary(operator, Box::new(left), Box::new(right)))
 }
 
-/// Takes the first comparison that may be moved out of predicates, all of which hold at once.
+/// Removes the first comparison that may be moved out of predicates that must all hold.
 fn take_comparison(predicates: &mut Vec<Expr>) -> Option<(BinaryOperator, Expr, Expr)> {
     let found = predicates.iter().position(|predicate| match predicate {
         Expr::And(parts) => parts.iter().any(is_movable),
@@ -83,8 +84,8 @@ fn take_comparison(predicates: &mut Vec<Expr>) -> Option<(BinaryOperator, Expr, 
     }
 }
 
-/// Whether an expression compares a leaf in the entry, other than for equality, with what is the same for all
-/// entries.
+/// Returns whether an expression compares a leaf of the entry, by an operator other than equality, with a value that
+/// is the same for all entries.
 fn is_movable(part: &Expr) -> bool {
     let Expr::Binary(operator, left, right) = part else {
         return false;
@@ -98,11 +99,12 @@ fn is_movable(part: &Expr) -> bool {
             | BinaryOperator::GreaterOrEqual
     );
     is_comparison
-        && (way_of(left).is_some() && is_free(right) || way_of(right).is_some() && is_free(left))
+        && (child_path(left).is_some() && is_free(right)
+            || child_path(right).is_some() && is_free(left))
 }
 
-/// The steps of a path down by names alone.
-fn way_of(expr: &Expr) -> Option<Vec<PathStep>> {
+/// The steps of a path that consists of child names only.
+fn child_path(expr: &Expr) -> Option<Vec<PathStep>> {
     let Expr::Path(LocationPath {
         is_absolute: false,
         steps,
@@ -118,8 +120,8 @@ fn way_of(expr: &Expr) -> Option<Vec<PathStep>> {
     (!steps.is_empty() && steps.iter().all(is_plain)).then(|| steps.clone())
 }
 
-/// Whether an expression is a node-set, number or string that does not depend on the context node. (A node-set
-/// is compared with a truth value as a whole.)
+/// Returns whether an expression is a node-set, number or string that does not depend on the context node. (A
+/// node-set is compared with a boolean as a whole.)
 fn is_free(expr: &Expr) -> bool {
     match expr {
         Expr::Path(path) => path.is_absolute,

@@ -1,9 +1,9 @@
-//! Every error of a set of modules.
+//! Collects all errors of a set of modules.
 //!
-//! libyang stops at the first error of a compilation. So the modules are compiled again without the
-//! failing one, and without those that build on it: each of these would fail for want of it alone.
-//! Compiling each module by itself was refused: a module may refer to what another adds to its
-//! imports, and fails alone where the set does not.
+//! libyang stops at the first error of a compilation. So the modules are compiled again without the failing one and
+//! without the modules that depend on it, which would fail only because it is missing. Compiling each module separately
+//! was rejected: a module may refer to nodes that another adds to its imports, and fails alone although the set is
+//! valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use super::run::errors_of;
 use crate::schema::statement::Statements;
 use crate::schema::{ModuleSource, SchemaSource};
 
-/// So often modules are compiled again, to find further errors.
+/// The maximum number of compilations to find further errors.
 pub const FAILURE_ROUNDS_MAX: usize = 16;
 
-/// Completes the errors of the compilation of `names` with those behind them; each error once.
+/// Completes the errors of the compilation of `names` with the errors that they hide; each error once.
 pub(super) fn complete(
     first: Vec<SchemaError>,
     source: &SchemaSource,
@@ -27,14 +27,14 @@ pub(super) fn complete(
     let mut found = first;
     for _ in 0..FAILURE_ROUNDS_MAX {
         let failing = found.iter().map(|error| users.module_of(&error.module));
-        let gone = users.with_users(failing);
+        let excluded = users.with_users(failing);
         for error in found {
             if !errors.contains(&error) {
                 errors.push(error);
             }
         }
         let count = left.len();
-        left.retain(|&name| !gone.contains(name));
+        left.retain(|&name| !excluded.contains(name));
         if left.is_empty() || left.len() == count {
             break;
         }
@@ -43,11 +43,11 @@ pub(super) fn complete(
     errors
 }
 
-/// Which modules build on which.
+/// The dependencies between modules.
 struct Users<'s> {
-    /// By the name of a module: those that import it, and those that it deviates.
+    /// By the name of a module: the modules that import it, and the modules that it deviates.
     users: BTreeMap<String, BTreeSet<String>>,
-    /// The modules of the submodules.
+    /// The main modules of the submodules.
     submodules: BTreeMap<&'s str, String>,
 }
 
@@ -68,7 +68,7 @@ impl<'s> Users<'s> {
         users
     }
 
-    /// Adds what a module or submodule uses.
+    /// Adds the dependencies of a module or submodule.
     fn add(&mut self, module: &ModuleSource) {
         let name = self.module_of(&module.name).to_owned();
         let mut prefixes: BTreeMap<String, String> = BTreeMap::new();
@@ -99,13 +99,13 @@ impl<'s> Users<'s> {
         }
     }
 
-    /// The module of a file, as in `name@revision`, of a module or submodule.
+    /// The main module of a file (`name@revision`) of a module or submodule.
     fn module_of<'a>(&'a self, file: &'a str) -> &'a str {
         let name = file.split('@').next().unwrap_or_default();
         self.submodules.get(name).map_or(name, String::as_str)
     }
 
-    /// Modules, and all that build on them.
+    /// Modules, and all modules that depend on them.
     fn with_users<'a>(&'a self, modules: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
         let mut open: Vec<&str> = modules.collect();

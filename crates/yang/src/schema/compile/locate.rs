@@ -1,8 +1,8 @@
-//! Finds where in the texts an error is. libyang forgets lines once a module is read, and gives a
-//! schema path; the statement that defines the node at its end is looked for in the texts.
+//! Finds the position of an error in the texts. libyang keeps no lines once a module is parsed and gives a schema
+//! path; the statement that defines the last node of the path is searched for in the texts.
 //!
-//! What a `uses` brings in stands in a grouping, so of several nodes of the right name the one
-//! wins that has most of the path above it.
+//! The nodes of a `uses` are defined in a grouping, so of several nodes of the right name, the one with the longest
+//! match of the path above it is taken.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ struct Step<'p> {
     argument: &'p str,
 }
 
-/// Completes the file and the line of an error that has a path.
+/// Adds the file and the line to an error that has a path.
 pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     if error.line > 0 || error.path.is_empty() {
         return;
@@ -36,23 +36,23 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     let found = std::iter::once(module)
         .chain(submodules)
         .filter_map(|candidate| Some((best_line(&candidate.text, &steps)?, candidate)))
-        .max_by_key(|((matched, _), _)| *matched);
+        .max_by_key(|((match_length, _), _)| *match_length);
     if let Some(((_, line), found)) = found {
         error.module = file_name(&found.name, found.revision.as_deref());
         error.line = line;
     }
 }
 
-/// Completes the place of an error that names a module that is not there: the `import` or `include`.
-/// `asked` are the files that were read before it was looked for, in order: imports are read as they
-/// are met, so the last of them that has such a statement is the one that asked.
+/// Adds the position to an error about a missing module: that of the `import` or `include`. `requested` are the files
+/// that libyang read before, in order: imports are read depth-first, so the last file with such a statement is the
+/// importing one.
 pub(super) fn locate_import(
     error: &mut SchemaError,
     missing: &str,
-    asked: &[String],
+    requested: &[String],
     source: &SchemaSource,
 ) {
-    let found = asked.iter().rev().find_map(|file| {
+    let found = requested.iter().rev().find_map(|file| {
         let (name, revision) = match file.split_once('@') {
             Some((name, revision)) => (name, Some(revision)),
             None => (file.as_str(), None),
@@ -83,7 +83,7 @@ fn belongs_to(module: &ModuleSource, main: &str) -> bool {
         .any(|found| found.keyword == "belongs-to" && found.argument.as_deref() == Some(main))
 }
 
-/// The module of the last step that names one, and the steps.
+/// The module of the last step that has one, and the steps.
 fn steps(path: &str) -> (Option<&str>, Vec<Step<'_>>) {
     let mut module = None;
     let mut steps = Vec::new();
@@ -124,23 +124,23 @@ fn steps(path: &str) -> (Option<&str>, Vec<Step<'_>>) {
     (module, steps)
 }
 
-/// How much of the path the best statement has, and its line.
+/// The match length of the best statement, and its line.
 fn best_line(text: &str, steps: &[Step<'_>]) -> Option<(usize, u32)> {
-    let mut above: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
+    let mut ancestors: Vec<(&str, Option<Cow<'_, str>>)> = Vec::new();
     let mut best: Option<(usize, u32)> = None;
     for statement in Statements::new(text) {
-        above.truncate(statement.depth);
+        ancestors.truncate(statement.depth);
         let line = statement.line;
-        above.push((statement.keyword, argument(statement)));
-        let matched = matched(&above, steps);
-        if matched > best.map_or(0, |(most, _)| most) {
-            best = Some((matched, line));
+        ancestors.push((statement.keyword, argument(statement)));
+        let match_length = match_length(&ancestors, steps);
+        if match_length > best.map_or(0, |(most, _)| most) {
+            best = Some((match_length, line));
         }
     }
     best
 }
 
-/// `input` and `output` have no argument, and are named in paths.
+/// `input` and `output` have no argument, but are steps of paths.
 fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
     match statement.keyword {
         keyword @ ("input" | "output") => Some(keyword.into()),
@@ -148,22 +148,25 @@ fn argument(statement: Statement<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// How many steps, from the last one up, the statement and those above it have; those between that
-/// a path does not show (groupings, cases) are passed over.
-fn matched(above: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
-    let mut above = above.iter().rev();
+/// The number of steps, from the last one up, that match the statement and its ancestors; ancestors that are not in
+/// paths (groupings, cases) are skipped.
+fn match_length(ancestors: &[(&str, Option<Cow<'_, str>>)], steps: &[Step<'_>]) -> usize {
+    let mut ancestors = ancestors.iter().rev();
     let Some((last, rest)) = steps.split_last() else {
         return 0;
     };
-    if !above
+    if !ancestors
         .next()
-        .is_some_and(|statement| is_step(statement, last))
+        .is_some_and(|statement| matches_step(statement, last))
     {
         return 0;
     }
     let mut count = 1;
     for step in rest.iter().rev() {
-        if above.by_ref().any(|statement| is_step(statement, step)) {
+        if ancestors
+            .by_ref()
+            .any(|statement| matches_step(statement, step))
+        {
             count += 1;
         } else {
             break;
@@ -188,9 +191,9 @@ const DEFINITIONS: [&str; 13] = [
     "output",
 ];
 
-fn is_step((keyword, argument): &(&str, Option<Cow<'_, str>>), step: &Step<'_>) -> bool {
+fn matches_step((keyword, argument): &(&str, Option<Cow<'_, str>>), step: &Step<'_>) -> bool {
     let is_keyword = match step.keyword {
-        Some(wanted) => wanted == *keyword,
+        Some(expected) => expected == *keyword,
         None => DEFINITIONS.contains(keyword),
     };
     is_keyword && argument.as_deref() == Some(step.argument)
@@ -201,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_taken_apart() {
+    fn paths_are_split_into_steps() {
         let (module, found) = steps("/a:{augment='/b:c/b:d'}/x/e:y");
         assert_eq!(module, Some("e"));
         let arguments: Vec<_> = found.iter().map(|step| step.argument).collect();
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_with_most_of_the_path_above_it_wins() {
+    fn the_node_with_the_longest_path_match_wins() {
         let text = "module m {\n container a {\n leaf x; }\n grouping g {\n container b {\n leaf x;\n } } }";
         let at = |path: &str| best_line(text, &steps(path).1).map(|(_, line)| line);
         assert_eq!(at("/m:a/x"), Some(3));

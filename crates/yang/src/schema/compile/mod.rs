@@ -1,15 +1,15 @@
 //! Compiles modules into a [`Schema`](crate::schema::Schema).
 //!
 //! - `ffi`: libyang, which reads and compiles the modules; the only unsafe code of the crate.
-//! - `texts`: where libyang gets the texts from.
-//! - `patterns`: patterns that libyang refuses and Espalier knows.
-//! - `failures`: every error of a set of modules, of which libyang reports the first.
-//! - `tree`, `types`, `modules`: the walks over what libyang compiled, which copy it.
-//! - `descents`: `//name` in constraints, written out; `existence`: conditions that are comparisons.
-//! - `error`, `locate`: what is wrong with a model, and where.
+//! - `texts`: provides the module texts to libyang.
+//! - `patterns`: replaces patterns that libyang rejects but Espalier supports.
+//! - `failures`: collects all errors of a set of modules; libyang reports only the first.
+//! - `tree`, `types`, `modules`: copy the schema that libyang compiled.
+//! - `descents`: expands `//name` in constraints; `existence`: rewrites existence conditions to comparisons.
+//! - `error`, `locate`: the errors of models, with their positions.
 //!
-//! A libyang context lives as long as one compilation. Keeping it, and looking at it through views,
-//! was refused: it would tie every reader of the schema to C, its locks and its lifetimes.
+//! A libyang context lives as long as one compilation. Keeping it, and reading it through views, was rejected: it would
+//! tie every reader of the schema to C, its locks and its lifetimes.
 
 mod descents;
 mod error;

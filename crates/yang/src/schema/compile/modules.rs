@@ -7,22 +7,21 @@ use super::ffi;
 use crate::schema::model::{index_identities, index_modules};
 use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
 
-/// Where the modules and identities of libyang went, by address.
+/// The copied modules and identities, by their address in libyang.
 #[derive(Default)]
 pub(super) struct Indexes {
     pub(super) modules: FxHashMap<usize, ModuleId>,
     pub(super) identities: FxHashMap<usize, IdentityId>,
 }
 
-/// Copies every module that the source has to do with (those to `implement`, and what they import),
-/// and its identities.
+/// Copies all modules that the source uses (those to `implement`, and their imports), and their identities.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
     implement: &[&str],
     schema: &mut Schema,
 ) -> Result<Indexes, SchemaErrors> {
     let mut indexes = Indexes::default();
-    let mut modules = wanted_modules(context, implement);
+    let mut modules = used_modules(context, implement);
     modules.sort_by_key(|module| (module.name(), module.revision()));
     for &module in &modules {
         let id = ModuleId(u16::try_from(schema.modules.len()).map_err(|_| too_many_modules())?);
@@ -35,7 +34,7 @@ pub(super) fn copy(
     Ok(indexes)
 }
 
-/// libyang puts modules of its own into each context; those are taken only where others need them.
+/// The modules that libyang adds to each context; copied only if other modules need them.
 const INTERNAL_MODULES: [&str; 7] = [
     "default",
     "ietf-inet-types",
@@ -46,23 +45,23 @@ const INTERNAL_MODULES: [&str; 7] = [
     "yang",
 ];
 
-fn wanted_modules<'c>(context: &'c ffi::Context<'_>, implement: &[&str]) -> Vec<ffi::Module<'c>> {
+fn used_modules<'c>(context: &'c ffi::Context<'_>, implement: &[&str]) -> Vec<ffi::Module<'c>> {
     let modules = context.modules();
-    let mut wanted: Vec<ffi::Module<'c>> = modules
+    let mut used: Vec<ffi::Module<'c>> = modules
         .into_iter()
         .filter(|module| {
             let name = module.name();
             !INTERNAL_MODULES.contains(&name) || implement.contains(&name)
         })
         .collect();
-    let mut seen: FxHashSet<usize> = wanted.iter().map(|module| module.address()).collect();
+    let mut visited: FxHashSet<usize> = used.iter().map(|module| module.address()).collect();
     let mut next = 0;
-    while let Some(module) = wanted.get(next).copied() {
+    while let Some(module) = used.get(next).copied() {
         next += 1;
         let imports = module.all_imports().into_iter();
-        wanted.extend(imports.filter(|import| seen.insert(import.address())));
+        used.extend(imports.filter(|import| visited.insert(import.address())));
     }
-    wanted
+    used
 }
 
 fn copy_module(module: ffi::Module<'_>) -> Module {
@@ -106,13 +105,13 @@ fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &
     }
 }
 
-/// All that derives from an identity and may be a value.
+/// All identities that derive from an identity and can be values.
 fn derived(identity: ffi::Identity<'_>, indexes: &Indexes) -> Vec<IdentityId> {
-    let mut seen = FxHashSet::default();
+    let mut visited = FxHashSet::default();
     let mut ids = Vec::new();
     let mut open: Vec<ffi::Identity<'_>> = identity.derived().collect();
     while let Some(next) = open.pop() {
-        if seen.insert(next.address()) {
+        if visited.insert(next.address()) {
             let id = indexes.identities.get(&next.address()).copied();
             ids.extend(id.filter(|_| next.is_usable()));
             open.extend(next.derived());

@@ -1,10 +1,9 @@
-//! Patterns that libyang refuses and [`translate`] knows. libyang checks patterns with PCRE2, which
-//! lacks `\i`, `\c`, `\P{IsBasicLatin}` and large repetitions of XSD.
+//! Replaces patterns that libyang rejects but [`translate`] supports. libyang checks patterns with PCRE2, which lacks
+//! `\i`, `\c`, `\P{IsBasicLatin}` and large repetitions of XSD.
 //!
-//! Such a pattern is replaced in the text that libyang reads: by one that matches every value, or no
-//! value for `invert-match`, so that libyang accepts every default. The copied type has the pattern as
-//! it is written, and defaults are checked against that. Only what libyang refuses is replaced: every
-//! other text reaches libyang as it is.
+//! Such a pattern is replaced in the text for libyang by one that matches every value, or no value for `invert-match`,
+//! so that libyang accepts every default. The copied type has the original pattern, and defaults are checked against
+//! that. Texts without such a pattern are passed to libyang unchanged.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -15,17 +14,17 @@ use super::ffi::accepts_pattern;
 use crate::schema::pattern::translate;
 use crate::schema::statement::{Statement, Statements};
 
-/// The patterns that were replaced in the texts of one compilation.
+/// The patterns that are replaced in the texts of one compilation.
 #[derive(Default)]
 pub(super) struct ReplacedPatterns {
-    /// Whether each pattern is to be replaced.
-    known: RefCell<FxHashMap<String, bool>>,
-    /// By what libyang has in its place.
+    /// Whether each pattern must be replaced.
+    rejected: RefCell<FxHashMap<String, bool>>,
+    /// The original patterns, by their replacements.
     originals: RefCell<FxHashMap<String, Box<str>>>,
 }
 
 impl ReplacedPatterns {
-    /// The text for libyang. It has the same lines.
+    /// The text for libyang. Line numbers are unchanged.
     pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if memchr::memmem::find(text.as_bytes(), b"pattern").is_none() {
             return text.into();
@@ -41,15 +40,15 @@ impl ReplacedPatterns {
             if statement.keyword != "pattern" {
                 continue;
             }
-            let written = &text[statement.argument_bytes.clone()];
-            let Some(pattern) = string_value(written, is_yang_1) else {
+            let argument = &text[statement.argument_bytes.clone()];
+            let Some(pattern) = string_value(argument, is_yang_1) else {
                 continue;
             };
-            if self.is_refused(&pattern) {
+            if self.is_rejected(&pattern) {
                 let is_inverted = has_invert_match(&statements, &statement);
                 replaced.push_str(&text[end..statement.argument_bytes.start]);
-                replaced.push_str(&format!("'{}'", self.stand_in(&pattern, is_inverted)));
-                let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();
+                replaced.push_str(&format!("'{}'", self.replacement(&pattern, is_inverted)));
+                let lines = memchr::memchr_iter(b'\n', argument.as_bytes()).count();
                 replaced.extend(std::iter::repeat_n('\n', lines));
                 end = statement.argument_bytes.end;
             }
@@ -61,7 +60,7 @@ impl ReplacedPatterns {
         replaced.into()
     }
 
-    /// A pattern as the model has it, from what libyang has.
+    /// The pattern in the model for a pattern in libyang.
     pub(super) fn original(&self, pattern: &str) -> Box<str> {
         let originals = self.originals.borrow();
         originals
@@ -70,30 +69,30 @@ impl ReplacedPatterns {
             .unwrap_or_else(|| pattern.into())
     }
 
-    fn is_refused(&self, pattern: &str) -> bool {
-        if let Some(&known) = self.known.borrow().get(pattern) {
-            return known;
+    fn is_rejected(&self, pattern: &str) -> bool {
+        if let Some(&rejected) = self.rejected.borrow().get(pattern) {
+            return rejected;
         }
-        let is_refused = !accepts_pattern(pattern) && translate(pattern).is_ok();
-        let mut known = self.known.borrow_mut();
-        known.insert(pattern.to_owned(), is_refused);
-        is_refused
+        let is_rejected = !accepts_pattern(pattern) && translate(pattern).is_ok();
+        let mut rejected = self.rejected.borrow_mut();
+        rejected.insert(pattern.to_owned(), is_rejected);
+        is_rejected
     }
 
-    fn stand_in(&self, pattern: &str, is_inverted: bool) -> String {
+    fn replacement(&self, pattern: &str, is_inverted: bool) -> String {
         let mut originals = self.originals.borrow_mut();
         let number = originals.len();
-        let stand_in = if is_inverted {
+        let replacement = if is_inverted {
             format!("[^\\s\\S]replaced-{number}")
         } else {
             format!("[\\s\\S]*|replaced-{number}")
         };
-        originals.insert(stand_in.clone(), pattern.into());
-        stand_in
+        originals.insert(replacement.clone(), pattern.into());
+        replacement
     }
 }
 
-/// Whether the pattern that was read last has `modifier invert-match`.
+/// Returns whether the last pattern has `modifier invert-match`.
 fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
     let inside = after.clone().take_while(|next| next.depth > pattern.depth);
     inside
@@ -101,11 +100,11 @@ fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
         .any(|next| next.argument.as_deref() == Some("invert-match"))
 }
 
-/// The value of an argument (RFC 7950 §6.1.3); `None` where libyang may read it otherwise: strings
-/// in double quotes that go over several lines, and escapes that YANG 1.1 does not have.
-fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
+/// The value of an argument (RFC 7950 §6.1.3); `None` if libyang may read it differently: multi-line double-quoted
+/// strings, and escapes that YANG 1.1 does not have.
+fn string_value(argument: &str, is_yang_1: bool) -> Option<String> {
     let mut value = String::new();
-    let mut rest = written;
+    let mut rest = argument;
     loop {
         let quote = rest.chars().next()?;
         rest = match quote {
@@ -115,18 +114,18 @@ fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
                 after
             }
             '"' => push_double_quoted(&rest[1..], is_yang_1, &mut value)?,
-            _ => return Some(written.to_owned()),
+            _ => return Some(argument.to_owned()),
         };
         rest = rest.trim_start();
         if rest.is_empty() {
             return Some(value);
         }
-        // A comment here is not worth the while.
+        // Comments between the parts are too rare to be supported.
         rest = rest.strip_prefix('+')?.trim_start();
     }
 }
 
-/// Adds what is in double quotes; what follows the closing quote.
+/// Appends the content of a double-quoted string; returns the text after the closing quote.
 fn push_double_quoted<'t>(text: &'t str, is_yang_1: bool, value: &mut String) -> Option<&'t str> {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -162,17 +161,17 @@ mod tests {
             (r#""a\"b""#, false, Some("a\"b")),
             ("'a", false, None),
         ];
-        for (written, is_yang_1, expected) in cases {
+        for (argument, is_yang_1, expected) in cases {
             assert_eq!(
-                string_value(written, is_yang_1).as_deref(),
+                string_value(argument, is_yang_1).as_deref(),
                 expected,
-                "{written}"
+                "{argument}"
             );
         }
     }
 
     #[test]
-    fn only_what_libyang_refuses_is_replaced_and_lines_stay() {
+    fn only_patterns_rejected_by_libyang_are_replaced_and_lines_are_kept() {
         let patterns = ReplacedPatterns::default();
         let plain = "module a { leaf x { type string { pattern '[a-z]*'; } } }";
         assert_eq!(patterns.replace(plain), plain);

@@ -11,15 +11,15 @@ use super::{descents, modules, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
 
-/// So often modules are compiled, while more features can be on each time.
+/// The maximum number of compilation rounds in which further features become enabled.
 const COMPILATIONS_MAX: usize = 8;
 
 impl Schema {
-    /// Compiles modules. Every error that can be found is reported, not only the first.
+    /// Compiles modules. Reports all errors that can be found, not only the first.
     ///
-    /// Obsolete nodes are left out, as libyang does and RFC 7950 §7.21.2 advises.
+    /// Obsolete nodes are omitted, as in libyang and as RFC 7950 §7.21.2 recommends.
     pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
-        refuse_deep(source)?;
+        reject_deep_nesting(source)?;
         let names = implemented_names(source);
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
@@ -33,12 +33,12 @@ impl Schema {
         let indexes = modules::copy(&context, &names, &mut schema)?;
         let mut schema = tree::copy(&context, texts.patterns(), indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))?;
-        descents::write_out(&mut schema);
+        descents::expand(&mut schema);
         Ok(schema)
     }
 }
 
-/// The first errors of a compilation of some modules; none where it succeeds.
+/// The first errors of a compilation of some modules; empty if it succeeds.
 pub(super) fn errors_of(source: &SchemaSource, names: &[&str]) -> Vec<SchemaError> {
     let texts = SourceTexts::new(source);
     let found = match Context::new(&texts) {
@@ -48,7 +48,7 @@ pub(super) fn errors_of(source: &SchemaSource, names: &[&str]) -> Vec<SchemaErro
     located(found, source)
 }
 
-/// Loads and compiles modules; what is wrong with them.
+/// Loads and compiles modules; returns the errors.
 fn fill(
     context: &mut Context<'_>,
     texts: &SourceTexts<'_>,
@@ -61,8 +61,8 @@ fn fill(
     }
     let has_all = |name: &str| !matches!(source.features.get(name), Some(Features::Only(_)));
     for round in 0..COMPILATIONS_MAX {
-        // A module that a compilation draws in brings its features along, on which others depend.
-        let has_changed = context.settle_features(&has_all).unwrap_or(true);
+        // A module that is implemented because others refer to it has its own features, on which others depend.
+        let has_changed = context.enable_possible_features(&has_all).unwrap_or(true);
         if round > 0 && !has_changed {
             break;
         }
@@ -74,8 +74,8 @@ fn fill(
     Vec::new()
 }
 
-/// Refuses texts that are nested too deep for libyang.
-fn refuse_deep(source: &SchemaSource) -> Result<(), SchemaErrors> {
+/// Rejects texts whose nesting is too deep for libyang.
+fn reject_deep_nesting(source: &SchemaSource) -> Result<(), SchemaErrors> {
     let modules = source.modules.iter();
     let errors: Vec<SchemaError> = modules
         .filter_map(|module| {
@@ -123,7 +123,7 @@ fn load_all(
     let mut errors = Vec::new();
     for &name in names {
         let revision = find(source, name, None).and_then(|module| module.revision.as_deref());
-        texts.take_asked();
+        texts.take_requested();
         if context
             .load(name, revision, &features(source, name))
             .is_err()
@@ -140,19 +140,19 @@ fn load_all(
     errors
 }
 
-/// What went wrong while modules were read. libyang reads one text at a time, and stops at the
-/// first error: the error is in the text that was asked for last.
+/// The errors of loading modules. libyang reads one text at a time and stops at the first error: the error is in the
+/// last requested text.
 fn load_errors(
     context: &mut Context<'_>,
     texts: &SourceTexts<'_>,
     name: &str,
     revision: Option<&str>,
 ) -> Vec<SchemaError> {
-    let asked = texts.take_asked();
-    let module = asked.last().cloned();
+    let requested = texts.take_requested();
+    let module = requested.last().cloned();
     let module = module.unwrap_or_else(|| file_name(name, revision));
     let mut messages = context.take_messages();
-    // After the error, libyang says of each module above that it failed too.
+    // After the error, libyang reports each importing module as failed too.
     messages.truncate(1);
     if messages.is_empty() {
         messages.push(Message {
@@ -170,14 +170,13 @@ fn load_errors(
                 path: message.path.unwrap_or_default(),
                 message: message.text,
             };
-            // libyang may look for newer revisions of what it has, so not all that is missing is
-            // an error.
+            // libyang may look for newer revisions of loaded modules, so not every missing text is an error.
             let missing = texts.take_missing();
             if let Some((name, revision)) = missing.filter(|(name, _)| error.message.contains(name))
             {
                 let file = file_name(&name, revision.as_deref());
                 error.message = format!("There is no module \"{file}\".");
-                locate_import(&mut error, &name, &asked, texts.source());
+                locate_import(&mut error, &name, &requested, texts.source());
             }
             error
         })
@@ -211,13 +210,13 @@ fn compile_all(context: &mut Context<'_>) -> Vec<SchemaError> {
         .collect()
 }
 
-/// The module of a schema path as in `/module:container/leaf`.
+/// The module of a schema path such as `/module:container/leaf`.
 fn module_of_path(path: &str) -> &str {
     let first = path.trim_start_matches('/');
     first.split_once(':').map_or("", |(module, _)| module)
 }
 
-/// With lines as far as they can be found; each error once.
+/// Adds lines to the errors if they can be found; each error once.
 fn located(errors: Vec<SchemaError>, source: &SchemaSource) -> Vec<SchemaError> {
     let mut kept: Vec<SchemaError> = Vec::new();
     for mut error in errors {

@@ -1,4 +1,4 @@
-//! Where libyang gets the texts of modules from: the source, then the standard modules.
+//! Provides the texts of modules to libyang: from the source, then from the standard modules.
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -8,12 +8,11 @@ use super::patterns::ReplacedPatterns;
 use crate::schema::{ModuleSource, SchemaSource};
 use crate::standard;
 
-/// The texts of one source. Remembers which were asked for: the last one is where an error without
-/// any other place belongs.
+/// The texts of one source. Records the requested files: an error without any other position belongs to the last one.
 pub(super) struct SourceTexts<'s> {
     source: &'s SchemaSource,
-    asked: RefCell<Vec<String>>,
-    /// What was asked for last and is not there: name and revision.
+    requested: RefCell<Vec<String>>,
+    /// The last requested module that does not exist: name and revision.
     missing: RefCell<Option<(String, Option<String>)>>,
     patterns: ReplacedPatterns,
 }
@@ -22,13 +21,13 @@ impl<'s> SourceTexts<'s> {
     pub(super) fn new(source: &'s SchemaSource) -> Self {
         Self {
             source,
-            asked: RefCell::default(),
+            requested: RefCell::default(),
             missing: RefCell::default(),
             patterns: ReplacedPatterns::default(),
         }
     }
 
-    /// The patterns that libyang did not get to see.
+    /// The patterns that were replaced.
     pub(super) fn patterns(&self) -> &ReplacedPatterns {
         &self.patterns
     }
@@ -37,15 +36,14 @@ impl<'s> SourceTexts<'s> {
         self.source
     }
 
-    /// The module that was asked for last and is not there, if any since the last call:
-    /// its name and revision.
+    /// The last requested module that does not exist, if any since the last call: its name and revision.
     pub(super) fn take_missing(&self) -> Option<(String, Option<String>)> {
         self.missing.take()
     }
 
-    /// The files handed out since the last call, in order.
-    pub(super) fn take_asked(&self) -> Vec<String> {
-        self.asked.take()
+    /// The requested files since the last call, in order.
+    pub(super) fn take_requested(&self) -> Vec<String> {
+        self.requested.take()
     }
 }
 
@@ -55,14 +53,14 @@ impl ModuleTexts for SourceTexts<'_> {
             Some(module) => (file_name(name, module.revision.as_deref()), &*module.text),
             None => {
                 let Some(module) = standard::module(name, revision) else {
-                    let wanted = (name.to_owned(), revision.map(str::to_owned));
-                    *self.missing.borrow_mut() = Some(wanted);
+                    let module = (name.to_owned(), revision.map(str::to_owned));
+                    *self.missing.borrow_mut() = Some(module);
                     return None;
                 };
                 (file_name(name, Some(module.revision)), module.text)
             }
         };
-        self.asked.borrow_mut().push(file);
+        self.requested.borrow_mut().push(file);
         CString::new(&*self.patterns.replace(text)).ok()
     }
 }
@@ -81,7 +79,7 @@ pub(super) fn find<'s>(
         .max_by(|one, other| one.revision.cmp(&other.revision))
 }
 
-/// As RFC 7950 §5.2 names files, without the extension.
+/// The file name according to RFC 7950 §5.2, without the extension.
 pub(super) fn file_name(name: &str, revision: Option<&str>) -> String {
     revision.map_or_else(|| name.to_owned(), |revision| format!("{name}@{revision}"))
 }

@@ -1,4 +1,4 @@
-//! Copies the schema tree: choices dissolved, everything else kept.
+//! Copies the schema tree: choices and cases are flattened, everything else is kept.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::ffi::{self, NodeType};
 use super::modules::Indexes;
 use super::patterns::ReplacedPatterns;
 use super::types::{self, ModelPrefixes, TypeCopier};
-use super::unique::{self, Written};
+use super::unique::{self, UniqueStatement};
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
     Schema, Status, TypeKind, ValueNode,
 };
 
-/// How deep schema nodes may be nested.
+/// The maximum nesting depth of schema nodes.
 pub const SCHEMA_DEPTH_MAX: usize = 500;
 
-/// Copies all nodes into `schema`, which has the modules and identities already.
+/// Copies all nodes into `schema`, which already contains the modules and identities.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
     replaced: &ReplacedPatterns,
@@ -40,19 +40,19 @@ pub(super) fn copy(
     modules.retain(|module| indexes.modules.contains_key(&module.address()));
     for &module in &modules {
         let mut roots = Vec::new();
-        walk.siblings(module.data(), &Place::default(), &mut roots);
+        walk.siblings(module.data(), &Inherited::default(), &mut roots);
         walk.schema.roots.append(&mut roots);
     }
     for &module in &modules {
         let mut operations = Vec::new();
-        walk.siblings(module.operations(), &Place::default(), &mut operations);
+        walk.siblings(module.operations(), &Inherited::default(), &mut operations);
         walk.schema.operations.append(&mut operations);
     }
     for &module in &modules {
         let mut notifications = Vec::new();
         walk.siblings(
             module.notifications(),
-            &Place::default(),
+            &Inherited::default(),
             &mut notifications,
         );
         walk.schema.notifications.append(&mut notifications);
@@ -60,11 +60,11 @@ pub(super) fn copy(
     walk.finish(&modules)
 }
 
-/// What a node takes over from what is above it.
+/// The properties that a node inherits from its ancestors.
 #[derive(Clone, Default)]
-struct Place<'c> {
+struct Inherited<'c> {
     parent: Option<NodeId>,
-    /// The data nodes above, outermost first, to count levels.
+    /// The ancestor data nodes, outermost first, to count levels.
     above: Vec<usize>,
     cases: Vec<CaseChoice>,
     whens: Vec<ffi::Condition<'c>>,
@@ -89,25 +89,30 @@ impl<'c> Walk<'c, '_> {
     fn siblings(
         &mut self,
         first: Option<ffi::Node<'c>>,
-        place: &Place<'c>,
+        inherited: &Inherited<'c>,
         children: &mut Vec<NodeId>,
     ) {
         for node in first.into_iter().flat_map(ffi::Node::and_siblings) {
-            self.node(node, place, children);
+            self.node(node, inherited, children);
         }
     }
 
-    fn node(&mut self, node: ffi::Node<'c>, place: &Place<'c>, children: &mut Vec<NodeId>) {
+    fn node(&mut self, node: ffi::Node<'c>, inherited: &Inherited<'c>, children: &mut Vec<NodeId>) {
         match node.node_type().filter(|_| !node.is_internal()) {
-            Some(NodeType::Choice) => self.choice(node, place, children),
-            Some(node_type) => children.extend(self.data_node(node, node_type, place)),
+            Some(NodeType::Choice) => self.choice(node, inherited, children),
+            Some(node_type) => children.extend(self.data_node(node, node_type, inherited)),
             None => {}
         }
     }
 
-    fn choice(&mut self, node: ffi::Node<'c>, place: &Place<'c>, children: &mut Vec<NodeId>) {
+    fn choice(
+        &mut self,
+        node: ffi::Node<'c>,
+        inherited: &Inherited<'c>,
+        children: &mut Vec<NodeId>,
+    ) {
         let index = u32::try_from(self.schema.choices.len()).unwrap_or(u32::MAX);
-        let mut inner = place.clone();
+        let mut inner = inherited.clone();
         inner.whens.extend(node.whens());
         let cases = node.children();
         let default_case = node.default_case().and_then(|default| {
@@ -118,8 +123,8 @@ impl<'c> Walk<'c, '_> {
         let choice = Choice {
             name: node.name().into(),
             module: self.module(node),
-            parent: place.parent,
-            enclosing: place.cases.clone(),
+            parent: inherited.parent,
+            enclosing: inherited.cases.clone(),
             is_mandatory: node.is_mandatory(),
             is_config: node.is_config(),
             default_case: default_case.and_then(|position| u32::try_from(position).ok()),
@@ -130,7 +135,7 @@ impl<'c> Walk<'c, '_> {
                     module: self.module(case),
                 })
                 .collect(),
-            whens: self.constraints(node, &inner.whens, &place.above),
+            whens: self.constraints(node, &inner.whens, &inherited.above),
             status: status(node),
             description: node.description().map(Into::into),
         };
@@ -152,9 +157,9 @@ impl<'c> Walk<'c, '_> {
         &mut self,
         node: ffi::Node<'c>,
         node_type: NodeType,
-        place: &Place<'c>,
+        inherited: &Inherited<'c>,
     ) -> Option<NodeId> {
-        if place.above.len() >= SCHEMA_DEPTH_MAX {
+        if inherited.above.len() >= SCHEMA_DEPTH_MAX {
             self.fail(
                 node,
                 format!("Nodes are nested deeper than {SCHEMA_DEPTH_MAX}."),
@@ -163,9 +168,9 @@ impl<'c> Walk<'c, '_> {
         }
         let id = NodeId(u32::try_from(self.schema.nodes.len()).ok()?);
         self.ids.insert(node.address(), id);
-        let mut above = place.above.clone();
+        let mut above = inherited.above.clone();
         above.push(node.address());
-        let mut whens = place.whens.clone();
+        let mut whens = inherited.whens.clone();
         whens.extend(node.whens());
         let kind = self.kind(node, node_type, id)?;
         let copied = Node {
@@ -173,9 +178,9 @@ impl<'c> Walk<'c, '_> {
             kind,
             name: node.name().into(),
             module: self.module(node),
-            parent: place.parent,
+            parent: inherited.parent,
             children: Vec::new(),
-            cases: place.cases.clone(),
+            cases: inherited.cases.clone(),
             is_config: node.is_config(),
             is_mandatory: is_mandatory(node, node_type),
             status: status(node),
@@ -191,18 +196,18 @@ impl<'c> Walk<'c, '_> {
                 .collect(),
         };
         self.schema.nodes.push(copied);
-        let inner = Place {
+        let inner = Inherited {
             parent: Some(id),
             above,
             cases: Vec::new(),
             whens: Vec::new(),
-            is_in_input: place.is_in_input || node_type == NodeType::Input,
+            is_in_input: inherited.is_in_input || node_type == NodeType::Input,
         };
         let mut children = Vec::new();
         for child in node.children() {
             self.node(child, &inner, &mut children);
         }
-        self.set_children(id, children, place);
+        self.set_children(id, children, inherited);
         Some(id)
     }
 
@@ -232,8 +237,8 @@ impl<'c> Walk<'c, '_> {
         constraints
     }
 
-    /// The keys of a list are known only now, for they are among its children.
-    fn set_children(&mut self, id: NodeId, children: Vec<NodeId>, place: &Place<'c>) {
+    /// Sets the keys of a list too, because they are among its children.
+    fn set_children(&mut self, id: NodeId, children: Vec<NodeId>, inherited: &Inherited<'c>) {
         let is_key = |&child: &NodeId| {
             let value = self.schema.node(child).as_value();
             value.is_some_and(|value| value.is_key)
@@ -243,9 +248,9 @@ impl<'c> Walk<'c, '_> {
             return;
         };
         node.children = children;
-        let is_output = !node.is_config && !place.is_in_input;
+        let is_output = !node.is_config && !inherited.is_in_input;
         if let NodeKind::List(list) = &mut node.kind {
-            // RFC 7950 §7.7.7: `ordered-by` says nothing about state data and output.
+            // RFC 7950 §7.7.7: `ordered-by` is ignored for state data and output.
             if is_output && !keys.is_empty() {
                 list.ordering = Ordering::System;
             }
@@ -321,7 +326,7 @@ impl<'c> Walk<'c, '_> {
         });
     }
 
-    /// The `unique` statements of a list that bind.
+    /// The effective `unique` statements of a list.
     fn uniques(
         &self,
         list: NodeId,
@@ -332,12 +337,12 @@ impl<'c> Walk<'c, '_> {
         if compiled.is_empty() {
             return Vec::new();
         }
-        let place = self.names_below(None, list);
+        let path = self.names_between(None, list);
         let added = added.iter();
-        let added = added.filter(|(target, _)| unique::leads_to(&unique::segments(target), &place));
-        let arguments = node.written_uniques().into_iter();
+        let added = added.filter(|(target, _)| unique::leads_to(&unique::segments(target), &path));
+        let arguments = node.parsed_uniques().into_iter();
         let arguments = arguments.chain(added.map(|&(_, argument)| argument));
-        let written: Vec<Written<'_>> = arguments.map(Written::parse).collect();
+        let statements: Vec<UniqueStatement<'_>> = arguments.map(UniqueStatement::parse).collect();
         let leaves = compiled.into_iter().filter_map(|addresses| {
             let ids = addresses
                 .iter()
@@ -348,10 +353,12 @@ impl<'c> Walk<'c, '_> {
         for leaves in leaves {
             let names = leaves
                 .iter()
-                .map(|&leaf| self.names_below(Some(list), leaf));
+                .map(|&leaf| self.names_between(Some(list), leaf));
             let names: Vec<_> = names.collect();
-            let is_whole = written.iter().any(|statement| statement.names(&names));
-            // What is left of one statement may be another one.
+            let is_whole = statements
+                .iter()
+                .any(|statement| statement.has_leaves(&names));
+            // Without its disabled leaves, one statement may equal another.
             if is_whole && !binding.contains(&leaves) {
                 binding.push(leaves);
             }
@@ -359,8 +366,8 @@ impl<'c> Walk<'c, '_> {
         binding
     }
 
-    /// The names of the data nodes on the way from a node (none: the root) down to another.
-    fn names_below(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
+    /// The names of the data nodes on the path from a node (`None`: the root) down to another.
+    fn names_between(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
         let above = std::iter::successors(Some(to), |&id| self.schema.node(id).parent);
         let mut names: Vec<&str> = above
             .take_while(|&id| Some(id) != from)
@@ -411,7 +418,7 @@ impl<'c> Walk<'c, '_> {
                 .map(|value_type| value_type.parse_default(&self.schema, default.text, &names));
             match parsed {
                 Some(Ok(value)) => values.push(value),
-                Some(Err(error)) => self.fail(node, format!("The default is wrong: {error}.")),
+                Some(Err(error)) => self.fail(node, format!("The default is invalid: {error}.")),
                 None => {}
             }
         }
@@ -432,7 +439,7 @@ impl<'c> Walk<'c, '_> {
     }
 }
 
-/// `targets` are those of the leafrefs in order; all of them, or it is not known which is whose.
+/// `targets` are the targets of the leafrefs in order; if their number differs, the assignment is unknown.
 fn set_targets(kind: &mut TypeKind, targets: &[Option<NodeId>]) {
     match kind {
         TypeKind::LeafRef { target, .. } => *target = targets.first().copied().flatten(),
@@ -488,8 +495,8 @@ fn status(node: ffi::Node<'_>) -> Status {
     }
 }
 
-/// libyang also marks containers and lists with something mandatory in them; RFC 7950 §7.6.5 has
-/// `mandatory` for leaves and `anydata` alone (and choices).
+/// libyang also marks containers and lists that contain mandatory nodes; in RFC 7950 §7.6.5 `mandatory` exists only for
+/// leaves and `anydata` (and choices).
 fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
     let may_be = matches!(
         node_type,
@@ -498,7 +505,7 @@ fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
     may_be && node.is_mandatory()
 }
 
-/// How far above the last of `above` the context node is; choices and cases do not count.
+/// The number of levels from the last of `above` up to the context node; choices and cases do not count.
 fn levels_up(context: ffi::ContextNode<'_>, above: &[usize]) -> u8 {
     let mut node = match context {
         ffi::ContextNode::Own => return 0,
@@ -517,7 +524,7 @@ fn levels_up(context: ffi::ContextNode<'_>, above: &[usize]) -> u8 {
     u8::try_from(levels).unwrap_or(u8::MAX)
 }
 
-/// As in `/module:container/leaf`, for messages.
+/// The path as in `/module:container/leaf`, for messages.
 fn schema_path(node: ffi::Node<'_>) -> String {
     let parent = node.parent();
     let module_of = |node: ffi::Node<'_>| node.module().map_or(0, ffi::Module::address);

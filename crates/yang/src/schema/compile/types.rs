@@ -14,30 +14,32 @@ use crate::schema::{
 };
 use crate::xpath::{Expression, XPathError};
 
-/// An expression with its prefixes turned into module names.
+/// Parses an expression and replaces its prefixes by module names.
 pub(super) fn expression(
     text: &str,
     prefixes: &[ffi::Prefix<'_>],
 ) -> Result<Expression, XPathError> {
     Expression::parse(text, &|prefix| {
-        let found = prefixes.iter().find(|known| known.prefix == prefix)?;
+        let found = prefixes
+            .iter()
+            .find(|found_prefix| found_prefix.prefix == prefix)?;
         Some(found.module.name().into())
     })
 }
 
-/// A condition with its prefixes turned into module names; names without prefix belong to the
-/// module of the node that has the condition.
+/// Parses a condition and replaces its prefixes by module names; unprefixed names belong to the module of the node
+/// that has the condition.
 pub(super) fn condition(found: &ffi::Condition<'_>) -> Result<Expression, XPathError> {
-    let written = |prefix: Option<&str>| {
+    let literals = |prefix: Option<&str>| {
         let prefixes = found.prefixes.iter();
-        let mut known = prefixes.filter(|known| known.prefix == prefix);
-        known.next().map(|known| known.module.name().into())
+        let mut matching = prefixes.filter(|candidate| candidate.prefix == prefix);
+        matching.next().map(|found| found.module.name().into())
     };
     let names = |prefix: Option<&str>| match (prefix, found.module) {
         (None, Some(module)) => Some(module.name().into()),
-        _ => written(prefix),
+        _ => literals(prefix),
     };
-    Expression::parse_in_model(found.text, &names, &written)
+    Expression::parse_in_model(found.text, &names, &literals)
 }
 
 /// The prefixes of a value in a model.
@@ -68,13 +70,12 @@ impl Namespaces for ModelPrefixes<'_> {
     }
 }
 
-/// Copies types. Types are shared by many leaves, and patterns by many types: each is translated
-/// once.
+/// Copies types. Types are shared by many leaves, and patterns by many types: each is translated once.
 pub(super) struct TypeCopier<'i> {
     indexes: &'i Indexes,
     replaced: &'i ReplacedPatterns,
     regexes: FxHashMap<Box<str>, LazyRegex>,
-    /// By the address of the compiled type: types that several leaves share.
+    /// By the address of the compiled type, because leaves share types.
     copied: FxHashMap<(usize, Box<str>), Arc<Type>>,
 }
 
@@ -88,7 +89,7 @@ impl<'i> TypeCopier<'i> {
         }
     }
 
-    /// The type of a leaf; an error says which pattern cannot be translated.
+    /// Copies the type of a leaf; the error names the pattern that cannot be translated.
     pub(super) fn copy(
         &mut self,
         node: ffi::Node<'_>,
@@ -227,7 +228,7 @@ fn enums(compiled: ffi::Type<'_>) -> Vec<EnumItem> {
         .collect()
 }
 
-/// The form that libyang's plugin of the type gives. Some plugins serve two typedefs.
+/// The canonical form of libyang's plugin of the type. Some plugins serve two typedefs.
 fn canonical(compiled: ffi::Type<'_>) -> Canonical {
     let plugin = compiled.plugin();
     match plugin.strip_prefix("ly2 ").unwrap_or(plugin) {
@@ -249,20 +250,20 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
     }
 }
 
-/// How many typedefs a type may go through; libyang refuses circles.
+/// The maximum number of typedefs in a chain; libyang rejects cycles.
 const TYPEDEFS_MAX: usize = 1000;
 
-/// `module:typedef`, or the name of the built-in type. What the model writes counts, unless it does
-/// not lead to the compiled type: then a deviation has replaced it.
+/// `module:typedef`, or the name of the built-in type. The name in the model is taken, unless it does not lead to the
+/// compiled type because a deviation has replaced it.
 fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
     let compiled_name = compiled
         .typedef()
         .or(built_in_name(compiled))
         .unwrap_or_default();
-    let Some(written) = node.written_type() else {
+    let Some(parsed) = node.parsed_type() else {
         return compiled_name.into();
     };
-    let mut names = std::iter::successors(Some(written), |written| written.base());
+    let mut names = std::iter::successors(Some(parsed), |parsed| parsed.base());
     if !names
         .by_ref()
         .take(TYPEDEFS_MAX)
@@ -270,9 +271,9 @@ fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
     {
         return compiled_name.into();
     }
-    match (written.base(), written.module()) {
-        (Some(_), Some(module)) => format!("{}:{}", module.name(), written.name()).into(),
-        _ => written.name().into(),
+    match (parsed.base(), parsed.module()) {
+        (Some(_), Some(module)) => format!("{}:{}", module.name(), parsed.name()).into(),
+        _ => parsed.name().into(),
     }
 }
 

@@ -1,22 +1,22 @@
-//! Which `unique` statements of a list bind (RFC 7950 §7.8.3).
+//! The effective `unique` statements of a list (RFC 7950 §7.8.3).
 //!
-//! A `unique` constrains the entries in which all of its leaves exist. Where the `if-feature` of one
-//! of them is false there are no such entries. libyang takes that leaf out of the statement and
-//! keeps the others, which is a stricter constraint than the model has. So a compiled statement is
-//! kept only if it has all the leaves that the model names.
+//! A `unique` constrains the entries in which all of its leaves exist. If the `if-feature` of one of them is false,
+//! there are no such entries. libyang removes that leaf from the statement and keeps the others, which is a stricter
+//! constraint than that of the model. So a compiled statement is kept only if it has all the leaves that the model
+//! names.
 
-/// A `unique` statement as the model writes it: the segments of each path, without prefixes.
+/// A `unique` statement as in the model: the segments of each path, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Written<'c>(Vec<Vec<&'c str>>);
+pub(super) struct UniqueStatement<'c>(Vec<Vec<&'c str>>);
 
-impl<'c> Written<'c> {
-    /// Reads the argument of a statement.
+impl<'c> UniqueStatement<'c> {
+    /// Parses the argument of a statement.
     pub(super) fn parse(argument: &'c str) -> Self {
         Self(argument.split_ascii_whitespace().map(segments).collect())
     }
 
-    /// Whether it names exactly these leaves, each given by the data nodes from the list down to it.
-    pub(super) fn names(&self, leaves: &[Vec<&str>]) -> bool {
+    /// Returns whether it has exactly these leaves, each given by the data nodes from the list down to it.
+    pub(super) fn has_leaves(&self, leaves: &[Vec<&str>]) -> bool {
         self.0.len() == leaves.len()
             && self
                 .0
@@ -26,7 +26,7 @@ impl<'c> Written<'c> {
     }
 }
 
-/// A schema node identifier as its names, without prefixes.
+/// The names of a schema node identifier, without prefixes.
 pub(super) fn segments(path: &str) -> Vec<&str> {
     let names = path.split('/').filter(|name| !name.is_empty());
     names
@@ -34,8 +34,7 @@ pub(super) fn segments(path: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a schema node identifier leads to a data node: it also names the choices and cases on
-/// the way.
+/// Returns whether a schema node identifier leads to a data node: it also contains the choices and cases on the path.
 pub(super) fn leads_to(path: &[&str], data_nodes: &[&str]) -> bool {
     let mut rest = path.iter();
     path.last() == data_nodes.last()
@@ -49,11 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_known_by_all_its_leaves() {
-        let written = Written::parse("a\n  p:c/p:ch/p:cs/p:b");
-        assert!(written.names(&[vec!["a"], vec!["c", "b"]]));
-        assert!(!written.names(&[vec!["a"]]));
-        assert!(!written.names(&[vec!["c", "b"], vec!["a"]]));
-        assert!(!written.names(&[vec!["a"], vec!["c"]]));
+    fn a_statement_matches_only_all_its_leaves() {
+        let statement = UniqueStatement::parse("a\n  p:c/p:ch/p:cs/p:b");
+        assert!(statement.has_leaves(&[vec!["a"], vec!["c", "b"]]));
+        assert!(!statement.has_leaves(&[vec!["a"]]));
+        assert!(!statement.has_leaves(&[vec!["c", "b"], vec!["a"]]));
+        assert!(!statement.has_leaves(&[vec!["a"], vec!["c"]]));
     }
 }

@@ -1,4 +1,4 @@
-//! Strings, and the canonical forms that well-known typedefs of strings have.
+//! Strings, and the canonical forms of well-known string typedefs.
 
 use super::mismatch::Mismatch;
 use super::{date, ip, text};
@@ -12,7 +12,7 @@ pub(super) fn string<'t>(
     patterns: &'t [Pattern],
 ) -> Result<Value, Mismatch<'t>> {
     if canonical == Canonical::HexString {
-        // As libyang does it: what is checked is the canonical form.
+        // As in libyang, the canonical form is checked.
         let lower = text.to_ascii_lowercase();
         text::check(&lower, length, patterns)?;
         return Ok(Value::String(lower.into()));
@@ -24,11 +24,11 @@ pub(super) fn string<'t>(
         | Canonical::XPath
         | Canonical::NodeInstanceIdentifier => return Ok(Value::String(text.into())),
         Canonical::Ipv4Address | Canonical::Ipv4AddressNoZone => ip::ipv4_address(text),
-        Canonical::Ipv4Prefix => ip::ipv4_prefix(text, ip::Host::Cleared),
-        Canonical::Ipv4AddressAndPrefix => ip::ipv4_prefix(text, ip::Host::Kept),
+        Canonical::Ipv4Prefix => ip::ipv4_prefix(text, ip::HostBits::Zeroed),
+        Canonical::Ipv4AddressAndPrefix => ip::ipv4_prefix(text, ip::HostBits::Kept),
         Canonical::Ipv6Address | Canonical::Ipv6AddressNoZone => ip::ipv6_address(text),
-        Canonical::Ipv6Prefix => ip::ipv6_prefix(text, ip::Host::Cleared),
-        Canonical::Ipv6AddressAndPrefix => ip::ipv6_prefix(text, ip::Host::Kept),
+        Canonical::Ipv6Prefix => ip::ipv6_prefix(text, ip::HostBits::Zeroed),
+        Canonical::Ipv6AddressAndPrefix => ip::ipv6_prefix(text, ip::HostBits::Kept),
         Canonical::DateAndTime | Canonical::Date | Canonical::Time => {
             date::has_possible_offset(text).then(|| text.to_owned())
         }

@@ -1,11 +1,10 @@
 //! Dates and times: RFC 6991 §3 and its successor.
 //!
-//! The canonical form that the RFC gives has the offset of the device. This crate knows no device,
-//! and a text that comes back as another is a surprise (libyang rewrites it to the zone of the
-//! process that happens to read it). So dates and times are kept as they were written; two texts
-//! for one moment are two values.
+//! The canonical form in the RFC uses the time zone of the device. This crate knows no device, and changing the text
+//! would surprise users (libyang converts it to the zone of the process that reads it). So dates and times are kept as
+//! written; two texts for one moment are two values.
 
-/// Whether the offset at the end of a text that matches the pattern of its typedef is one.
+/// Returns whether the offset at the end of a text that matches its typedef's pattern is valid.
 pub(super) fn has_possible_offset(text: &str) -> bool {
     let Some(at) = text.len().checked_sub("+00:00".len()) else {
         return true;

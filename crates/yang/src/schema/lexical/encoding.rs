@@ -1,13 +1,13 @@
-//! What JSON wants for each type (RFC 7951 §6).
+//! The JSON encoding of each type (RFC 7951 §6).
 
 use crate::schema::{IntegerWidth, TypeKind};
 
-/// A JSON value that a leaf may have.
+/// A JSON value of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonScalar<'a> {
     /// A string, unescaped.
     String(&'a str),
-    /// A number, as the document has it.
+    /// A number, as in the document.
     Number(&'a str),
     /// `true` or `false`.
     Boolean(bool),
@@ -15,12 +15,12 @@ pub enum JsonScalar<'a> {
     EmptyArray,
 }
 
-/// How a value is written.
+/// The encoding of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As text, whatever the type.
+    /// Text, for all types.
     Text,
-    /// As text, in a `default` statement.
+    /// Text in a `default` statement.
     ModelDefault,
     JsonString,
     JsonNumber,
@@ -29,12 +29,12 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Whether values of this type are written so.
-    pub(super) fn suits(self, kind: &TypeKind) -> bool {
+    /// Returns whether values of this type have this encoding.
+    pub(super) fn accepts(self, kind: &TypeKind) -> bool {
         match self {
             Self::Text | Self::ModelDefault => true,
             _ => match kind {
-                // It is up to the type they stand for.
+                // The encoding of the resolved type applies.
                 TypeKind::Union(_) | TypeKind::LeafRef { .. } => true,
                 TypeKind::Integer(IntegerWidth::Int64 | IntegerWidth::Uint64, _) => {
                     self == Self::JsonString
@@ -53,7 +53,7 @@ impl Encoding {
         }
     }
 
-    /// What stands in the document, for messages.
+    /// The encoding that was found, for error messages.
     pub(super) fn article_and_name(self) -> &'static str {
         match self {
             Self::Text | Self::ModelDefault => "a text",
@@ -64,8 +64,8 @@ impl Encoding {
         }
     }
 
-    /// What JSON wants for this type, for messages.
-    pub(super) fn wanted(kind: &TypeKind) -> &'static str {
+    /// The JSON encoding of this type, for error messages.
+    pub(super) fn expected(kind: &TypeKind) -> &'static str {
         let encodings = [
             Self::JsonString,
             Self::JsonNumber,
@@ -74,7 +74,7 @@ impl Encoding {
         ];
         encodings
             .into_iter()
-            .find(|encoding| encoding.suits(kind))
+            .find(|encoding| encoding.accepts(kind))
             .map_or("a text", Self::article_and_name)
     }
 }

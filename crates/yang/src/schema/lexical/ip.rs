@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What happens to the bits behind the prefix.
+/// The treatment of the host bits of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum HostBits {
     /// They are zero in the canonical form.
-    Cleared,
+    Zeroed,
     /// They are part of the value.
     Kept,
 }
 
-/// `None` where it is no address.
+/// Returns `None` if the text is not an address.
 pub(super) fn ipv4_address(text: &str) -> Option<String> {
     let (address, _) = split_zone(text);
-    // The text of an IPv4 address has no second form.
+    // An IPv4 address has only one textual form.
     address.parse::<Ipv4Addr>().ok().map(|_| text.to_owned())
 }
 
@@ -26,33 +26,33 @@ pub(super) fn ipv6_address(text: &str) -> Option<String> {
     Some(canonical)
 }
 
-pub(super) fn ipv4_prefix(text: &str, host: Host) -> Option<String> {
+pub(super) fn ipv4_prefix(text: &str, host_bits: HostBits) -> Option<String> {
     let (address, length) = text.split_once('/')?;
     let length: u32 = length.parse().ok().filter(|&length| length <= u32::BITS)?;
     let mut bits = address.parse::<Ipv4Addr>().ok()?.to_bits();
-    if host == Host::Cleared {
+    if host_bits == HostBits::Zeroed {
         bits &= u32::MAX.checked_shl(u32::BITS - length).unwrap_or(0);
     }
     Some(format!("{}/{length}", Ipv4Addr::from_bits(bits)))
 }
 
-pub(super) fn ipv6_prefix(text: &str, host: Host) -> Option<String> {
+pub(super) fn ipv6_prefix(text: &str, host_bits: HostBits) -> Option<String> {
     let (address, length) = text.split_once('/')?;
     let length: u32 = length.parse().ok().filter(|&length| length <= u128::BITS)?;
     let mut bits = address.parse::<Ipv6Addr>().ok()?.to_bits();
-    if host == Host::Cleared {
+    if host_bits == HostBits::Zeroed {
         bits &= u128::MAX.checked_shl(u128::BITS - length).unwrap_or(0);
     }
     Some(format!("{}/{length}", ipv6_text(Ipv6Addr::from_bits(bits))))
 }
 
-/// The zone with its `%`, or nothing.
+/// Splits off the zone, including its `%`.
 fn split_zone(text: &str) -> (&str, &str) {
     text.split_at(text.find('%').unwrap_or(text.len()))
 }
 
-/// RFC 5952 §4 and §5: lower case, the longest run of zeros (the first of those) as `::`, and a
-/// dotted quad at the end of addresses that carry an IPv4 address.
+/// The form of RFC 5952 §4 and §5: lower case, the longest run of zeros (the first of those) as `::`, and a dotted
+/// quad at the end of addresses that embed an IPv4 address.
 fn ipv6_text(address: Ipv6Addr) -> String {
     let words = address.segments();
     let zeros = longest_zeros(&words);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ipv6_addresses_are_written_as_rfc_5952_has_it() {
+    fn ipv6_addresses_are_written_as_in_rfc_5952() {
         let cases = [
             ("2001:DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"),
             ("0:0:0:0:0:0:0:0", "::"),
@@ -119,19 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_lose_their_host_bits() {
-        let cleared = ipv4_prefix("192.0.2.129/24", Host::Cleared);
+    fn prefixes_have_zero_host_bits() {
+        let cleared = ipv4_prefix("192.0.2.129/24", HostBits::Zeroed);
         assert_eq!(cleared.as_deref(), Some("192.0.2.0/24"));
         assert_eq!(
-            ipv4_prefix("192.0.2.1/0", Host::Cleared).as_deref(),
+            ipv4_prefix("192.0.2.1/0", HostBits::Zeroed).as_deref(),
             Some("0.0.0.0/0")
         );
         assert_eq!(
-            ipv4_prefix("192.0.2.1/24", Host::Kept).as_deref(),
+            ipv4_prefix("192.0.2.1/24", HostBits::Kept).as_deref(),
             Some("192.0.2.1/24")
         );
-        let cleared = ipv6_prefix("2001:DB8::1/32", Host::Cleared);
+        let cleared = ipv6_prefix("2001:DB8::1/32", HostBits::Zeroed);
         assert_eq!(cleared.as_deref(), Some("2001:db8::/32"));
-        assert_eq!(ipv6_prefix("::1/129", Host::Cleared), None);
+        assert_eq!(ipv6_prefix("::1/129", HostBits::Zeroed), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a text is no value of a type.
+//! The errors of texts that are not values of a type.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use super::encoding::Encoding;
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{Intervals, Pattern, Type, TypeKind};
 
-/// A text that is no value of a type. The `error-tag` is always `invalid-value`.
+/// A text that is not a value of a type. The `error-tag` is always `invalid-value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
-    /// What is wrong, and what would be right: the model's `error-message` where it has one.
+    /// What is wrong and what is expected, or the model's `error-message`.
     pub message: String,
     /// The model's `error-app-tag`.
     pub app_tag: Option<Box<str>>,
@@ -33,28 +33,28 @@ impl From<ValueError> for DataError {
     }
 }
 
-/// The same, before anybody asked for words.
+/// The cause of a [`ValueError`], before its message is formatted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mismatch<'t> {
-    /// It is not written as JSON writes this type.
+    /// Wrong JSON encoding for this type.
     Encoding,
-    /// It is not how values of this type are written.
+    /// Wrong lexical form for this type.
     Malformed,
-    /// It has more fraction digits than the type.
+    /// More fraction digits than the type has.
     FractionDigits(u8),
-    /// It is outside the built-in type's own range.
+    /// Outside the built-in type's own range.
     TooLarge,
-    /// It is outside the `range`.
+    /// Outside the `range`.
     Range(&'t Intervals),
-    /// It is outside the `length`.
+    /// Outside the `length`.
     Length(&'t Intervals),
-    /// It does not match the `pattern`, or matches an inverted one.
+    /// Does not match the `pattern`, or matches an inverted one.
     Pattern(&'t Pattern),
-    /// A control character is in it.
+    /// Contains a control character.
     Character(char),
-    /// A bit is named twice.
-    TwiceTheSame,
-    /// There is no such identity.
+    /// Names a bit twice.
+    DuplicateBit,
+    /// No such identity.
     NoIdentity,
     /// The identity is not derived from the base.
     NotDerived,
@@ -62,7 +62,7 @@ pub(super) enum Mismatch<'t> {
     NoMember,
 }
 
-/// How much of a value messages repeat, in characters.
+/// The maximum number of characters of a value in messages.
 const TEXT_IN_MESSAGE_MAX: usize = 100;
 
 impl Mismatch<'_> {
@@ -85,15 +85,15 @@ impl Mismatch<'_> {
 
     fn describe(self, of: &Type, text: &str, encoding: Encoding) -> String {
         let name = &of.name;
-        let text = shortened(text);
+        let text = truncated(text);
         match self {
             Self::Encoding => {
                 let found = encoding.article_and_name();
-                let wanted = Encoding::wanted(resolved(&of.kind));
-                format!("{found} stands where the type {name} wants {wanted}")
+                let expected = Encoding::expected(resolved(&of.kind));
+                format!("the type {name} requires {expected}, not {found}")
             }
-            Self::Malformed => match choices(&of.kind) {
-                Some(choices) => format!("{text} is not a value of {name}: {choices}"),
+            Self::Malformed => match allowed_names(&of.kind) {
+                Some(names) => format!("{text} is not a value of {name}: {names}"),
                 None => format!("{text} is not a value of {name}"),
             },
             Self::FractionDigits(digits) => {
@@ -105,10 +105,16 @@ impl Mismatch<'_> {
                     TypeKind::Decimal64(digits, _) => *digits,
                     _ => 0,
                 };
-                format!("{text} is not in the range {}", written(range, digits))
+                format!(
+                    "{text} is not in the range {}",
+                    format_intervals(range, digits)
+                )
             }
             Self::Length(length) => {
-                format!("the length of {text} is not in {}", written(length, 0))
+                format!(
+                    "the length of {text} is not in {}",
+                    format_intervals(length, 0)
+                )
             }
             Self::Pattern(pattern) if pattern.is_inverted => {
                 format!(
@@ -126,13 +132,13 @@ impl Mismatch<'_> {
                 let code = u32::from(character);
                 format!("the character U+{code:04X} is not allowed in YANG strings")
             }
-            Self::TwiceTheSame => format!("a bit is named twice in {text}"),
+            Self::DuplicateBit => format!("a bit is named twice in {text}"),
             Self::NoIdentity => format!("there is no identity {text}"),
             Self::NotDerived => {
                 format!("the identity {text} is not derived from the base of {name}")
             }
             Self::NoMember => {
-                let members = members(&of.kind);
+                let members = describe_members(&of.kind);
                 format!("{text} is not a value of any member of the union {name}: {members}")
             }
         }
@@ -146,47 +152,47 @@ fn resolved(kind: &TypeKind) -> &TypeKind {
     }
 }
 
-/// How many names are listed at most.
-const CHOICES_MAX: usize = 20;
+/// The maximum number of names in a list.
+const NAMES_MAX: usize = 20;
 
-fn choices(kind: &TypeKind) -> Option<String> {
+fn allowed_names(kind: &TypeKind) -> Option<String> {
     let names: Vec<&str> = match resolved(kind) {
         TypeKind::Enumeration(items) => items.iter().map(|item| &*item.name).collect(),
         TypeKind::Bits(bits) => bits.iter().map(|bit| &*bit.name).collect(),
         TypeKind::Boolean => vec!["true", "false"],
         _ => return None,
     };
-    let shown = names.len().min(CHOICES_MAX);
+    let shown = names.len().min(NAMES_MAX);
     let more = if names.len() > shown { ", ..." } else { "" };
     Some(format!("{}{more}", names[..shown].join(", ")))
 }
 
-/// How long a pattern may be to be repeated in a list of members.
+/// The maximum length of a pattern in a list of members.
 const PATTERN_BYTES_MAX: usize = 60;
 
-/// What the members of a union accept, in their order.
-fn members(kind: &TypeKind) -> String {
+/// Describes the members of a union, in their order.
+fn describe_members(kind: &TypeKind) -> String {
     let TypeKind::Union(members) = resolved(kind) else {
         return String::new();
     };
-    let shown = members.len().min(CHOICES_MAX);
-    let accepted: Vec<String> = members[..shown].iter().map(accepted).collect();
+    let shown = members.len().min(NAMES_MAX);
+    let descriptions: Vec<String> = members[..shown].iter().map(describe_member).collect();
     let more = if members.len() > shown { ", ..." } else { "" };
-    format!("{}{more}", accepted.join(", "))
+    format!("{}{more}", descriptions.join(", "))
 }
 
-/// What a member of a union accepts: its type, and how that is restricted.
-fn accepted(member: &Type) -> String {
+/// Describes a member of a union: its type, and its restriction.
+fn describe_member(member: &Type) -> String {
     let name = &member.name;
     let restriction = match resolved(&member.kind) {
-        kind @ TypeKind::Union(_) => Some(members(kind)),
-        TypeKind::Integer(_, range) => Some(written(range, 0)),
-        TypeKind::Decimal64(digits, range) => Some(written(range, *digits)),
+        kind @ TypeKind::Union(_) => Some(describe_members(kind)),
+        TypeKind::Integer(_, range) => Some(format_intervals(range, 0)),
+        TypeKind::Decimal64(digits, range) => Some(format_intervals(range, *digits)),
         TypeKind::String(_, patterns) => patterns
             .first()
             .filter(|pattern| pattern.regex.source().len() <= PATTERN_BYTES_MAX)
             .map(|pattern| format!("pattern {}", pattern.regex.source())),
-        kind => choices(kind),
+        kind => allowed_names(kind),
     };
     match restriction.filter(|text| !text.is_empty()) {
         Some(restriction) => format!("{name} ({restriction})"),
@@ -194,15 +200,15 @@ fn accepted(member: &Type) -> String {
     }
 }
 
-fn shortened(text: &str) -> String {
+fn truncated(text: &str) -> String {
     match text.char_indices().nth(TEXT_IN_MESSAGE_MAX) {
         Some((end, _)) => format!("\"{}...\"", &text[..end]),
         None => format!("\"{text}\""),
     }
 }
 
-/// As a `range` statement has it.
-fn written(intervals: &Intervals, fraction_digits: u8) -> String {
+/// Formats intervals as in a `range` statement.
+fn format_intervals(intervals: &Intervals, fraction_digits: u8) -> String {
     let number = |value: i128| match i64::try_from(value) {
         Ok(scaled) if fraction_digits > 0 => {
             crate::value::Value::Decimal64(scaled, fraction_digits).to_string()

@@ -1,11 +1,10 @@
-//! From the text of a value to the value: [`Type::parse`](crate::schema::Type::parse) and what it
-//! rests on.
+//! Parsing of values: [`Type::parse`](crate::schema::Type::parse) and its parts.
 //!
-//! - `parse`: the entry points, and which way each type goes.
-//! - `encoding`: what JSON wants for each type (RFC 7951 §6).
+//! - `parse`: the entry points, and the dispatch by type.
+//! - `encoding`: the JSON encoding of each type (RFC 7951 §6).
 //! - `number`, `text`, `names`: the built-in types (RFC 7950 §9).
 //! - `canonical`, `ip`, `date`: the canonical forms of RFC 6991 typedefs.
-//! - `mismatch`: why a text is no value, as cheaply as possible: a union tries member after member.
+//! - `mismatch`: errors, created as cheaply as possible, because a union tries one member after another.
 
 mod canonical;
 mod date;

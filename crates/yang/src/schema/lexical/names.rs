@@ -16,14 +16,14 @@ pub(super) fn enumeration<'t>(text: &str, items: &[EnumItem]) -> Result<Value, M
         .ok_or(Mismatch::Malformed)
 }
 
-/// The canonical form has the bits by position, with one space between (RFC 7950 §9.7.2).
+/// In canonical form, the bits are ordered by position and separated by one space (RFC 7950 §9.7.2).
 pub(super) fn bits<'t>(text: &str, bits: &[Bit]) -> Result<Value, Mismatch<'t>> {
     let mut set = vec![false; bits.len()];
     for name in text.split(is_space).filter(|name| !name.is_empty()) {
         let position = bits.iter().position(|bit| &*bit.name == name);
         let position = position.ok_or(Mismatch::Malformed)?;
         if std::mem::replace(&mut set[position], true) {
-            return Err(Mismatch::TwiceTheSame);
+            return Err(Mismatch::DuplicateBit);
         }
     }
     let mut canonical = String::new();
@@ -74,21 +74,21 @@ pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatc
     Ok(Value::InstanceIdentifier(canonical.into()))
 }
 
-/// An XPath expression as data, with module names for prefixes. It is kept as an instance identifier
-/// is, so that whoever prints it as XML knows that there are names in it.
+/// An XPath expression as data, with module names as prefixes. It is stored like an instance identifier, so that the
+/// XML printer knows that it contains names.
 pub(super) fn expression<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
     let module_of = |prefix: &str| {
         let module = input.namespaces.module(input.schema, Some(prefix))?;
         Some(input.schema.module(module).name.clone())
     };
-    // A name may have no prefix. One that no module here has is found by `with_modules`.
+    // A name may have no prefix. `with_modules` finds prefixes that are not modules of the schema.
     Expression::parse(input.text, &|prefix| {
         Some(prefix.unwrap_or_default().into())
     })
     .map_err(|_| Mismatch::Malformed)?;
     let with_modules = with_modules(input.text, &module_of).map_err(|_| Mismatch::Malformed)?;
     let canonical = match input.namespaces.form() {
-        // Kept as it is written, though a module name may be there that could be left out.
+        // The text is kept as written, even if it contains redundant module names.
         NameForm::Json => input.text.into(),
         NameForm::Xml => with_modules.into(),
     };

@@ -10,7 +10,7 @@ use crate::schema::{IntegerWidth, Intervals};
 use crate::value::Value;
 
 impl Intervals {
-    /// Whether a number is in one of the intervals, or there are none.
+    /// Returns whether a number is in one of the intervals, or there are none.
     pub(super) fn contain(&self, value: i128) -> bool {
         self.parts.is_empty()
             || self
@@ -53,7 +53,7 @@ pub(super) fn integer<'t>(
     if !range.contain(value) {
         return Err(Mismatch::Range(range));
     }
-    let made = match width {
+    let converted = match width {
         IntegerWidth::Int8 | IntegerWidth::Int16 | IntegerWidth::Int32 => {
             i32::try_from(value).map(Value::Int32)
         }
@@ -63,15 +63,15 @@ pub(super) fn integer<'t>(
         }
         IntegerWidth::Uint64 => u64::try_from(value).map(Value::Uint64),
     };
-    made.map_err(|_| Mismatch::TooLarge)
+    converted.map_err(|_| Mismatch::TooLarge)
 }
 
-/// libyang allows white space around numbers, and so do we.
+/// White space around numbers is allowed, as in libyang.
 fn trimmed(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Sign and digits. Numbers far beyond 64 bits come back as a number that is beyond, too.
+/// Parses sign and digits. Numbers far beyond 64 bits become another number that is out of range too.
 fn decimal_digits(text: &str) -> Option<i128> {
     in_base(text, 10)
 }
@@ -122,11 +122,11 @@ fn unsigned(digits: &[u8], base: u32) -> Option<i128> {
     })
 }
 
-/// How large the exponent of a JSON number may be; no integer type has more digits.
+/// The maximum exponent of a JSON number; no integer type has more digits.
 const EXPONENT_MAX: i32 = 40;
 
-/// A JSON number as sign and digits where it is an integer: `1e3`, `1.50e2`. Anything else comes
-/// back as it is, and is refused later.
+/// Rewrites a JSON number as sign and digits if it is an integer: `1e3`, `1.50e2`. Anything else is returned
+/// unchanged, and is rejected later.
 fn without_exponent(text: &str) -> Cow<'_, str> {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
         return Cow::Borrowed(text);
@@ -149,7 +149,7 @@ fn without_exponent(text: &str) -> Cow<'_, str> {
         ));
         return Cow::Owned(digits);
     }
-    // A negative exponent takes zeros away, as long as there are some.
+    // A negative exponent removes trailing zeros, as long as there are some.
     for _ in zeros..0 {
         match digits.pop() {
             Some('0') if digits.ends_with(|last: char| last.is_ascii_digit()) => {}

@@ -1,4 +1,4 @@
-//! The entry points, and which way each type goes.
+//! The entry points, and the dispatch by type.
 
 use super::encoding::{Encoding, JsonScalar};
 use super::mismatch::{Mismatch, ValueError};
@@ -6,7 +6,7 @@ use super::{canonical, names, number, text};
 use crate::schema::{Canonical, Namespaces, Schema, Type, TypeKind};
 use crate::value::Value;
 
-/// A text that should be a value, and all that it takes to understand it.
+/// A text to parse, with its context.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     pub(super) schema: &'a Schema,
@@ -16,10 +16,10 @@ pub(super) struct Input<'a> {
 }
 
 impl Type {
-    /// The value that a text is, in canonical form. The text is that of an XML element, of a key in
-    /// a path, or of a command line: where every type is written as text.
+    /// Parses a text to a value in canonical form. The text is that of an XML element, of a key in a path, or of a
+    /// command line, where every type is written as text.
     ///
-    /// Whether the target of a leafref or instance-identifier exists is not looked at.
+    /// Does not check whether the target of a leafref or instance-identifier exists.
     pub fn parse(
         &self,
         schema: &Schema,
@@ -29,8 +29,8 @@ impl Type {
         self.parse_encoded(schema, text, namespaces, Encoding::Text)
     }
 
-    /// The value that a JSON scalar is, in canonical form. RFC 7951 §6 says which types are
-    /// numbers, strings, `true` and `false`, or `[null]`; another encoding is an error.
+    /// Parses a JSON scalar to a value in canonical form. RFC 7951 §6 defines which types are numbers, strings,
+    /// `true` and `false`, or `[null]`; another encoding is an error.
     pub fn parse_json(
         &self,
         schema: &Schema,
@@ -54,8 +54,8 @@ impl Type {
         }
     }
 
-    /// The value of a `default` statement, where integers may also be octal and hexadecimal
-    /// (RFC 7950 §9.2.1).
+    /// Parses the value of a `default` statement, in which integers may also be octal and hexadecimal (RFC 7950
+    /// §9.2.1).
     pub(in crate::schema) fn parse_default(
         &self,
         schema: &Schema,
@@ -83,7 +83,7 @@ impl Type {
     }
 
     fn value<'t>(&'t self, input: Input<'_>) -> Result<Value, Mismatch<'t>> {
-        if !input.encoding.suits(&self.kind) {
+        if !input.encoding.accepts(&self.kind) {
             return Err(Mismatch::Encoding);
         }
         match &self.kind {

@@ -40,10 +40,10 @@ fn character_count(text: &str) -> i128 {
 /// noncharacters.
 fn check_characters<'t>(text: &str) -> Result<(), Mismatch<'t>> {
     // One pass without branches: nearly no text has any. Noncharacters begin with 0xEF or more.
-    let is_suspect = text
+    let may_be_forbidden = text
         .bytes()
         .fold(false, |found, byte| found | !(b' '..0xef).contains(&byte));
-    if !is_suspect {
+    if !may_be_forbidden {
         return Ok(());
     }
     let found = text.chars().find(|&character| is_forbidden(character));
@@ -57,14 +57,13 @@ fn is_forbidden(character: char) -> bool {
     is_control || is_noncharacter
 }
 
-/// Unused bits of the last digit may be anything, as libyang has it; they are zero in the
-/// canonical form.
+/// Unused bits of the last digit may have any value, as in libyang; they are zero in the canonical form.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Lines of base64 may have this many digits, if every line but the last does.
+/// The number of digits per line of base64, in all lines but the last.
 const BASE64_LINE: usize = 64;
 
 pub(super) fn binary<'t>(text: &str, length: &'t Intervals) -> Result<Value, Mismatch<'t>> {
@@ -78,7 +77,7 @@ pub(super) fn binary<'t>(text: &str, length: &'t Intervals) -> Result<Value, Mis
     Ok(Value::Binary(bytes.into()))
 }
 
-/// `None` where line breaks do not come every [`BASE64_LINE`] digits.
+/// Returns `None` if a line other than the last does not have [`BASE64_LINE`] digits.
 fn without_line_breaks(text: &str) -> Option<Cow<'_, str>> {
     if text.as_bytes().get(BASE64_LINE) != Some(&b'\n') {
         return Some(Cow::Borrowed(text));

@@ -1,7 +1,7 @@
 //! The Unicode blocks of `\p{IsBlock}` (XML Schema part 2, F.1.1): Unicode's block names without
 //! spaces.
 
-/// Block name, first and last character. A name may stand more than once.
+/// Block name, first and last character. A name may occur more than once.
 #[rustfmt::skip]
 const BLOCKS: &[(&str, u32, u32)] = &[
     ("BasicLatin", 0x0000, 0x007F),
@@ -150,7 +150,7 @@ const BLOCKS: &[(&str, u32, u32)] = &[
     ("Tags", 0xE0000, 0xE007F),
 ];
 
-/// The ranges of a block; none where there is no such block.
+/// The ranges of a block; empty if there is no such block.
 pub(super) fn ranges(name: &str) -> Vec<(u32, u32)> {
     let of_name = BLOCKS.iter().filter(|(block, ..)| *block == name);
     of_name.map(|&(_, first, last)| (first, last)).collect()

@@ -1,7 +1,6 @@
 //! Characters, escapes and character classes (XML Schema part 2, F.1).
 //!
-//! Everything written here is valid both on its own and inside a class of the engine, whose
-//! classes nest.
+//! The output is valid both on its own and inside a class of the engine, whose classes nest.
 
 use std::fmt::Write;
 
@@ -19,17 +18,17 @@ const CATEGORIES: &[&str] = &[
 /// `NameStartChar` of XML 1.0, fifth edition.
 const NAME_START: &str = r":A-Z_a-z\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{2FF}\x{370}-\x{37D}\x{37F}-\x{1FFF}\x{200C}-\x{200D}\x{2070}-\x{218F}\x{2C00}-\x{2FEF}\x{3001}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFFD}\x{10000}-\x{EFFFF}";
 
-/// What `NameChar` has beyond `NameStartChar`.
+/// The additional characters of `NameChar`.
 const NAME_MORE: &str = r"\-.0-9\x{B7}\x{300}-\x{36F}\x{203F}-\x{2040}";
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escape {
     Char(char),
     /// A set, in the engine's syntax.
     Set(String),
 }
 
-/// Writes one character that stands for itself.
+/// Writes one literal character.
 pub(super) fn push_char(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() || !c.is_ascii() {
         out.push(c);
@@ -39,7 +38,7 @@ pub(super) fn push_char(out: &mut String, c: char) {
     }
 }
 
-/// Writes the escape whose backslash was just read.
+/// Translates an escape, after its backslash.
 pub(super) fn push_escape(input: &mut Translator<'_>) -> Result<(), PatternError> {
     match escape(input)? {
         Escape::Char(c) => push_char(&mut input.out, c),
@@ -48,8 +47,7 @@ pub(super) fn push_escape(input: &mut Translator<'_>) -> Result<(), PatternError
     Ok(())
 }
 
-/// Writes the class whose opening bracket was just read: its characters, less a second class
-/// where there is a subtraction.
+/// Translates a class, after its opening bracket: its characters, minus a second class if there is a subtraction.
 pub(super) fn push_class(input: &mut Translator<'_>) -> Result<(), PatternError> {
     input.descend()?;
     let start = input.out.len();
@@ -77,7 +75,7 @@ pub(super) fn push_class(input: &mut Translator<'_>) -> Result<(), PatternError>
     Ok(())
 }
 
-/// Turns what was written since `start` into the left side of a difference and writes the right.
+/// Makes the output since `start` the left side of a difference and writes the right side.
 fn subtraction(input: &mut Translator<'_>, start: usize) -> Result<(), PatternError> {
     input.next();
     input.next();
@@ -86,7 +84,7 @@ fn subtraction(input: &mut Translator<'_>, start: usize) -> Result<(), PatternEr
     push_class(input)
 }
 
-/// One character, range or set of a class.
+/// Translates one character, range or set of a class.
 fn member(input: &mut Translator<'_>) -> Result<(), PatternError> {
     let first = match character(input)? {
         Escape::Char(c) => c,

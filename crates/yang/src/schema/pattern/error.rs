@@ -1,10 +1,10 @@
-//! What is wrong with a pattern.
+//! The errors of patterns.
 
-/// A pattern that is not an XSD regular expression, or is past a limit.
+/// A pattern that is not an XSD regular expression, or exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("pattern, column {column}: {reason}")]
 pub struct PatternError {
-    /// Where, in characters from 1.
+    /// The position, in characters from 1.
     pub column: usize,
     /// What cannot be translated.
     pub reason: Box<str>,

@@ -1,4 +1,4 @@
-//! A pattern that is compiled when it is first needed.
+//! A pattern that is compiled at its first use.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{PatternError, translate};
 
-/// An XSD expression and, once something was matched, the [`Regex`] that it translates to. Clones
-/// share the compiled expression.
+/// An XSD expression and, after the first match, the [`Regex`] that it translates to. Clones share the compiled
+/// expression.
 #[derive(Clone)]
 pub struct LazyRegex {
     inner: Arc<Inner>,
@@ -22,7 +22,7 @@ struct Inner {
 }
 
 impl LazyRegex {
-    /// Translates and compiles an expression now, so that its errors are reported.
+    /// Translates and compiles an expression immediately, so that its errors are reported.
     pub fn compile(source: &str) -> Result<Self, PatternError> {
         let regex = translate(source)?;
         Ok(Self {
@@ -33,8 +33,8 @@ impl LazyRegex {
         })
     }
 
-    /// An expression that [`Self::compile`] has accepted before; it is compiled at the first match.
-    pub(crate) fn accepted(source: &str) -> Self {
+    /// An expression that [`Self::compile`] accepted before; it is compiled at the first match.
+    pub(crate) fn from_accepted(source: &str) -> Self {
         Self {
             inner: Arc::new(Inner {
                 source: source.into(),
@@ -48,7 +48,7 @@ impl LazyRegex {
         &self.inner.source
     }
 
-    /// Whether the expression matches the whole text.
+    /// Returns whether the expression matches the whole text.
     pub fn is_match(&self, text: &str) -> bool {
         let inner = &*self.inner;
         let regex = inner
@@ -76,7 +76,7 @@ impl Serialize for LazyRegex {
 
 impl<'de> Deserialize<'de> for LazyRegex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<str>::deserialize(deserializer).map(|source| Self::accepted(&source))
+        Box::<str>::deserialize(deserializer).map(|source| Self::from_accepted(&source))
     }
 }
 
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_accepted_expression_matches_as_a_compiled_one_does() {
+    fn an_accepted_expression_matches_like_a_compiled_one() {
         let compiled = LazyRegex::compile("[a-c]+").unwrap();
-        let accepted = LazyRegex::accepted("[a-c]+");
+        let lazy = LazyRegex::from_accepted("[a-c]+");
         for text in ["abc", "", "abcd"] {
-            assert_eq!(compiled.is_match(text), accepted.is_match(text), "{text}");
+            assert_eq!(compiled.is_match(text), lazy.is_match(text), "{text}");
         }
         assert!(LazyRegex::compile("(?=a)").is_err());
-        assert!(!LazyRegex::accepted("(?=a)").is_match("a"));
+        assert!(!LazyRegex::from_accepted("(?=a)").is_match("a"));
     }
 }

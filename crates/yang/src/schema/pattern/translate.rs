@@ -8,41 +8,41 @@ use regex::{Regex, RegexBuilder};
 use super::PatternError;
 use super::class::{push_char, push_class, push_escape};
 
-/// The longest pattern, in characters.
+/// The maximum length of a pattern, in characters.
 pub const PATTERN_CHARS_MAX: usize = 65_536;
 
-/// How deep groups and classes nest.
+/// The maximum nesting depth of groups and classes.
 pub const PATTERN_DEPTH_MAX: usize = 100;
 
-/// The largest number in a quantifier.
+/// The maximum number in a quantifier.
 pub const REPEAT_MAX: u32 = 65_535;
 
-/// What a compiled pattern may occupy; large counts of large classes pass it.
+/// The maximum size of a compiled pattern; large counts of large classes exceed it.
 pub const COMPILED_BYTES_MAX: usize = 64 << 20;
 
-/// What the engine may keep of the automaton while matching.
+/// The maximum size of the engine's automaton cache during matching.
 const CACHE_BYTES_MAX: usize = 4 << 20;
 
-/// The expression that matches exactly the values that `xsd` matches.
+/// Translates `xsd` to an expression that matches the same values.
 pub fn translate(xsd: &str) -> Result<Regex, PatternError> {
     let (expression, largest) = rewrite(xsd)?;
     RegexBuilder::new(&expression)
         .size_limit(COMPILED_BYTES_MAX)
         .dfa_size_limit(CACHE_BYTES_MAX)
-        // A group costs the engine's own parser up to four levels.
+        // The engine's own parser needs up to four levels per group.
         .nest_limit(8 + 4 * PATTERN_DEPTH_MAX as u32)
         .build()
-        .map_err(|error| refused(&error, largest))
+        .map_err(|error| build_error(&error, largest))
 }
 
-/// A repetition: how often at most, and where it stands.
+/// A repetition: its maximum count and its position.
 #[derive(Clone, Copy, Default)]
 struct Repeat {
     count: u32,
     at: usize,
 }
 
-fn refused(error: &regex::Error, largest: Repeat) -> PatternError {
+fn build_error(error: &regex::Error, largest: Repeat) -> PatternError {
     match error {
         regex::Error::CompiledTooBig(limit) => PatternError::at(
             largest.at,
@@ -67,10 +67,10 @@ fn rewrite(xsd: &str) -> Result<(String, Repeat), PatternError> {
     Ok((translator.out, translator.largest))
 }
 
-/// Reads a pattern and writes its translation.
+/// Parses a pattern and writes its translation.
 pub(super) struct Translator<'a> {
     input: Peekable<Chars<'a>>,
-    /// How many characters were read.
+    /// The number of characters read.
     position: usize,
     depth: usize,
     largest: Repeat,

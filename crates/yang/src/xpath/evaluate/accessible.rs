@@ -1,29 +1,29 @@
-//! What exists beside what is stored (RFC 7950 §6.4.1): containers without presence, and defaults in
-//! use (§7.6.1, §7.7.2).
+//! The accessible tree (RFC 7950 §6.4.1): stored nodes, containers without presence, and defaults in use (§7.6.1,
+//! §7.7.2).
 //!
-//! What is stored exists: whether its `when` holds is for validation to say. What is not stored exists where
-//! its parent does, its case is selected, and every `when` above it holds.
+//! Stored nodes exist: validation checks their `when`. A node that is not stored exists if its parent does, its case is
+//! selected, and every `when` above it is true.
 
 use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
 use crate::schema::{CaseChoice, Constraint, NodeId, NodeKind};
 use crate::value::Value;
 
 impl<'a, T: Instances> Evaluator<'a, T> {
-    /// The value of a leaf in a place, and whether it is a default in use.
+    /// The value of a leaf, and whether it is a default in use.
     pub fn leaf(&self, holder: &T::Inner, leaf: NodeId) -> Result<Option<(Value, bool)>, T::Error> {
-        match self.leaf_below(holder, leaf)? {
+        match self.leaf_in(holder, leaf)? {
             Some((_, true)) if !self.is_accessible(holder)? => Ok(None),
             found => Ok(found),
         }
     }
 
-    /// The values of a leaf-list in a place, in order, each with whether it is a default in use.
+    /// The values of a leaf-list, in order, each with whether it is a default in use.
     pub fn values(
         &self,
         holder: &T::Inner,
@@ -40,11 +40,11 @@ impl<'a, T: Instances> Evaluator<'a, T> {
             }
             visit(value, is_default)
         };
-        let _ = self.values_below(holder, leaf_list, &mut checked)?;
+        let _ = self.values_in(holder, leaf_list, &mut checked)?;
         Ok(())
     }
 
-    /// A container in a place, if it exists: stored, or without presence and accessible.
+    /// A container, if it exists: stored, or without presence and accessible.
     pub fn container(
         &self,
         holder: &T::Inner,
@@ -54,8 +54,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(self.is_accessible(&place)?.then_some(place))
     }
 
-    /// Whether a place exists: it is stored, or a container without presence that exists because its
-    /// parent does. The root does, and so does the operation or notification at hand.
+    /// Returns whether a node exists: it is stored, or a container without presence whose parent exists. The root
+    /// exists, and so does the given operation or notification.
     pub fn is_accessible(&self, place: &T::Inner) -> Result<bool, T::Error> {
         let Some(node) = self.data.node(place) else {
             return Ok(true);
@@ -74,7 +74,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(self.is_accessible(&parent)? && self.is_in_use(&parent, node)?)
     }
 
-    /// The case of a choice in a place that has a stored node, if any.
+    /// The case of a choice that has a stored node, if any.
     pub fn case_of(&self, holder: &T::Inner, choice: u32) -> Result<Option<u32>, T::Error> {
         let schema = self.schema();
         let siblings = match self.data.node(holder) {
@@ -93,9 +93,9 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(None)
     }
 
-    /// Whether a `when` holds for an instance of a node in a place, whether it exists or not. The
-    /// context node is a dummy without value and children in its place (RFC 7950 §7.21.5), or the
-    /// place that is [`Constraint::context_levels_up`] above it.
+    /// Returns whether a `when` is true for an instance of a node, existing or not. The context node is a dummy
+    /// without value and children in its position (RFC 7950 §7.21.5), or its ancestor
+    /// [`Constraint::context_levels_up`] levels up.
     pub fn when(
         &self,
         when: &'a Constraint,
@@ -104,12 +104,12 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     ) -> Result<bool, T::Error> {
         let context = self.context_of(when.context_levels_up, holder, node);
         let root = &when.expression.root;
-        self.lasting(root, || {
-            self.budget.run(|| self.truth(root, &Env::at(&context)))
+        self.with_caching(root, || {
+            self.budget.run(|| self.boolean(root, &Env::at(&context)))
         })
     }
 
-    /// The node so many levels above an instance of a node; a dummy for the instance itself.
+    /// The ancestor of an instance of a node this many levels up; a dummy for the instance itself.
     fn context_of(&self, levels_up: u8, holder: &T::Inner, node: NodeId) -> Item<T> {
         if levels_up == 0 {
             let dummy = Leaf::stored(holder.clone(), node, Value::Empty);
@@ -129,8 +129,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Item::Inner(place)
     }
 
-    /// [`Self::leaf`] in a place that exists.
-    pub(super) fn leaf_below(
+    /// [`Self::leaf`] in an existing parent.
+    pub(super) fn leaf_in(
         &self,
         holder: &T::Inner,
         leaf: NodeId,
@@ -149,15 +149,15 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         }
     }
 
-    /// [`Self::values`] in a place that exists.
-    pub(super) fn values_below(
+    /// [`Self::values`] in an existing parent.
+    pub(super) fn values_in(
         &self,
         holder: &T::Inner,
         leaf_list: NodeId,
         visit: &mut dyn FnMut(Value, bool) -> Visit<T::Error>,
     ) -> Visit<T::Error> {
         let mut is_stored = false;
-        let mut flow = GO_ON;
+        let mut flow = CONTINUE;
         self.data.values(holder, leaf_list, &mut |value| {
             is_stored = true;
             flow = visit(value, false)?;
@@ -166,16 +166,16 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         if is_stored {
             return Ok(flow);
         }
-        for default in self.defaults_below(holder, leaf_list)? {
+        for default in self.defaults_in(holder, leaf_list)? {
             if visit(default.clone(), true)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
-    /// The defaults of a leaf-list that has no stored values in a place that exists, in its order.
-    pub(super) fn defaults_below(
+    /// The defaults of a leaf-list that has no stored values in an existing parent, in its order.
+    pub(super) fn defaults_in(
         &self,
         holder: &T::Inner,
         leaf_list: NodeId,
@@ -193,8 +193,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         }
     }
 
-    /// Whether a container in a place that exists does.
-    pub(super) fn is_container_below(
+    /// Returns whether a container in an existing parent exists.
+    pub(super) fn is_container_in(
         &self,
         holder: &T::Inner,
         place: &T::Inner,
@@ -208,8 +208,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(is_unconditional || self.data.is_stored(place)? || self.is_in_use(holder, container)?)
     }
 
-    /// Whether what is not stored would be in use in a place that exists: its case is selected, and its
-    /// `when`s hold.
+    /// Returns whether a node in an existing parent would exist without being stored: its case is selected, and its
+    /// `when`s are true.
     pub fn is_in_use(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let schema_node = self.schema().node(node);
         for case in &schema_node.cases {
@@ -225,15 +225,15 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(true)
     }
 
-    /// Whether nodes of a case count: another node of it exists, or it is the default case and no node of
-    /// another exists.
+    /// Returns whether a case is selected: another node of it exists, or it is the default case and no node of
+    /// another case exists.
     fn is_selected(&self, holder: &T::Inner, case: &CaseChoice) -> Result<bool, T::Error> {
         let selected = self.case_of(holder, case.choice)?;
         let selected = selected.or(self.schema().choices()[case.choice as usize].default_case);
         Ok(selected == Some(case.case))
     }
 
-    /// Whether anything of a node is stored in a place.
+    /// Returns whether any instance of a node is stored.
     fn has_stored(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let mut is_found = false;
         match &self.schema().node(node).kind {

@@ -1,29 +1,33 @@
-//! Sums and extremes of a leaf of all entries of a list: `sum(../entry/leaf)`, `../entry/leaf > 5`. The data may
-//! keep them ([`Instances::sum`], [`Instances::extremes`]), so that no entry is read.
+//! Sums and extremes of a leaf over all entries of a list: `sum(../entry/leaf)`, `../entry/leaf > 5`. The storage may
+//! maintain them ([`Instances::sum`], [`Instances::extremes`]), so that no entry is read.
 
 use super::Evaluator;
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::values::number_of_value;
 use crate::instances::{Instances, Sum};
 use crate::schema::NodeId;
 use crate::validate::{ends_in_all_entries, is_in_list};
 use crate::xpath::{Expr, LocationPath};
 
-/// Integers up to this are numbers of XPath exactly, and so are sums of them in whatever order.
+/// The maximum integer up to which all integers are exact XPath numbers, and so are sums of them in any order.
 const EXACT_MAX: u128 = 1 << 53;
 
 /// The least and the greatest of some numbers, if there are any.
 pub(super) type Extremes = Option<(f64, f64)>;
 
-/// Takes the place around a list, the list, and a leaf in it; whether to go on.
+/// Visits the parent of a list, the list, and a leaf in it; returns whether to continue.
 type VisitList<'v, T> = dyn FnMut(&<T as Instances>::Inner, NodeId, NodeId) -> Result<bool, <T as Instances>::Error>
     + 'v;
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The sum of a path, where the data keep it and it is exact.
-    pub(super) fn kept_sum(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<f64>, T::Error> {
+    /// The sum of a path, if the storage maintains it and it is exact.
+    pub(super) fn maintained_sum(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<f64>, T::Error> {
         let mut sum = Sum::default();
-        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+        let is_maintained = self.each_list(expr, env, &mut |place, list, leaf| {
             let Some(more) = self.data.sum(place, list, leaf)? else {
                 return Ok(false);
             };
@@ -31,17 +35,17 @@ impl<T: Instances> Evaluator<'_, T> {
             sum.absolute = sum.absolute.saturating_add(more.absolute);
             Ok(true)
         })?;
-        Ok((is_kept && sum.absolute <= EXACT_MAX).then_some(sum.total as f64))
+        Ok((is_maintained && sum.absolute <= EXACT_MAX).then_some(sum.total as f64))
     }
 
-    /// The least and the greatest number of a path, where the data have an index of them.
+    /// The least and the greatest number of a path, if the storage has an index of them.
     pub(super) fn indexed_extremes(
         &self,
         expr: &Expr,
         env: &Env<'_, T>,
     ) -> Result<Option<Extremes>, T::Error> {
         let mut found: Extremes = None;
-        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+        let is_maintained = self.each_list(expr, env, &mut |place, list, leaf| {
             let Some(extremes) = self.extremes_of_list(place, list, leaf)? else {
                 return Ok(false);
             };
@@ -51,11 +55,11 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             Ok(true)
         })?;
-        Ok(is_kept.then_some(found))
+        Ok(is_maintained.then_some(found))
     }
 
-    /// The extremes of a leaf in one list; asked of the data once, as there may be many deleted values before the
-    /// first that is left.
+    /// The extremes of a leaf in one list; read once, because there may be many deleted values before the first
+    /// remaining one.
     fn extremes_of_list(
         &self,
         place: &T::Inner,
@@ -74,8 +78,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Some(numbers))
     }
 
-    /// Visits the lists that a path goes through all entries of, to one leaf in them, until the visitor returns
-    /// false; false then, or where it is no such path.
+    /// Visits the lists of a path that goes through all entries to one leaf in them, until the visitor returns false.
+    /// Returns false then, or if it is no such path.
     fn each_list(
         &self,
         expr: &Expr,
@@ -94,20 +98,20 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         let root = super::Item::Inner(self.data.root());
         let from = if *is_absolute { &root } else { env.item };
-        let mut is_kept = true;
+        let mut is_maintained = true;
         let _ = self.stream_steps(from, before, env, &mut |item| {
             let nodes = item.as_inner().and_then(|place| {
                 let list = self.only_child(place, &list_step.test)?;
                 let leaf = self.only_child_of(Some(list), &leaf_step.test)?;
                 Some((place, list, leaf)).filter(|_| is_in_list(self.schema(), leaf))
             });
-            self.step_one()?;
-            is_kept = match nodes {
+            self.count_visit()?;
+            is_maintained = match nodes {
                 Some((place, list, leaf)) => visit(place, list, leaf)?,
                 None => false,
             };
-            Ok(if is_kept { GO_ON } else { STOP })
+            Ok(if is_maintained { CONTINUE } else { STOP })
         })?;
-        Ok(is_kept)
+        Ok(is_maintained)
     }
 }

@@ -1,10 +1,10 @@
-//! The other axes (XPath 1.0 §2.2). Forward axes give nodes in document order, reverse axes in reverse
-//! document order, so that the n-th node given is the one at position n.
+//! All axes except `child` (XPath 1.0 §2.2). Forward axes visit nodes in document order, reverse axes in reverse
+//! document order, so that the n-th node has position n.
 
 use std::ops::ControlFlow;
 
-use super::evaluator::{GO_ON, STOP, Visitor};
-use super::reach::Reach;
+use super::evaluator::{CONTINUE, STOP, Visitor};
+use super::schema_matches::SchemaMatches;
 use super::{Evaluator, Item};
 use crate::instances::{Indexed, Instances, Side, Visit};
 use crate::schema::NodeId;
@@ -21,16 +21,18 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         match axis {
             Axis::Child => self.children(from, test, visit),
-            Axis::SelfNode => self.tested(from.clone(), test, visit),
+            Axis::SelfNode => self.visit_if_passes(from.clone(), test, visit),
             Axis::Parent => match self.parent(from) {
-                Some(parent) => self.tested(parent, test, visit),
-                None => Ok(GO_ON),
+                Some(parent) => self.visit_if_passes(parent, test, visit),
+                None => Ok(CONTINUE),
             },
             Axis::Ancestor => self.ancestors(self.parent(from), test, visit),
             Axis::AncestorOrSelf => self.ancestors(Some(from.clone()), test, visit),
             Axis::Descendant => self.descendants(from, test, visit),
             Axis::DescendantOrSelf => {
-                if *test != NodeTest::Text && self.tested(from.clone(), test, visit)?.is_break() {
+                if *test != NodeTest::Text
+                    && self.visit_if_passes(from.clone(), test, visit)?.is_break()
+                {
                     return Ok(STOP);
                 }
                 self.descendants(from, test, visit)
@@ -39,11 +41,11 @@ impl<T: Instances> Evaluator<'_, T> {
             Axis::PrecedingSibling => self.siblings(from, Side::Before, test, visit),
             Axis::Following => self.following(from, test, visit),
             Axis::Preceding => self.preceding(from, test, visit),
-            Axis::Attribute | Axis::Namespace => Ok(GO_ON),
+            Axis::Attribute | Axis::Namespace => Ok(CONTINUE),
         }
     }
 
-    /// The parent of a node; none of the root.
+    /// The parent of a node; `None` for the root.
     pub(super) fn parent(&self, of: &Item<T>) -> Option<Item<T>> {
         match of {
             Item::Inner(place) => self.data.parent(place).map(Item::Inner),
@@ -52,18 +54,18 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Hands on a node if it passes.
-    fn tested(
+    /// Visits a node if it passes.
+    fn visit_if_passes(
         &self,
         item: Item<T>,
         test: &NodeTest,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         if self.passes(&item, test) {
             visit(item)
         } else {
-            Ok(GO_ON)
+            Ok(CONTINUE)
         }
     }
 
@@ -76,71 +78,78 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut next = first;
         while let Some(item) = next {
             next = self.parent(&item);
-            if self.tested(item, test, visit)?.is_break() {
+            if self.visit_if_passes(item, test, visit)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
-    /// What is below a node and passes a test, in document order.
+    /// The descendants of a node that pass a test, in document order.
     fn descendants(
         &self,
         of: &Item<T>,
         test: &NodeTest,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.descend(of, &self.reach(test), visit)
+        self.descend(of, &self.schema_matches(test), visit)
     }
 
-    fn descend(&self, of: &Item<T>, reach: &Reach, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+    fn descend(
+        &self,
+        of: &Item<T>,
+        matches: &SchemaMatches,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
         let place = match of {
             Item::Inner(place) => place,
-            Item::Leaf(leaf) if matches!(reach, Reach::Leaves) => return self.text_of(leaf, visit),
-            _ => return Ok(GO_ON),
+            Item::Leaf(leaf) if matches!(matches, SchemaMatches::Leaves) => {
+                return self.text_of(leaf, visit);
+            }
+            _ => return Ok(CONTINUE),
         };
         for &child in self.schema_children(self.data.node(place)) {
-            if !reach.contains(child) {
+            if !matches.contains(child) {
                 continue;
             }
-            let is_match = reach.is_match(child);
+            let is_match = matches.is_match(child);
             let mut instance = |item: Item<T>| {
                 if is_match && visit(item.clone())?.is_break() {
                     return Ok(STOP);
                 }
-                self.descend(&item, reach, visit)
+                self.descend(&item, matches, visit)
             };
             if self.instances(place, child, &mut instance)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
-    /// Every place at or below a node that may have a child that passes a test, in document order:
-    /// what `descendant-or-self::node()` is before `/child::`.
+    /// Every interior node at or below a node that may have a child that passes a test, in document order:
+    /// `descendant-or-self::node()` before `/child::`.
     pub(super) fn places(
         &self,
         of: &Item<T>,
-        reach: &Reach,
+        matches: &SchemaMatches,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         if visit(of.clone())?.is_break() {
             return Ok(STOP);
         }
         let Item::Inner(place) = of else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         for &child in self.schema_children(self.data.node(place)) {
-            if !reach.is_inside(self.schema().node(child)) {
+            if !matches.may_contain(self.schema().node(child)) {
                 continue;
             }
-            let mut below = |item: Item<T>| self.places(&item, reach, visit);
+            let mut below = |item: Item<T>| self.places(&item, matches, visit);
             if self.instances(place, child, &mut below)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     /// The siblings on one side of a node that pass a test, nearest first.
@@ -152,12 +161,12 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let (Some(Item::Inner(place)), Some(own)) = (self.parent(of), self.sibling_node(of)) else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
-        let mut tested = |item| self.tested(item, test, visit);
+        let mut visit_if_passes = |item| self.visit_if_passes(item, test, visit);
         if self.may_pass(own, test)
             && self
-                .entries_on(side, of, &place, own, &mut tested)?
+                .entries_on(side, of, &place, own, &mut visit_if_passes)?
                 .is_break()
         {
             return Ok(STOP);
@@ -168,7 +177,9 @@ impl<T: Instances> Evaluator<'_, T> {
             Side::After => {
                 for &child in children.skip_while(is_other).skip(1) {
                     if self.may_pass(child, test)
-                        && self.instances(&place, child, &mut tested)?.is_break()
+                        && self
+                            .instances(&place, child, &mut visit_if_passes)?
+                            .is_break()
                     {
                         return Ok(STOP);
                     }
@@ -177,17 +188,19 @@ impl<T: Instances> Evaluator<'_, T> {
             Side::Before => {
                 for &child in children.rev().skip_while(is_other).skip(1) {
                     if self.may_pass(child, test)
-                        && self.backwards(&place, child, &mut tested)?.is_break()
+                        && self
+                            .instances_reversed(&place, child, &mut visit_if_passes)?
+                            .is_break()
                     {
                         return Ok(STOP);
                     }
                 }
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
-    /// Whether instances of a schema node may pass a test.
+    /// Returns whether instances of a schema node may pass a test.
     fn may_pass(&self, id: NodeId, test: &NodeTest) -> bool {
         match test {
             NodeTest::Name(_, name) => self.named_node(id).name == *name,
@@ -213,7 +226,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The schema node that a node is an instance of among the children of its parent.
+    /// The schema node of a node, as a child of its parent.
     fn sibling_node(&self, of: &Item<T>) -> Option<NodeId> {
         let id = match of {
             Item::Text(_) => return None,
@@ -235,7 +248,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return visit(item);
             }
             is_behind = item == *of;
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })
     }
 
@@ -252,12 +265,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
             before.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        handed_back(before, visit)
+        visit_reversed(before, visit)
     }
 
-    /// The entries of its list on one side of an entry, nearest first; none where the data cannot begin there.
+    /// The entries of its list on one side of an entry, nearest first; `None` if the storage cannot start there.
     fn entries_beside(
         &self,
         of: &Item<T>,
@@ -270,19 +283,19 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(None);
         };
         if !self.is_in_scope(node) {
-            return Ok(Some(GO_ON));
+            return Ok(Some(CONTINUE));
         }
-        let mut flow = GO_ON;
-        let answer = self.data.beside(entry, side, &mut |entry| {
-            self.step_one()?;
+        let mut flow = CONTINUE;
+        let indexed = self.data.beside(entry, side, &mut |entry| {
+            self.count_visit()?;
             flow = visit(Item::Inner(entry))?;
             Ok(flow)
         })?;
-        Ok((answer == Indexed::Yes).then_some(flow))
+        Ok((indexed == Indexed::Yes).then_some(flow))
     }
 
-    /// The instances of a schema node in a place, last first.
-    fn backwards(
+    /// The instances of a schema node in a parent, last first.
+    fn instances_reversed(
         &self,
         place: &T::Inner,
         id: NodeId,
@@ -291,9 +304,9 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut items = Vec::new();
         let _ = self.instances(place, id, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        handed_back(items, visit)
+        visit_reversed(items, visit)
     }
 
     fn following(
@@ -314,7 +327,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             next = self.parent(&item);
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     fn preceding(
@@ -329,9 +342,9 @@ impl<T: Instances> Evaluator<'_, T> {
                 let mut items = Vec::new();
                 let _ = self.axis(&sibling, Axis::DescendantOrSelf, test, &mut |item| {
                     items.push(item);
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 })?;
-                handed_back(items, visit)
+                visit_reversed(items, visit)
             };
             if self
                 .siblings(&item, Side::Before, &NodeTest::Node, &mut subtree)?
@@ -341,16 +354,19 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             next = self.parent(&item);
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 }
 
-/// Hands on nodes, last first.
-fn handed_back<T: Instances>(items: Vec<Item<T>>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+/// Visits nodes in reverse order.
+fn visit_reversed<T: Instances>(
+    items: Vec<Item<T>>,
+    visit: &mut Visitor<'_, T>,
+) -> Visit<T::Error> {
     for item in items.into_iter().rev() {
         if visit(item)?.is_break() {
             return Ok(STOP);
         }
     }
-    Ok(GO_ON)
+    Ok(CONTINUE)
 }

@@ -1,6 +1,6 @@
-//! The `child` axis: the instances of schema nodes in a place.
+//! The `child` axis: the instances of schema nodes in a parent.
 
-use super::evaluator::{GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, STOP, Visitor};
 use super::values::has_text;
 use super::{Evaluator, Item, Leaf, Scope};
 use crate::instances::{Instances, Visit};
@@ -21,21 +21,21 @@ impl<T: Instances> Evaluator<'_, T> {
                 self.child_nodes(self.data.node(place), test, &mut instances)
             }
             (Item::Leaf(leaf), NodeTest::Text) => self.text_of(leaf, visit),
-            _ => Ok(GO_ON),
+            _ => Ok(CONTINUE),
         }
     }
 
     /// The text node of a leaf.
     pub(super) fn text_of(&self, leaf: &Leaf<T>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
         if !has_text(&leaf.value) {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
-        self.step_one()?;
+        self.count_visit()?;
         visit(Item::Text(leaf.clone()))
     }
 
-    /// The schema nodes below a node that pass a test, in order. At the top level, operations and
-    /// notifications too: one of them may be at hand.
+    /// The child schema nodes of a node that pass a test, in order. At the top level, operations and notifications too,
+    /// because one of them may be given.
     pub(super) fn child_nodes(
         &self,
         parent: Option<NodeId>,
@@ -47,7 +47,7 @@ impl<T: Instances> Evaluator<'_, T> {
             NodeTest::Name(Some(module), name) => {
                 let module = schema.module_by_name(module);
                 let child = module.and_then(|module| schema.child(parent, module, name));
-                return child.map_or(Ok(GO_ON), visit);
+                return child.map_or(Ok(CONTINUE), visit);
             }
             NodeTest::Name(None, name) => {
                 for child in schema.named(parent, name) {
@@ -55,28 +55,28 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
             NodeTest::AnyName | NodeTest::Node => None,
             NodeTest::AnyNameIn(module) => match schema.module_by_name(module) {
                 Some(module) => Some(module),
-                None => return Ok(GO_ON),
+                None => return Ok(CONTINUE),
             },
             NodeTest::Text | NodeTest::Comment | NodeTest::ProcessingInstruction(_) => {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
         };
-        let is_wanted =
+        let may_match =
             |id: &&NodeId| module.is_none_or(|module: ModuleId| schema.node(**id).module == module);
-        for &child in self.schema_children(parent).filter(is_wanted) {
+        for &child in self.schema_children(parent).filter(may_match) {
             if visit(child)?.is_break() {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
-    /// Every schema node below a node, in order.
+    /// All child schema nodes of a node, in order.
     pub(super) fn schema_children(
         &self,
         parent: Option<NodeId>,
@@ -89,7 +89,7 @@ impl<T: Instances> Evaluator<'_, T> {
         below.iter().chain(operations).chain(notifications)
     }
 
-    /// The instances of one schema node in a place that exists, in document order.
+    /// The instances of one schema node in an existing parent, in document order.
     pub(super) fn instances(
         &self,
         place: &T::Inner,
@@ -98,32 +98,32 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         let node = self.schema().node(id);
         if !self.is_in_scope(node) {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml => {
-                self.step_one()?;
-                match self.leaf_below(place, id)? {
+                self.count_visit()?;
+                match self.leaf_in(place, id)? {
                     Some((value, is_default)) => visit(Item::Leaf(Leaf {
                         is_default,
                         ..Leaf::stored(place.clone(), id, value)
                     })),
-                    None => Ok(GO_ON),
+                    None => Ok(CONTINUE),
                 }
             }
             NodeKind::Container { .. } => {
-                self.step_one()?;
+                self.count_visit()?;
                 let container = self.data.container(place, id);
-                if self.is_container_below(place, &container, id)? {
+                if self.is_container_in(place, &container, id)? {
                     visit(Item::Inner(container))
                 } else {
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 }
             }
             NodeKind::List(_) => {
-                let mut flow = GO_ON;
+                let mut flow = CONTINUE;
                 self.data.entries(place, id, &mut |entry| {
-                    self.step_one()?;
+                    self.count_visit()?;
                     flow = visit(Item::Inner(entry))?;
                     Ok(flow)
                 })?;
@@ -136,7 +136,7 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             NodeKind::Input | NodeKind::Output | NodeKind::Notification => {
                 self.operation(place, id, visit)
@@ -151,8 +151,8 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let mut index = 0;
-        self.values_below(place, node.id, &mut |value, is_default| {
-            self.step_one()?;
+        self.values_in(place, node.id, &mut |value, is_default| {
+            self.count_visit()?;
             let entry = Leaf {
                 is_default,
                 index: if node.is_config { 0 } else { index },
@@ -163,28 +163,28 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The input, output or notification at hand, if it is that one.
+    /// The given input, output or notification, if it is an instance of this node.
     fn operation(
         &self,
         place: &T::Inner,
         side: NodeId,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         let inner = self.data.container(place, side);
         if self.data.is_stored(&inner)? {
             visit(Item::Inner(inner))
         } else {
-            Ok(GO_ON)
+            Ok(CONTINUE)
         }
     }
 
-    /// Whether instances of a schema node are seen at all.
+    /// Returns whether instances of a schema node are in scope.
     pub(super) fn is_in_scope(&self, node: &Node) -> bool {
         self.scope == Scope::All || node.is_config
     }
 
-    /// Whether a node passes a test on an axis other than `attribute` and `namespace`.
+    /// Returns whether a node passes a test on an axis other than `attribute` and `namespace`.
     pub(super) fn passes(&self, item: &Item<T>, test: &NodeTest) -> bool {
         let id = match (item, test) {
             (Item::Text(_), _) => return matches!(test, NodeTest::Node | NodeTest::Text),
@@ -206,7 +206,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The node that has the name: the operation, for its input and output.
+    /// The node whose name is used: the operation, for its input and output.
     pub(super) fn named_node(&self, id: NodeId) -> &Node {
         let schema = self.schema();
         let node = schema.node(id);

@@ -1,8 +1,8 @@
 //! Comparisons (XPath 1.0 §3.4).
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::object::{boolean_to_number, string_to_number};
-use super::values::{has_no_other_form, resolved_type, with_text};
+use super::values::{is_always_canonical, resolved_type, with_text};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{ModuleNames, TypeKind};
@@ -21,7 +21,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison that an operator is.
+    /// The comparison of an operator.
     pub(super) fn of(operator: BinaryOperator) -> Option<Self> {
         Some(match operator {
             BinaryOperator::Equal => Self::Equal,
@@ -34,8 +34,8 @@ impl Comparison {
         })
     }
 
-    /// The same with the operands exchanged.
-    pub(super) fn exchanged(self) -> Self {
+    /// The comparison with exchanged operands.
+    pub(super) fn swapped(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessOrEqual => Self::GreaterOrEqual,
@@ -45,7 +45,7 @@ impl Comparison {
         }
     }
 
-    pub(super) fn is_of_order(self) -> bool {
+    pub(super) fn is_ordering(self) -> bool {
         !matches!(self, Self::Equal | Self::NotEqual)
     }
 
@@ -60,15 +60,15 @@ impl Comparison {
         }
     }
 
-    fn is_met_by(self, are_equal: bool) -> bool {
+    fn holds_for(self, are_equal: bool) -> bool {
         are_equal == (self == Self::Equal)
     }
 }
 
-/// Whether something holds of a node.
-type Holds<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
+/// A predicate on a node.
+type ItemPredicate<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
 
-/// A string to compare with, and the same with module names for prefixes if it is a name.
+/// A string to compare with, and the same with module names as prefixes if it is a name.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'t> {
     text: &'t str,
@@ -97,7 +97,7 @@ impl<T: Instances> Evaluator<'_, T> {
         match (self.is_node_set(left), self.is_node_set(right)) {
             (true, true) => self.compare_node_sets(comparison, left, right, env),
             (true, false) => self.compare_node_set(comparison, left, right, env),
-            (false, true) => self.compare_node_set(comparison.exchanged(), right, left, env),
+            (false, true) => self.compare_node_set(comparison.swapped(), right, left, env),
             (false, false) => {
                 let (left, right) = (self.object(left, env)?, self.object(right, env)?);
                 self.compare_objects(comparison, &left, &right)
@@ -105,20 +105,20 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// Neither is a node-set.
+    /// Compares two values that are not node-sets.
     fn compare_objects(
         &self,
         comparison: Comparison,
         left: &Object<T>,
         right: &Object<T>,
     ) -> Result<bool, T::Error> {
-        if !comparison.is_of_order() {
+        if !comparison.is_ordering() {
             match (left, right) {
                 (Object::Boolean(_), _) | (_, Object::Boolean(_)) => {
-                    return Ok(comparison.is_met_by(left.to_boolean() == right.to_boolean()));
+                    return Ok(comparison.holds_for(left.to_boolean() == right.to_boolean()));
                 }
                 (Object::String(left), Object::String(right)) => {
-                    return Ok(comparison.is_met_by(left == right));
+                    return Ok(comparison.holds_for(left == right));
                 }
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(comparison.numbers(left, right))
     }
 
-    /// Whether there is a node that compares with a value that is no node-set.
+    /// Returns whether a node compares with a value that is not a node-set.
     fn compare_node_set(
         &self,
         comparison: Comparison,
@@ -145,11 +145,11 @@ impl<T: Instances> Evaluator<'_, T> {
         match self.object(other, env)? {
             Object::String(text) => self.any_compares(comparison, nodes, Text::plain(&text), env),
             Object::Boolean(value) => {
-                let (found, value) = (self.truth(nodes, env)?, value);
-                Ok(if comparison.is_of_order() {
+                let (found, value) = (self.boolean(nodes, env)?, value);
+                Ok(if comparison.is_ordering() {
                     comparison.numbers(boolean_to_number(found), boolean_to_number(value))
                 } else {
-                    comparison.is_met_by(found == value)
+                    comparison.holds_for(found == value)
                 })
             }
             Object::Number(number) => self.any_number(comparison, nodes, number, env),
@@ -164,23 +164,23 @@ impl<T: Instances> Evaluator<'_, T> {
         text: Text<'_>,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        if comparison.is_of_order() {
+        if comparison.is_ordering() {
             let number = string_to_number(text.text);
             return self.any_number(comparison, nodes, number, env);
         }
         if comparison == Comparison::Equal
-            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+            && let Some(cached) = self.cached_node_set_summary(comparison, nodes, env)?
         {
-            return Ok(self.have_text(&kept, text));
+            return Ok(self.have_text(&cached, text));
         }
-        self.weighed(nodes, || {
+        self.measured(nodes, || {
             self.any(nodes, env, &mut |item| {
-                Ok(comparison.is_met_by(self.equals_text(item, text)?))
+                Ok(comparison.holds_for(self.equals_text(item, text)?))
             })
         })
     }
 
-    /// Whether there is a node that compares with a number.
+    /// Returns whether a node compares with a number.
     fn any_number(
         &self,
         comparison: Comparison,
@@ -188,34 +188,34 @@ impl<T: Instances> Evaluator<'_, T> {
         number: f64,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        if comparison.is_of_order()
-            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+        if comparison.is_ordering()
+            && let Some(cached) = self.cached_node_set_summary(comparison, nodes, env)?
         {
-            return Ok(self.compare_number(comparison, &kept, number));
+            return Ok(self.compare_number(comparison, &cached, number));
         }
-        self.weighed(nodes, || {
+        self.measured(nodes, || {
             self.any(nodes, env, &mut |item| {
                 Ok(comparison.numbers(self.number_of(item)?, number))
             })
         })
     }
 
-    /// Whether there is a node of which something holds.
+    /// Returns whether a node satisfies a predicate.
     pub(super) fn any(
         &self,
         nodes: &Expr,
         env: &Env<'_, T>,
-        holds: &mut Holds<'_, T>,
+        holds: &mut ItemPredicate<'_, T>,
     ) -> Result<bool, T::Error> {
         let mut is_found = false;
         let _ = self.stream(nodes, env, &mut |item| {
             is_found = holds(&item)?;
-            Ok(if is_found { STOP } else { GO_ON })
+            Ok(if is_found { STOP } else { CONTINUE })
         })?;
         Ok(is_found)
     }
 
-    /// Whether the string-value of a node is a text, or is its canonical form in the type of the leaf.
+    /// Returns whether the string-value of a node equals a text, or its canonical form in the type of the leaf.
     fn equals_text(&self, item: &Item<T>, text: Text<'_>) -> Result<bool, T::Error> {
         let leaf = match item {
             Item::Inner(_) => return Ok(*self.string_of(item)? == *text.text),
@@ -230,7 +230,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }))
     }
 
-    /// The canonical form of a text in the type of a leaf, if that may be another.
+    /// The canonical form of a text in the type of a leaf, if it may differ.
     pub(super) fn canonical(&self, of: &Item<T>, text: Text<'_>) -> Option<Box<str>> {
         let value = self.canonical_value(of, text)?;
         Some(with_text(&value, |text| text.into()))
@@ -243,7 +243,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let schema = self.schema();
         let node = schema.node(leaf.node);
         let of = resolved_type(&node.as_value()?.value_type);
-        if has_no_other_form(of) {
+        if is_always_canonical(of) {
             return None;
         }
         let text = match &of.kind {

@@ -1,7 +1,7 @@
-//! `deref()` (RFC 7950 §10.3.1), and the instances that leafrefs and instance-identifiers point to.
+//! `deref()` (RFC 7950 §10.3.1), and the targets of leafrefs and instance-identifiers.
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::plan::{Known, is_plain_child};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
+use super::index_lookup::{KnownValues, is_plain_child};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys, Step};
@@ -10,8 +10,8 @@ use crate::value::Value;
 use crate::xpath::{Expr, Expression, LocationPath, PathStep};
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The instances that a leaf points to: those of the leafref's path that have its value, or the one that
-    /// its instance-identifier names. For a union, those of the first member that has any.
+    /// The targets of a leaf: the instances of the leafref's path that have its value, or the target of its
+    /// instance-identifier. For a union, those of the first member that has any.
     pub fn targets(&self, leaf: &Leaf<T>) -> Result<Vec<Item<T>>, T::Error> {
         self.budget.run(|| {
             let Some(node) = self.schema().node(leaf.node).as_value() else {
@@ -21,7 +21,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Whether a leafref's path leads from a leaf to an instance that has its value.
+    /// Returns whether a leafref's path leads from a leaf to an instance that has its value.
     pub fn has_target(&self, leaf: &Leaf<T>, path: &Expression) -> Result<bool, T::Error> {
         self.budget.run(|| {
             let mut is_found = false;
@@ -33,14 +33,14 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The node that a path names, if it exists.
+    /// The node at a path, if it exists.
     pub fn resolve(&self, path: &InstancePath) -> Result<Option<Item<T>>, T::Error> {
         let mut item = Item::Inner(self.data.root());
         for step in &path.steps {
             let Item::Inner(place) = &item else {
                 return Ok(None);
             };
-            self.step_one()?;
+            self.count_visit()?;
             match self.resolve_step(place, step)? {
                 Some(next) => item = next,
                 None => return Ok(None),
@@ -71,7 +71,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let mut items = Vec::new();
                 let _ = self.visit_targets(leaf, path, &mut |item| {
                     items.push(item);
-                    Ok(GO_ON)
+                    Ok(CONTINUE)
                 })?;
                 self.sort(&mut items, super::paths::Order::Unknown)?;
                 Ok(items)
@@ -101,7 +101,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The instances of a leafref's path that have the value of the leaf, each once.
+    /// The distinct instances of a leafref's path that have the value of the leaf.
     fn visit_targets(
         &self,
         leaf: &Leaf<T>,
@@ -121,8 +121,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The last step is a leaf or leaf-list. Where the one before is a list without predicates, its entry
-    /// is looked up by the value.
+    /// For a path that ends in a leaf or leaf-list of a list without predicates: looks the entry up by the value.
     fn targets_by_entry(
         &self,
         path: &LocationPath,
@@ -132,7 +131,7 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let Item::Leaf(leaf) = env.item else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         let root = Item::Inner(self.data.root());
         let from = if path.is_absolute { &root } else { env.item };
@@ -143,12 +142,12 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         self.stream_steps(from, above, env, &mut |item| {
             let Item::Inner(place) = &item else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             if let Some(id) = self.only_child(place, &list.test)
                 && let Some(key) = self.only_child_of(Some(id), &last.test)
             {
-                let mut known = Known::default();
+                let mut known = KnownValues::default();
                 known.add(key, leaf.value.clone());
                 let found = self.look_up(place, id, &known, &mut |entry, _| in_entry(entry))?;
                 if let Some(flow) = found {
@@ -167,12 +166,12 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let Item::Inner(place) = of else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         if let Some(id) = self.only_child(place, &step.test)
             && self.schema().node(id).is_leaf_list()
         {
-            let mut known = Known::default();
+            let mut known = KnownValues::default();
             known.add(id, leaf.value.clone());
             let found = self.look_up(place, id, &known, &mut |entry, _| visit(entry))?;
             if let Some(flow) = found {
@@ -194,7 +193,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let _ = self.instances(place, step.node, &mut |item| {
                     left = left.saturating_sub(1);
                     found = (left == 0).then_some(item);
-                    Ok(if left == 0 { STOP } else { GO_ON })
+                    Ok(if left == 0 { STOP } else { CONTINUE })
                 })?;
                 found
             }
@@ -212,7 +211,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 let _ = self.instances(place, step.node, &mut |item| {
                     let value = item.as_leaf().map(|leaf| &leaf.value);
                     found = (value == values.first()).then_some(item);
-                    Ok(if found.is_some() { STOP } else { GO_ON })
+                    Ok(if found.is_some() { STOP } else { CONTINUE })
                 })?;
                 found
             }
@@ -228,7 +227,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// Hands on a node that has the value of a leaf.
+/// Visits a node if it has the value of a leaf.
 fn with_value<T: Instances>(
     found: Item<T>,
     leaf: &Leaf<T>,
@@ -236,6 +235,6 @@ fn with_value<T: Instances>(
 ) -> Visit<T::Error> {
     match &found {
         Item::Leaf(target) if target.value == leaf.value => visit(found),
-        _ => Ok(GO_ON),
+        _ => Ok(CONTINUE),
     }
 }

@@ -1,22 +1,22 @@
-//! Document order (XPath 1.0 §5): siblings in schema order, entries as the data tells them.
+//! Document order (XPath 1.0 §5): siblings in schema order, entries in the order of the storage.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::evaluator::GO_ON;
+use super::evaluator::CONTINUE;
 use super::paths::Order;
 use super::{Evaluator, Item, Leaf};
 use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// Where a node is among its siblings.
+/// The position of a node among its siblings.
 #[derive(Clone, Debug)]
 struct Rank {
     node: NodeId,
-    /// The position of an entry that is where the user or the system put it.
+    /// The position of an entry in a list whose order is stored.
     position: u64,
-    /// The keys of an entry in the order of its keys, or the value of a leaf-list entry in that of values.
+    /// The keys of an entry of a list ordered by keys, or the value of an entry of a leaf-list ordered by value.
     keys: SmallVec<[Value; 1]>,
 }
 
@@ -30,8 +30,8 @@ impl Rank {
     }
 
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
-        let by_place = (self.node, self.position).cmp(&(other.node, other.position));
-        by_place.then_with(|| {
+        let by_position = (self.node, self.position).cmp(&(other.node, other.position));
+        by_position.then_with(|| {
             let pairs = self.keys.iter().zip(&other.keys);
             pairs.fold(std::cmp::Ordering::Equal, |order, (mine, theirs)| {
                 order.then_with(|| mine.compare(theirs))
@@ -40,14 +40,14 @@ impl Rank {
     }
 }
 
-/// The positions of entries, as far as they were asked for.
-struct Positions<T: Instances> {
+/// The positions of entries read so far.
+struct EntryPositions<T: Instances> {
     entries: FxHashMap<(T::Inner, NodeId), FxHashMap<T::Inner, u64>>,
     values: FxHashMap<(T::Inner, NodeId), FxHashMap<Value, u64>>,
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// Brings nodes into document order, each once.
+    /// Sorts nodes into document order and removes duplicates.
     pub(super) fn sort(&self, items: &mut Vec<Item<T>>, order: Order) -> Result<(), T::Error> {
         let is_of_one_node = |items: &[Item<T>]| {
             let mut pairs = items.windows(2);
@@ -63,13 +63,13 @@ impl<T: Instances> Evaluator<'_, T> {
             _ if items.len() < 2 => return Ok(()),
             _ => {}
         }
-        let mut positions = Positions {
+        let mut positions = EntryPositions {
             entries: FxHashMap::default(),
             values: FxHashMap::default(),
         };
         let mut ranked = Vec::with_capacity(items.len());
         for item in items.drain(..) {
-            self.step_one()?;
+            self.count_visit()?;
             ranked.push((self.ranks(&item, &mut positions)?, item));
         }
         ranked.sort_by(|(left, _), (right, _)| {
@@ -85,8 +85,12 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(())
     }
 
-    /// From the root down.
-    fn ranks(&self, item: &Item<T>, positions: &mut Positions<T>) -> Result<Vec<Rank>, T::Error> {
+    /// The ranks of a node and its ancestors, from the root down.
+    fn ranks(
+        &self,
+        item: &Item<T>,
+        positions: &mut EntryPositions<T>,
+    ) -> Result<Vec<Rank>, T::Error> {
         let mut ranks = Vec::new();
         let mut place = match item {
             Item::Inner(place) => place.clone(),
@@ -99,19 +103,19 @@ impl<T: Instances> Evaluator<'_, T> {
             }
         };
         while let (Some(node), Some(parent)) = (self.data.node(&place), self.data.parent(&place)) {
-            ranks.push(self.place_rank(&place, node, &parent, positions)?);
+            ranks.push(self.inner_rank(&place, node, &parent, positions)?);
             place = parent;
         }
         ranks.reverse();
         Ok(ranks)
     }
 
-    fn place_rank(
+    fn inner_rank(
         &self,
         place: &T::Inner,
         id: NodeId,
         parent: &T::Inner,
-        positions: &mut Positions<T>,
+        positions: &mut EntryPositions<T>,
     ) -> Result<Rank, T::Error> {
         let mut rank = Rank::of(id);
         let node = self.schema().node(id);
@@ -126,21 +130,25 @@ impl<T: Instances> Evaluator<'_, T> {
         }
         let at = (parent.clone(), id);
         if !positions.entries.contains_key(&at) {
-            let mut known = FxHashMap::default();
+            let mut found = FxHashMap::default();
             self.data.entries(parent, id, &mut |entry| {
-                self.step_one()?;
-                let position = known.len() as u64;
-                known.insert(entry, position);
-                Ok(GO_ON)
+                self.count_visit()?;
+                let position = found.len() as u64;
+                found.insert(entry, position);
+                Ok(CONTINUE)
             })?;
-            positions.entries.insert(at.clone(), known);
+            positions.entries.insert(at.clone(), found);
         }
-        let known = positions.entries.get(&at).and_then(|all| all.get(place));
-        rank.position = known.copied().unwrap_or(u64::MAX);
+        let found = positions.entries.get(&at).and_then(|all| all.get(place));
+        rank.position = found.copied().unwrap_or(u64::MAX);
         Ok(rank)
     }
 
-    fn leaf_rank(&self, leaf: &Leaf<T>, positions: &mut Positions<T>) -> Result<Rank, T::Error> {
+    fn leaf_rank(
+        &self,
+        leaf: &Leaf<T>,
+        positions: &mut EntryPositions<T>,
+    ) -> Result<Rank, T::Error> {
         let mut rank = Rank::of(leaf.node);
         let node = self.schema().node(leaf.node);
         if !node.is_leaf_list() {
@@ -156,17 +164,17 @@ impl<T: Instances> Evaluator<'_, T> {
         }
         let at = (leaf.holder.clone(), leaf.node);
         if !positions.values.contains_key(&at) {
-            let mut known = FxHashMap::default();
-            let _ = self.values_below(&leaf.holder, leaf.node, &mut |value, _| {
-                self.step_one()?;
-                let position = known.len() as u64;
-                known.insert(value, position);
-                Ok(GO_ON)
+            let mut found = FxHashMap::default();
+            let _ = self.values_in(&leaf.holder, leaf.node, &mut |value, _| {
+                self.count_visit()?;
+                let position = found.len() as u64;
+                found.insert(value, position);
+                Ok(CONTINUE)
             })?;
-            positions.values.insert(at.clone(), known);
+            positions.values.insert(at.clone(), found);
         }
-        let known = positions.values.get(&at);
-        let position = known.and_then(|all| all.get(&leaf.value));
+        let found = positions.values.get(&at);
+        let position = found.and_then(|all| all.get(&leaf.value));
         rank.position = position.copied().unwrap_or(u64::MAX);
         Ok(rank)
     }

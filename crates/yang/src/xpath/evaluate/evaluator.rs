@@ -1,4 +1,4 @@
-//! The evaluator: what it is made of, and how it is asked.
+//! The evaluator and its interface.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,33 +9,33 @@ use rustc_hash::FxHashMap;
 use super::aggregates::Extremes;
 use super::limits::Budget;
 use super::memo::Memo;
-use super::reach::Reaches;
+use super::schema_matches::SchemaMatchesCache;
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Instances, Visit};
 use crate::schema::{NodeId, Schema};
 use crate::xpath::Expression;
 
-/// Which nodes an expression sees (RFC 7950 §6.4.1).
+/// The nodes that an expression can access (RFC 7950 §6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// All: for expressions on state data, operations and notifications.
+    /// All nodes: for expressions on state data, operations and notifications.
     #[default]
     All,
-    /// Configuration only: for expressions on configuration. Neither state data that is stored nor their
-    /// defaults are seen, nor operations and notifications.
+    /// Configuration only: for expressions on configuration. Neither stored state data nor their defaults are
+    /// accessible, nor operations and notifications.
     Config,
 }
 
-/// Evaluates expressions over one state of the data. Making one costs nothing; one that is kept
-/// remembers what it learns about the schema.
+/// Evaluates expressions over one state of the data. Cheap to create; an evaluator that is reused caches schema
+/// information.
 pub struct Evaluator<'a, T: Instances> {
     pub(super) data: &'a T,
     pub(super) budget: Budget,
     pub(super) scope: Scope,
-    pub(super) reaches: RefCell<Reaches>,
+    pub(super) schema_matches_cache: RefCell<SchemaMatchesCache>,
     pub(super) memo: Memo<T>,
-    /// The extremes of leaves in lists, by the place around the list and the leaf.
+    /// The extremes of leaves in lists, by the parent of the list and the leaf.
     pub(super) extremes: RefCell<FxHashMap<(T::Inner, NodeId), Extremes>>,
 }
 
@@ -51,11 +51,11 @@ impl<T: Instances> fmt::Debug for Evaluator<'_, T> {
 pub(super) struct Env<'e, T: Instances> {
     /// The context node.
     pub(super) item: &'e Item<T>,
-    /// What `current()` gives.
+    /// The result of `current()`.
     pub(super) current: &'e Item<T>,
     /// The context position.
     pub(super) position: u64,
-    /// The context size; 0 where the expression does not ask.
+    /// The context size; 0 if the expression does not use it.
     pub(super) size: u64,
 }
 
@@ -78,39 +78,39 @@ impl<'e, T: Instances> Env<'e, T> {
     }
 }
 
-/// Takes one node after another.
+/// Receives one node after another.
 pub(super) type Visitor<'v, T> = dyn FnMut(Item<T>) -> Visit<<T as Instances>::Error> + 'v;
 
-/// To go on.
-pub(super) const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+/// Continues a visit.
+pub(super) const CONTINUE: ControlFlow<()> = ControlFlow::Continue(());
 
-/// Enough.
+/// Stops a visit.
 pub(super) const STOP: ControlFlow<()> = ControlFlow::Break(());
 
 impl<'a, T: Instances> Evaluator<'a, T> {
-    /// An evaluator of this state of the data.
+    /// Creates an evaluator of this state of the data.
     pub fn new(data: &'a T, limits: Limits) -> Self {
         Self {
             data,
             budget: Budget::new(limits),
             scope: Scope::All,
-            reaches: RefCell::default(),
+            schema_matches_cache: RefCell::default(),
             memo: Memo::default(),
             extremes: RefCell::default(),
         }
     }
 
-    /// The same, seeing these nodes only.
+    /// Restricts the evaluator to these nodes.
     #[must_use]
     pub fn within(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// The same, keeping values of parts of expressions that visit so many nodes ([`Self::test_shared`]).
+    /// Caches values of subexpressions that visit at least this many nodes ([`Self::test_shared`]).
     #[must_use]
-    pub fn keeping_from(self, steps: u64) -> Self {
-        self.memo.keep_from(steps);
+    pub fn caching_from(self, steps: u64) -> Self {
+        self.memo.cache_from(steps);
         self
     }
 
@@ -125,54 +125,53 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Object<T>, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
                 .run(|| self.object(&expression.root, &Env::at(context)))
         })
     }
 
-    /// The same as a boolean: what a `must` or `when` asks. Stops as soon as it is known.
+    /// Evaluates an expression as a boolean, as for a `must` or `when`. Stops as soon as the result is certain.
     pub fn test(&self, expression: &Expression, context: &Item<T>) -> Result<bool, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
-                .run(|| self.truth(&expression.root, &Env::at(context)))
+                .run(|| self.boolean(&expression.root, &Env::at(context)))
         })
     }
 
-    /// [`Self::test`] of an expression that is evaluated for many context nodes: values of parts that
-    /// some of them share are computed once.
+    /// [`Self::test`] of an expression that is evaluated for many context nodes: values of subexpressions that some
+    /// of them share are computed once.
     pub fn test_shared(
         &self,
         expression: &'a Expression,
         context: &Item<T>,
     ) -> Result<bool, T::Error> {
         let root = &expression.root;
-        self.lasting(root, || {
-            self.budget.run(|| self.truth(root, &Env::at(context)))
+        self.with_caching(root, || {
+            self.budget.run(|| self.boolean(root, &Env::at(context)))
         })
     }
 
-    /// The nodes that an expression gives, in document order, each once. An error where its value is
-    /// no node-set.
+    /// The distinct nodes of an expression, in document order. An error if its value is not a node-set.
     pub fn select(
         &self,
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Vec<Item<T>>, T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget
                 .run(|| self.nodes(&expression.root, &Env::at(context)))
         })
     }
 
-    /// The same, one at a time, each once, in no order, until the visitor breaks off.
+    /// Visits the distinct nodes of an expression, in any order, until the visitor breaks.
     pub fn visit(
         &self,
         expression: &Expression,
         context: &Item<T>,
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.passing(|| {
+        self.without_caching(|| {
             self.budget.run(|| {
                 let _ = self.stream(&expression.root, &Env::at(context), visit)?;
                 Ok(())
@@ -180,12 +179,12 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         })
     }
 
-    /// How many nodes all evaluations visited, and takes the number back to 0.
+    /// The number of nodes visited by all evaluations; resets the number.
     pub fn take_visits(&self) -> u64 {
         self.budget.take_visits()
     }
 
-    /// How many nodes the last evaluation visited.
+    /// The number of nodes visited by the last evaluation.
     pub fn steps(&self) -> u64 {
         self.budget.steps()
     }
@@ -194,12 +193,12 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         self.data.schema()
     }
 
-    /// One node is visited.
-    pub(super) fn step_one(&self) -> Result<(), T::Error> {
+    /// Counts one visited node.
+    pub(super) fn count_visit(&self) -> Result<(), T::Error> {
         Ok(self.budget.step(1)?)
     }
 
-    /// An expression that has no value.
+    /// The error of an expression without a value.
     pub(super) fn no_value(message: impl Into<String>) -> T::Error {
         DataError::new(ErrorTag::OperationFailed, message).into()
     }

@@ -1,11 +1,11 @@
-//! Expressions (XPath 1.0 §3), each asked for the type that is wanted of it.
+//! Expressions (XPath 1.0 §3), each evaluated to the required type.
 
 use super::comparison::Comparison;
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::memo::{Kept, Kind};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
+use super::index_lookup::is_plain_child;
+use super::memo::{CachedKind, CachedValue};
 use super::object::string_to_number;
-use super::paths::{Flow, Order, flow_of, is_descent};
-use super::plan::is_plain_child;
+use super::paths::{Order, StreamProperties, is_descent, properties_of};
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::xpath::{BinaryOperator, Expr, Function, LocationPath};
@@ -14,9 +14,9 @@ impl<T: Instances> Evaluator<'_, T> {
     /// The value of an expression.
     pub(super) fn object(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Object<T>, T::Error> {
         Ok(match expr {
-            Expr::Or(_) | Expr::And(_) => Object::Boolean(self.truth(expr, env)?),
+            Expr::Or(_) | Expr::And(_) => Object::Boolean(self.boolean(expr, env)?),
             Expr::Binary(operator, ..) if Comparison::of(*operator).is_some() => {
-                Object::Boolean(self.truth(expr, env)?)
+                Object::Boolean(self.boolean(expr, env)?)
             }
             Expr::Binary(..) | Expr::Negate(_) | Expr::Number(_) => {
                 Object::Number(self.number(expr, env)?)
@@ -31,12 +31,12 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// The same as a boolean.
-    pub(super) fn truth(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
+    /// The value of an expression as a boolean.
+    pub(super) fn boolean(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         match expr {
             Expr::Or(operands) => {
                 for operand in operands {
-                    if self.truth(operand, env)? {
+                    if self.boolean(operand, env)? {
                         return Ok(true);
                     }
                 }
@@ -44,7 +44,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             Expr::And(operands) => {
                 for operand in operands {
-                    if !self.truth(operand, env)? {
+                    if !self.boolean(operand, env)? {
                         return Ok(false);
                     }
                 }
@@ -55,41 +55,41 @@ impl<T: Instances> Evaluator<'_, T> {
                 None => Ok(Object::<T>::Number(self.number(expr, env)?).to_boolean()),
             },
             Expr::Call(Function::Not, arguments) => match &arguments[..] {
-                [argument] => Ok(!self.truth(argument, env)?),
+                [argument] => Ok(!self.boolean(argument, env)?),
                 _ => Ok(true),
             },
             Expr::Call(Function::Boolean, arguments) if arguments.len() == 1 => {
-                self.truth(&arguments[0], env)
+                self.boolean(&arguments[0], env)
             }
             expr if self.is_node_set(expr) => self.exists(expr, env),
             // These look at all nodes: `derived-from-or-self(/acls/acl/type, 'ipv4-acl-type')`.
             Expr::Call(Function::DerivedFrom | Function::DerivedFromOrSelf, _) => {
-                let kept = self.kept(Kind::Truth, expr, env, || {
-                    Ok(Kept::Truth(self.object(expr, env)?.to_boolean()))
+                let cached = self.cached(CachedKind::Boolean, expr, env, || {
+                    Ok(CachedValue::Boolean(self.object(expr, env)?.to_boolean()))
                 })?;
-                Ok(matches!(kept, Kept::Truth(true)))
+                Ok(matches!(cached, CachedValue::Boolean(true)))
             }
             expr => Ok(self.object(expr, env)?.to_boolean()),
         }
     }
 
-    /// Whether an expression gives a node.
+    /// Returns whether an expression has a node.
     fn exists(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count > 0);
         }
-        let kept = self.kept(Kind::Truth, expr, env, || {
+        let cached = self.cached(CachedKind::Boolean, expr, env, || {
             let mut is_found = false;
             let _ = self.stream(expr, env, &mut |_| {
                 is_found = true;
                 Ok(STOP)
             })?;
-            Ok(Kept::Truth(is_found))
+            Ok(CachedValue::Boolean(is_found))
         })?;
-        Ok(matches!(kept, Kept::Truth(true)))
+        Ok(matches!(cached, CachedValue::Boolean(true)))
     }
 
-    /// The same as a number.
+    /// The value of an expression as a number.
     pub(super) fn number(&self, expr: &Expr, env: &Env<'_, T>) -> Result<f64, T::Error> {
         match expr {
             Expr::Number(number) => Ok(*number),
@@ -116,7 +116,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The same as a string.
+    /// The value of an expression as a string.
     pub(super) fn text(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Box<str>, T::Error> {
         if let Expr::Literal(text) = expr {
             return Ok(text.as_str().into());
@@ -131,7 +131,7 @@ impl<T: Instances> Evaluator<'_, T> {
         self.string_from(object)
     }
 
-    /// Whether the value of an expression is a node-set.
+    /// Returns whether the value of an expression is a node-set.
     pub(super) fn is_node_set(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => true,
@@ -142,55 +142,57 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes of an expression, in document order, each once.
+    /// The distinct nodes of an expression, in document order.
     pub(super) fn nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Vec<Item<T>>, T::Error> {
         let mut items = Vec::new();
         let _ = self.stream(expr, env, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        self.sort(&mut items, self.flow(expr).order)?;
+        self.sort(&mut items, self.properties(expr).order)?;
         Ok(items)
     }
 
     /// The first node of an expression in document order.
     pub(super) fn first(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<Item<T>>, T::Error> {
-        let kept = self.kept(Kind::First, expr, env, || {
-            if self.flow(expr).order != Order::Document {
+        let cached = self.cached(CachedKind::First, expr, env, || {
+            if self.properties(expr).order != Order::Document {
                 let first = self.nodes(expr, env)?.into_iter().next();
-                return Ok(Kept::First(first));
+                return Ok(CachedValue::First(first));
             }
             let mut first = None;
             let _ = self.stream(expr, env, &mut |item| {
                 first = Some(item);
                 Ok(STOP)
             })?;
-            Ok(Kept::First(first))
+            Ok(CachedValue::First(first))
         })?;
-        Ok(match kept {
-            Kept::First(first) => first,
+        Ok(match cached {
+            CachedValue::First(first) => first,
             _ => None,
         })
     }
 
-    /// What is known of the nodes of an expression before it is evaluated.
-    fn flow(&self, expr: &Expr) -> Flow {
+    /// The properties of the node stream of an expression.
+    fn properties(&self, expr: &Expr) -> StreamProperties {
         match expr {
-            Expr::Path(path) => flow_of(Flow::ONE, &path.steps),
-            Expr::Filter { primary, steps, .. } => flow_of(self.primary_flow(primary), steps),
-            Expr::Call(Function::Current, _) => Flow::ONE,
-            _ => Flow::SORTED,
+            Expr::Path(path) => properties_of(StreamProperties::ONE, &path.steps),
+            Expr::Filter { primary, steps, .. } => {
+                properties_of(self.primary_properties(primary), steps)
+            }
+            Expr::Call(Function::Current, _) => StreamProperties::ONE,
+            _ => StreamProperties::SORTED,
         }
     }
 
-    fn primary_flow(&self, primary: &Expr) -> Flow {
+    fn primary_properties(&self, primary: &Expr) -> StreamProperties {
         match primary {
-            Expr::Call(Function::Current, _) => Flow::ONE,
-            _ => Flow::SORTED,
+            Expr::Call(Function::Current, _) => StreamProperties::ONE,
+            _ => StreamProperties::SORTED,
         }
     }
 
-    /// The nodes of an expression, each once.
+    /// Visits the distinct nodes of an expression.
     pub(super) fn stream(
         &self,
         expr: &Expr,
@@ -209,10 +211,10 @@ impl<T: Instances> Evaluator<'_, T> {
                 {
                     return self.stream_steps(env.current, steps, env, visit);
                 }
-                let flow = self.primary_flow(primary);
+                let properties = self.primary_properties(primary);
                 let items = self.nodes(primary, env)?;
                 let items = self.filtered(items, predicates, env)?;
-                self.stream_from(items, flow, steps, env, visit)
+                self.stream_from(items, properties, steps, env, visit)
             }
             Expr::Union(operands) => {
                 for item in self.union(operands, env)? {
@@ -220,14 +222,14 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             Expr::Call(Function::Current, _) => visit(env.current.clone()),
             Expr::Call(Function::Id, arguments) => {
                 for argument in arguments {
                     self.object(argument, env)?;
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
             Expr::Call(Function::Deref, arguments) => {
                 for item in self.deref(arguments, env)? {
@@ -235,9 +237,9 @@ impl<T: Instances> Evaluator<'_, T> {
                         return Ok(STOP);
                     }
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             }
-            expr => Err(Self::no_value(format!("'{expr}' is no node-set"))),
+            expr => Err(Self::no_value(format!("'{expr}' is not a node-set"))),
         }
     }
 
@@ -249,7 +251,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 if seen.insert(item.clone()) {
                     items.push(item);
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
         self.sort(&mut items, Order::Unknown)?;
@@ -261,16 +263,16 @@ impl<T: Instances> Evaluator<'_, T> {
         if let Some(count) = self.count_siblings(expr, env)? {
             return Ok(count);
         }
-        let kept = self.kept(Kind::Count, expr, env, || {
-            self.count_nodes(expr, env).map(Kept::Count)
+        let cached = self.cached(CachedKind::Count, expr, env, || {
+            self.count_nodes(expr, env).map(CachedValue::Count)
         })?;
-        Ok(match kept {
-            Kept::Count(count) => count,
+        Ok(match cached {
+            CachedValue::Count(count) => count,
             _ => 0,
         })
     }
 
-    /// The last step is counted, not enumerated, where it can be.
+    /// Counts the last step without enumeration, if possible.
     fn count_nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
         if let Expr::Path(LocationPath { is_absolute, steps }) = expr
             && let Some((last, before)) = steps.split_last()
@@ -282,14 +284,14 @@ impl<T: Instances> Evaluator<'_, T> {
             let mut count = 0;
             let _ = self.stream_steps(from, before, env, &mut |item| {
                 count += self.count_children(&item, &last.test)?;
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             return Ok(count);
         }
         let mut count = 0;
         let _ = self.stream(expr, env, &mut |_| {
             count += 1;
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(count)
     }

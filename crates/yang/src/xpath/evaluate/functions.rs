@@ -1,15 +1,15 @@
-//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in
-//! [`super::strings`], what YANG adds (RFC 7950 §10) in [`super::yang_functions`].
+//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`],
+//! the functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
-use super::evaluator::{Env, GO_ON};
-use super::memo::{Kept, Kind};
+use super::evaluator::{CONTINUE, Env};
+use super::memo::{CachedKind, CachedValue};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::NodeKind;
 use crate::xpath::{Expr, Function, NodeTest};
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The value of a function call; the parser has counted the arguments.
+    /// The value of a function call; the parser has checked the number of arguments.
     pub(super) fn call(
         &self,
         function: Function,
@@ -28,8 +28,8 @@ impl<T: Instances> Evaluator<'_, T> {
                 let item = self.argument_node(arguments, env)?;
                 Object::string(item.map_or_else(String::new, |item| self.name(function, &item)))
             }
-            Function::Boolean => Object::Boolean(self.argument_truth(arguments, env)?),
-            Function::Not => Object::Boolean(!self.argument_truth(arguments, env)?),
+            Function::Boolean => Object::Boolean(self.argument_boolean(arguments, env)?),
+            Function::Not => Object::Boolean(!self.argument_boolean(arguments, env)?),
             Function::True => Object::Boolean(true),
             Function::False => Object::Boolean(false),
             Function::Lang => {
@@ -52,7 +52,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// An argument as a string; the context node where it is left out.
+    /// An argument as a string; defaults to the context node.
     pub(super) fn argument_text(
         &self,
         arguments: &[Expr],
@@ -72,12 +72,12 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    fn argument_truth(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<bool, T::Error> {
+    fn argument_boolean(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<bool, T::Error> {
         let argument = arguments.first();
-        argument.map_or(Ok(false), |argument| self.truth(argument, env))
+        argument.map_or(Ok(false), |argument| self.boolean(argument, env))
     }
 
-    /// The first node of the argument; the context node where it is left out.
+    /// The first node of the argument; defaults to the context node.
     fn argument_node(
         &self,
         arguments: &[Expr],
@@ -92,18 +92,18 @@ impl<T: Instances> Evaluator<'_, T> {
     fn sum(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<f64, T::Error> {
         let mut total = 0.0;
         for nodes in arguments {
-            let kept = self.kept(Kind::Sum, nodes, env, || {
-                if let Some(sum) = self.kept_sum(nodes, env)? {
-                    return Ok(Kept::Sum(sum));
+            let cached = self.cached(CachedKind::Sum, nodes, env, || {
+                if let Some(sum) = self.maintained_sum(nodes, env)? {
+                    return Ok(CachedValue::Sum(sum));
                 }
                 let mut sum = 0.0;
-                // In document order: adding numbers that are no integers is not associative.
+                // In document order: adding non-integers is not associative.
                 for item in self.nodes(nodes, env)? {
                     sum += self.number_of(&item)?;
                 }
-                Ok(Kept::Sum(sum))
+                Ok(CachedValue::Sum(sum))
             })?;
-            if let Kept::Sum(sum) = kept {
+            if let CachedValue::Sum(sum) = cached {
                 total += sum;
             }
         }
@@ -126,20 +126,20 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// How many children of a node pass a test: lists know it.
+    /// The number of children of a node that pass a test; lists have a counter.
     pub(super) fn count_children(&self, of: &Item<T>, test: &NodeTest) -> Result<u64, T::Error> {
         let Item::Inner(place) = of else {
             return Ok(0);
         };
         let mut count = 0;
         let _ = self.child_nodes(self.data.node(place), test, &mut |id| {
-            self.step_one()?;
+            self.count_visit()?;
             let node = self.schema().node(id);
             count += match &node.kind {
                 NodeKind::List(_) if self.is_in_scope(node) => self.data.count(place, id)?,
                 NodeKind::LeafList(_) if self.is_in_scope(node) => {
                     match self.data.count(place, id)? {
-                        0 => self.defaults_below(place, id)?.len() as u64,
+                        0 => self.defaults_in(place, id)?.len() as u64,
                         stored => stored,
                     }
                 }
@@ -147,12 +147,12 @@ impl<T: Instances> Evaluator<'_, T> {
                     let mut found = 0;
                     let _ = self.instances(place, id, &mut |_| {
                         found += 1;
-                        Ok(GO_ON)
+                        Ok(CONTINUE)
                     })?;
                     found
                 }
             };
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(count)
     }
@@ -162,7 +162,7 @@ impl<T: Instances> Evaluator<'_, T> {
 pub(super) fn rounded(number: f64) -> f64 {
     if number.is_finite() && number.fract() != 0.0 {
         let up = (number + 0.5).floor();
-        // What lies between -0.5 and 0 is minus zero.
+        // The result between -0.5 and 0 is minus zero.
         if up == 0.0 && number < 0.0 { -0.0 } else { up }
     } else {
         number

@@ -1,28 +1,28 @@
-//! What the value of an expression depends on, besides the data.
+//! The inputs of an expression: what its value depends on in addition to the data.
 //!
-//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` begins, and on
-//! the value of `current()/a`: on the place by its identity, on the operand by its value. An expression
-//! that begins at the context node itself depends on that: its value is not shared with other nodes.
+//! `count(../rule[a = current()/a])` depends on the parent of the context node, where `../rule` starts, and on the
+//! value of `current()/a`: on the parent by its identity, on the operand by its value. An expression that starts at
+//! the context node itself depends on that node: its value is not shared with other nodes.
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::value::Value;
 use crate::xpath::{Axis, Expr, Function, NodeTest, PathStep};
 
-/// An operand with more nodes is not kept as an input.
+/// The maximum number of nodes of an operand that is used as an input.
 const OPERAND_NODES_MAX: usize = 4;
 
 /// The inputs of an expression in one context.
 pub(super) struct Inputs<T: Instances> {
-    /// Where paths begin that go up from the context node.
+    /// The start of paths that go up from the context node.
     item: Option<T::Inner>,
-    /// Where paths begin that go up from the current node.
+    /// The start of paths that go up from the current node.
     current: Option<T::Inner>,
-    operands: SmallVec<[Operand; 1]>,
+    operands: SmallVec<[OperandValue; 1]>,
 }
 
 impl<T: Instances> PartialEq for Inputs<T> {
@@ -41,9 +41,9 @@ impl<T: Instances> std::hash::Hash for Inputs<T> {
     }
 }
 
-/// The value of a part of a predicate that depends on the current node.
+/// The value of a subexpression of a predicate that depends on the current node.
 #[derive(PartialEq, Eq, Hash)]
-enum Operand {
+enum OperandValue {
     /// Leaves by schema node and value, and whether they are text nodes.
     Leaves(SmallVec<[(NodeId, Value, IsText); 1]>),
 }
@@ -51,58 +51,58 @@ enum Operand {
 /// Whether an item is the text node of a leaf.
 type IsText = bool;
 
-/// Which node an expression is evaluated at.
+/// The node at which an expression is evaluated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum EvaluationNode {
     /// The context node.
     Outer,
-    /// A node that the expression has come to.
+    /// A node that the expression has reached.
     Inner,
 }
 
-/// What is made of a node-set.
+/// The use of a node-set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Its nodes are told apart, or the way goes on from them.
+enum NodeSetUse {
+    /// Its nodes are distinguished, or paths continue from them.
     Nodes,
-    /// What it holds, or whether it holds anything.
+    /// Its content, or whether it is empty.
     Value,
 }
 
-/// The inputs of an expression, by the form of the expression.
+/// The inputs of an expression, according to its syntax.
 #[derive(Default)]
-struct Needs<'e> {
-    /// The least number of levels that a path goes up from the context node before anything else.
+struct InputAnalysis<'e> {
+    /// The minimum number of levels that a path goes up from the context node at its start.
     item: Option<usize>,
-    /// The same from the current node.
+    /// The same for paths from the current node.
     current: Option<usize>,
-    /// Parts that depend on the current node by their value.
+    /// Subexpressions that depend on the current node by their value.
     operands: SmallVec<[&'e Expr; 2]>,
-    /// It depends on the node itself, or cannot be told.
-    is_individual: bool,
+    /// Whether it depends on the node itself, or this is unknown.
+    is_not_shared: bool,
 }
 
-/// Whether an expression may have one value for several context nodes.
+/// Returns whether an expression may have one value for several context nodes.
 pub(super) fn is_shared(expr: &Expr) -> bool {
-    !Needs::of(expr).is_individual
+    !InputAnalysis::of(expr).is_not_shared
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The inputs of an expression in a context; none if they cannot be compared.
+    /// The inputs of an expression in a context; `None` if they cannot be compared.
     pub(super) fn inputs(
         &self,
         expr: &Expr,
         env: &Env<'_, T>,
     ) -> Result<Option<Inputs<T>>, T::Error> {
-        self.inputs_by(&Needs::of(expr), env)
+        self.inputs_by(&InputAnalysis::of(expr), env)
     }
 
     fn inputs_by(
         &self,
-        needs: &Needs<'_>,
+        analysis: &InputAnalysis<'_>,
         env: &Env<'_, T>,
     ) -> Result<Option<Inputs<T>>, T::Error> {
-        if needs.is_individual {
+        if analysis.is_not_shared {
             return Ok(None);
         }
         let mut inputs = Inputs {
@@ -111,18 +111,18 @@ impl<T: Instances> Evaluator<'_, T> {
             operands: SmallVec::new(),
         };
         let places = [
-            (needs.item, env.item, &mut inputs.item),
-            (needs.current, env.current, &mut inputs.current),
+            (analysis.item, env.item, &mut inputs.item),
+            (analysis.current, env.current, &mut inputs.current),
         ];
         for (levels, from, place) in places {
             if let Some(levels) = levels {
-                match self.place_above(from, levels) {
+                match self.ancestor(from, levels) {
                     Some(above) => *place = Some(above),
                     None => return Ok(None),
                 }
             }
         }
-        for &operand in &needs.operands {
+        for &operand in &analysis.operands {
             match self.operand(operand, env)? {
                 Some(operand) => inputs.operands.push(operand),
                 None => return Ok(None),
@@ -137,16 +137,16 @@ impl<T: Instances> Evaluator<'_, T> {
         step: &PathStep,
         env: &Env<'_, T>,
     ) -> Result<Option<Inputs<T>>, T::Error> {
-        let mut needs = Needs {
+        let mut analysis = InputAnalysis {
             item: Some(1),
-            ..Needs::default()
+            ..InputAnalysis::default()
         };
-        needs.read_all(&step.predicates, Level::Inner, Use::Value);
-        self.inputs_by(&needs, env)
+        analysis.read_all(&step.predicates, EvaluationNode::Inner, NodeSetUse::Value);
+        self.inputs_by(&analysis, env)
     }
 
-    /// The place so many levels above a node, at least one.
-    fn place_above(&self, item: &Item<T>, levels: usize) -> Option<T::Inner> {
+    /// The ancestor of a node this many levels up, at least one.
+    fn ancestor(&self, item: &Item<T>, levels: usize) -> Option<T::Inner> {
         let mut item = self.parent(item)?;
         for _ in 1..levels {
             item = self.parent(&item)?;
@@ -154,7 +154,7 @@ impl<T: Instances> Evaluator<'_, T> {
         item.as_inner().cloned()
     }
 
-    fn operand(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<Operand>, T::Error> {
+    fn operand(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<OperandValue>, T::Error> {
         let mut leaves = SmallVec::new();
         let mut is_comparable = true;
         let _ = self.stream(expr, env, &mut |item| {
@@ -164,31 +164,31 @@ impl<T: Instances> Evaluator<'_, T> {
                 Item::Leaf(leaf) => leaves.push((leaf.node, leaf.value, false)),
                 Item::Text(leaf) => leaves.push((leaf.node, leaf.value, true)),
             }
-            Ok(if is_comparable { GO_ON } else { STOP })
+            Ok(if is_comparable { CONTINUE } else { STOP })
         })?;
-        Ok(is_comparable.then_some(Operand::Leaves(leaves)))
+        Ok(is_comparable.then_some(OperandValue::Leaves(leaves)))
     }
 }
 
-impl<'e> Needs<'e> {
+impl<'e> InputAnalysis<'e> {
     fn of(expr: &'e Expr) -> Self {
-        let mut needs = Self::default();
-        needs.read(expr, Level::Outer, Use::Nodes);
-        needs
+        let mut analysis = Self::default();
+        analysis.read(expr, EvaluationNode::Outer, NodeSetUse::Nodes);
+        analysis
     }
 
-    fn read(&mut self, expr: &'e Expr, level: Level, used: Use) {
+    fn read(&mut self, expr: &'e Expr, at: EvaluationNode, usage: NodeSetUse) {
         match expr {
-            Expr::Or(parts) | Expr::And(parts) => self.read_all(parts, level, Use::Value),
-            Expr::Union(parts) => self.read_all(parts, level, Use::Nodes),
+            Expr::Or(parts) | Expr::And(parts) => self.read_all(parts, at, NodeSetUse::Value),
+            Expr::Union(parts) => self.read_all(parts, at, NodeSetUse::Nodes),
             Expr::Binary(_, left, right) => {
-                self.read(left, level, Use::Value);
-                self.read(right, level, Use::Value);
+                self.read(left, at, NodeSetUse::Value);
+                self.read(right, at, NodeSetUse::Value);
             }
-            Expr::Negate(inner) => self.read(inner, level, Use::Value),
+            Expr::Negate(inner) => self.read(inner, at, NodeSetUse::Value),
             Expr::Path(path) if path.is_absolute => self.predicates(&path.steps),
             Expr::Path(path) => {
-                if level == Level::Outer {
+                if at == EvaluationNode::Outer {
                     self.item = self.up(self.item, &path.steps);
                 }
                 self.predicates(&path.steps);
@@ -197,16 +197,16 @@ impl<'e> Needs<'e> {
                 primary,
                 predicates,
                 steps,
-            } => self.filter(expr, (primary, predicates, steps), level, used),
-            Expr::Call(function, arguments) => self.call(expr, *function, arguments, level, used),
+            } => self.filter(expr, (primary, predicates, steps), at, usage),
+            Expr::Call(function, arguments) => self.call(expr, *function, arguments, at, usage),
             Expr::Literal(_) | Expr::Number(_) => {}
-            Expr::Variable(..) => self.is_individual = true,
+            Expr::Variable(..) => self.is_not_shared = true,
         }
     }
 
-    fn read_all(&mut self, parts: &'e [Expr], level: Level, used: Use) {
+    fn read_all(&mut self, parts: &'e [Expr], at: EvaluationNode, usage: NodeSetUse) {
         for part in parts {
-            self.read(part, level, used);
+            self.read(part, at, usage);
         }
     }
 
@@ -214,19 +214,19 @@ impl<'e> Needs<'e> {
         &mut self,
         whole: &'e Expr,
         (primary, predicates, steps): (&'e Expr, &'e [Expr], &'e [PathStep]),
-        level: Level,
-        used: Use,
+        at: EvaluationNode,
+        usage: NodeSetUse,
     ) {
         let is_current = matches!(primary, Expr::Call(Function::Current, _));
-        match (is_current && predicates.is_empty(), used) {
-            (true, Use::Value) => self.operands.push(whole),
-            (true, Use::Nodes) => {
+        match (is_current && predicates.is_empty(), usage) {
+            (true, NodeSetUse::Value) => self.operands.push(whole),
+            (true, NodeSetUse::Nodes) => {
                 self.current = self.up(self.current, steps);
                 self.predicates(steps);
             }
             (false, _) => {
-                self.read(primary, level, Use::Nodes);
-                self.read_all(predicates, Level::Inner, Use::Value);
+                self.read(primary, at, NodeSetUse::Nodes);
+                self.read_all(predicates, EvaluationNode::Inner, NodeSetUse::Value);
                 self.predicates(steps);
             }
         }
@@ -237,36 +237,36 @@ impl<'e> Needs<'e> {
         whole: &'e Expr,
         function: Function,
         arguments: &'e [Expr],
-        level: Level,
-        used: Use,
+        at: EvaluationNode,
+        usage: NodeSetUse,
     ) {
         match function {
-            Function::Current if used == Use::Value => self.operands.push(whole),
-            Function::Current => self.is_individual = true,
-            Function::Deref => self.read_all(arguments, level, Use::Nodes),
+            Function::Current if usage == NodeSetUse::Value => self.operands.push(whole),
+            Function::Current => self.is_not_shared = true,
+            Function::Deref => self.read_all(arguments, at, NodeSetUse::Nodes),
             Function::True | Function::False => {}
-            // These read the context node, its position, or how many there are.
+            // These read the context node, its position, or the context size.
             _ if arguments.is_empty() || function == Function::Lang => {
-                self.is_individual |= level == Level::Outer;
-                self.read_all(arguments, level, Use::Value);
+                self.is_not_shared |= at == EvaluationNode::Outer;
+                self.read_all(arguments, at, NodeSetUse::Value);
             }
-            _ => self.read_all(arguments, level, Use::Value),
+            _ => self.read_all(arguments, at, NodeSetUse::Value),
         }
     }
 
     fn predicates(&mut self, steps: &'e [PathStep]) {
         for step in steps {
-            self.read_all(&step.predicates, Level::Inner, Use::Value);
+            self.read_all(&step.predicates, EvaluationNode::Inner, NodeSetUse::Value);
         }
     }
 
-    /// The least of a number of levels and of those that steps go up first.
+    /// The minimum of a number of levels and of those that steps go up first.
     fn up(&mut self, before: Option<usize>, steps: &[PathStep]) -> Option<usize> {
         let is_up = |step: &&PathStep| {
             step.axis == Axis::Parent && step.test == NodeTest::Node && step.predicates.is_empty()
         };
         let levels = steps.iter().take_while(is_up).count();
-        self.is_individual |= levels == 0;
+        self.is_not_shared |= levels == 0;
         Some(before.map_or(levels, |before| before.min(levels)))
     }
 }

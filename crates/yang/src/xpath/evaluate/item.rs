@@ -7,8 +7,8 @@ use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::value::Value;
 
-/// A node: the root or a place that holds others, a leaf, a leaf-list entry, or the text of one
-/// of those two. Equal are two items of one place, whatever their values.
+/// A node: the root or another interior node, a leaf, a leaf-list entry, or the text node of one of those two. Two
+/// items are equal if they are the same node, whatever their values.
 pub enum Item<T: Instances> {
     /// The root, a container, a list entry, or the input or output of an operation, or a
     /// notification. A container without presence need not be stored.
@@ -21,7 +21,7 @@ pub enum Item<T: Instances> {
 
 /// A leaf or leaf-list entry of the accessible tree.
 pub struct Leaf<T: Instances> {
-    /// The place that holds it.
+    /// Its parent.
     pub holder: T::Inner,
     /// Its schema node.
     pub node: NodeId,
@@ -29,12 +29,12 @@ pub struct Leaf<T: Instances> {
     pub value: Value,
     /// Whether it is a default in use, not stored.
     pub is_default: bool,
-    /// Which of the entries it is, from 0, in a leaf-list that may hold a value twice; else 0.
+    /// The index of the entry, from 0, in a leaf-list that may contain a value twice; otherwise 0.
     pub index: u64,
 }
 
 impl<T: Instances> Leaf<T> {
-    /// A leaf that is stored.
+    /// A stored leaf.
     pub fn stored(holder: T::Inner, node: NodeId, value: Value) -> Self {
         Self {
             holder,
@@ -47,12 +47,12 @@ impl<T: Instances> Leaf<T> {
 }
 
 impl<T: Instances> Item<T> {
-    /// A leaf that is stored.
+    /// A stored leaf.
     pub fn leaf(holder: T::Inner, node: NodeId, value: Value) -> Self {
         Self::Leaf(Leaf::stored(holder, node, value))
     }
 
-    /// The schema node; none for the root.
+    /// The schema node; `None` for the root.
     pub fn node(&self, data: &T) -> Option<NodeId> {
         match self {
             Self::Inner(place) => data.node(place),
@@ -60,7 +60,7 @@ impl<T: Instances> Item<T> {
         }
     }
 
-    /// The place, for what is no leaf.
+    /// The handle of an interior node.
     pub fn as_inner(&self) -> Option<&T::Inner> {
         match self {
             Self::Inner(place) => Some(place),
@@ -121,7 +121,7 @@ impl<T: Instances> fmt::Debug for Item<T> {
     }
 }
 
-/// One place: a leaf-list holds each value once, or counts its entries.
+/// The index identifies the entry: a leaf-list either contains each value once or numbers its entries.
 impl<T: Instances> PartialEq for Leaf<T> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node

@@ -1,22 +1,22 @@
-//! How much work one evaluation may be.
+//! The limits on the work of one evaluation.
 
 use std::cell::Cell;
 
 use crate::error::{DataError, ErrorTag};
 
-/// Nodes that one evaluation may visit.
+/// The default number of nodes that one evaluation may visit.
 pub const STEPS_MAX: u64 = 10_000_000;
 
-/// How deep predicates, `deref()` and the `when`s that an expression depends on may be nested in one
-/// another. A `when` that depends on itself ends here.
+/// The default nesting depth of predicates, `deref()` and the `when`s that an expression depends on. It stops a `when`
+/// that depends on itself.
 pub const DEPTH_MAX: u32 = 150;
 
 /// The limits of one evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Nodes visited, at most.
+    /// The maximum number of visited nodes.
     pub steps_max: u64,
-    /// Levels of nesting, at most.
+    /// The maximum nesting depth.
     pub depth_max: u32,
 }
 
@@ -29,12 +29,12 @@ impl Default for Limits {
     }
 }
 
-/// What has been used of the limits.
+/// The consumption of the limits.
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
     steps: Cell<u64>,
-    /// Steps of the evaluations before.
+    /// The steps of the previous evaluations.
     visits: Cell<u64>,
     depth: Cell<u32>,
 }
@@ -49,7 +49,7 @@ impl Budget {
         }
     }
 
-    /// An evaluation, with a budget of its own unless it is within another.
+    /// Runs an evaluation, with its own budget unless it is nested in another.
     pub(super) fn run<R, E: From<DataError>>(
         &self,
         act: impl FnOnce() -> Result<R, E>,
@@ -57,10 +57,10 @@ impl Budget {
         if self.depth.get() == 0 {
             self.visits.set(self.visits.get() + self.steps.replace(0));
         }
-        self.deeper(act)
+        self.nested(act)
     }
 
-    /// Visits so many nodes.
+    /// Counts visited nodes.
     pub(super) fn step(&self, count: u64) -> Result<(), DataError> {
         let steps = self.steps.get().saturating_add(count);
         self.steps.set(steps);
@@ -72,18 +72,18 @@ impl Budget {
         Ok(())
     }
 
-    /// How many nodes were visited.
+    /// The number of visited nodes.
     pub(super) fn steps(&self) -> u64 {
         self.steps.get()
     }
 
-    /// How many nodes all evaluations visited, and takes the number back to 0.
+    /// The number of nodes visited by all evaluations; resets the number.
     pub(super) fn take_visits(&self) -> u64 {
         self.visits.replace(0) + self.steps.replace(0)
     }
 
-    /// Does something one level deeper.
-    pub(super) fn deeper<R, E: From<DataError>>(
+    /// Runs `act` one level deeper.
+    pub(super) fn nested<R, E: From<DataError>>(
         &self,
         act: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {

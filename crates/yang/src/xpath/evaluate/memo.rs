@@ -1,10 +1,10 @@
-//! Values of parts of expressions, kept for the context nodes that share them.
+//! A cache of values of subexpressions, for the context nodes that share them.
 //!
-//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first
-//! evaluation computes it, the others read it from the memo, so that a list of n entries in groups of g
-//! costs n and not n times g. A value is kept under what it depends on ([`super::inputs`]).
+//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first evaluation
+//! computes it, the others read it from the cache, so that a list of n entries in groups of g costs n and not n times
+//! g. The cache key contains the inputs of the subexpression ([`super::inputs`]).
 //!
-//! An evaluator sees one state of the data, so a kept value stays true for its lifetime.
+//! An evaluator reads one state of the data, so a cached value stays valid for its lifetime.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,81 +13,81 @@ use rustc_hash::FxHashMap;
 
 use super::evaluator::Env;
 use super::inputs::Inputs;
-use super::node_sets::Others;
+use super::node_sets::NodeSetSummary;
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::xpath::Expr;
 
-/// Values and entries that are kept at once. When there are more, all are dropped.
-const KEPT_MAX: usize = 1 << 18;
+/// The maximum number of cached values and entries. Beyond it, all are dropped.
+const CACHED_MAX: usize = 1 << 18;
 
-/// A part that visits fewer nodes is evaluated again: that costs less than a look into the memo.
-const STEPS_WORTH_KEEPING: u64 = 12;
+/// A subexpression that visits fewer nodes is evaluated again: that costs less than a cache lookup.
+const STEPS_WORTH_CACHING: u64 = 12;
 
-/// After so many steps, all nodes of a part are visited for its summary only if summaries are shared.
+/// After this many steps, all nodes of a subexpression are visited for its summary only if summaries are shared.
 const STEPS_WASTED_MAX: u64 = 1 << 20;
 
-/// What is kept of a part.
+/// The kind of a cached value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    /// How many nodes there are.
+pub(super) enum CachedKind {
+    /// The number of nodes.
     Count,
     /// The sum of their numbers.
     Sum,
     /// Whether there is a node.
-    Truth,
+    Boolean,
     /// The first node in document order.
     First,
-    /// What comparisons of order read.
+    /// The summary for order comparisons.
     Numbers,
-    /// What comparisons for equality read.
+    /// The summary for equality comparisons.
     Texts,
-    /// The entries of a list among which siblings are.
+    /// The entries of a list that contains the siblings.
     Siblings,
 }
 
-/// A kept value; its variant belongs to its [`Kind`].
-pub(super) enum Kept<T: Instances> {
+/// A cached value; its variant corresponds to its [`CachedKind`].
+pub(super) enum CachedValue<T: Instances> {
     Count(u64),
     Sum(f64),
-    Truth(bool),
+    Boolean(bool),
     First(Option<Item<T>>),
-    Others(Rc<Others<T>>),
-    /// None where their order is not known.
+    Summary(Rc<NodeSetSummary<T>>),
+    /// `None` if their order is unknown.
     Entries(Option<Entries<T>>),
 }
 
-impl<T: Instances> Kept<T> {
-    /// How much of [`KEPT_MAX`] it takes.
+impl<T: Instances> CachedValue<T> {
+    /// Its share of [`CACHED_MAX`].
     fn weight(&self) -> usize {
         match self {
-            Self::Others(others) => 1 + others.len(),
+            Self::Summary(summary) => 1 + summary.len(),
             Self::Entries(Some(entries)) => 1 + entries.len(),
             _ => 1,
         }
     }
 }
 
-impl<T: Instances> Clone for Kept<T> {
+impl<T: Instances> Clone for CachedValue<T> {
     fn clone(&self) -> Self {
         match self {
             Self::Count(count) => Self::Count(*count),
             Self::Sum(sum) => Self::Sum(*sum),
-            Self::Truth(truth) => Self::Truth(*truth),
+            Self::Boolean(boolean) => Self::Boolean(*boolean),
             Self::First(first) => Self::First(first.clone()),
-            Self::Others(others) => Self::Others(Rc::clone(others)),
+            Self::Summary(summary) => Self::Summary(Rc::clone(summary)),
             Self::Entries(entries) => Self::Entries(entries.clone()),
         }
     }
 }
 
-/// Entries of a list in their order.
+/// Entries of a list in document order.
 pub(super) type Entries<T> = Rc<[<T as Instances>::Inner]>;
 
-/// The address of a part of an expression that lives longer than the evaluator.
-pub(super) type PartId = usize;
+/// The address of a subexpression that outlives the evaluator.
+pub(super) type ExprAddress = usize;
 
-/// Whether values of a part are kept.
+/// Whether values of a subexpression are cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Worth {
     /// No evaluation was expensive so far.
@@ -96,82 +96,82 @@ enum Worth {
     /// An evaluation was expensive.
     Expensive,
     /// Its value depends on the context node itself.
-    Individual,
+    NotShared,
 }
 
-/// What is known of a part.
+/// The statistics of a subexpression.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
+struct ExprStatistics {
     worth: Worth,
-    /// How often a value was in the memo, and how often it was not.
+    /// The numbers of cache hits and misses.
     hits: u64,
     misses: u64,
-    /// Nodes that were visited to compute values that are kept.
+    /// The number of nodes visited to compute cached values.
     steps: u64,
 }
 
-impl Part {
-    /// Whether all nodes are visited for values that hardly any context node shares.
+impl ExprStatistics {
+    /// Returns whether all nodes are visited for values that are hardly shared.
     fn is_wasteful(&self) -> bool {
         self.steps > STEPS_WASTED_MAX && self.hits < self.misses
     }
 }
 
-/// What a value is kept under.
-type Key<T> = (PartId, Kind, Inputs<T>);
+/// The key of a cached value.
+type Key<T> = (ExprAddress, CachedKind, Inputs<T>);
 
 /// See the module documentation.
 pub(super) struct Memo<T: Instances> {
-    /// Whether the expression that is evaluated outlives the evaluator. Parts are known by their
-    /// address, which another expression may have later otherwise.
-    is_lasting: Cell<bool>,
-    /// A part that visits fewer nodes is not kept.
-    steps_worth_keeping: Cell<u64>,
+    /// Whether the evaluated expression outlives the evaluator. Subexpressions are identified by their address, which
+    /// could otherwise be reused by another expression.
+    is_caching: Cell<bool>,
+    /// A subexpression that visits fewer nodes is not cached.
+    steps_worth_caching: Cell<u64>,
     /// The weight of all values.
     weight: Cell<usize>,
-    parts: RefCell<FxHashMap<PartId, Part>>,
-    values: RefCell<FxHashMap<Key<T>, Kept<T>>>,
+    statistics: RefCell<FxHashMap<ExprAddress, ExprStatistics>>,
+    values: RefCell<FxHashMap<Key<T>, CachedValue<T>>>,
 }
 
 impl<T: Instances> Default for Memo<T> {
     fn default() -> Self {
         Self {
-            is_lasting: Cell::new(false),
-            steps_worth_keeping: Cell::new(STEPS_WORTH_KEEPING),
+            is_caching: Cell::new(false),
+            steps_worth_caching: Cell::new(STEPS_WORTH_CACHING),
             weight: Cell::new(0),
-            parts: RefCell::default(),
+            statistics: RefCell::default(),
             values: RefCell::default(),
         }
     }
 }
 
 impl<'a, T: Instances> Evaluator<'a, T> {
-    /// Evaluates an expression that outlives the evaluator: values of its parts are kept.
-    pub(super) fn lasting<R>(&self, _: &'a Expr, act: impl FnOnce() -> R) -> R {
-        let before = self.memo.is_lasting.replace(true);
+    /// Evaluates an expression that outlives the evaluator: values of its subexpressions are cached.
+    pub(super) fn with_caching<R>(&self, _: &'a Expr, act: impl FnOnce() -> R) -> R {
+        let before = self.memo.is_caching.replace(true);
         let result = act();
-        self.memo.is_lasting.set(before);
+        self.memo.is_caching.set(before);
         result
     }
 
-    /// Evaluates an expression that may be gone before the evaluator is.
-    pub(super) fn passing<R>(&self, act: impl FnOnce() -> R) -> R {
-        let before = self.memo.is_lasting.replace(false);
+    /// Evaluates an expression that the evaluator may outlive: nothing is cached.
+    pub(super) fn without_caching<R>(&self, act: impl FnOnce() -> R) -> R {
+        let before = self.memo.is_caching.replace(false);
         let result = act();
-        self.memo.is_lasting.set(before);
+        self.memo.is_caching.set(before);
         result
     }
 
-    /// The value of a part: from the memo if it is there.
-    pub(super) fn kept(
+    /// The value of a subexpression, cached if possible.
+    pub(super) fn cached(
         &self,
-        kind: Kind,
+        kind: CachedKind,
         part: &Expr,
         env: &Env<'_, T>,
-        compute: impl Fn() -> Result<Kept<T>, T::Error>,
-    ) -> Result<Kept<T>, T::Error> {
-        if !self.is_worth_keeping(part) {
-            return self.weighed(part, compute);
+        compute: impl Fn() -> Result<CachedValue<T>, T::Error>,
+    ) -> Result<CachedValue<T>, T::Error> {
+        if !self.is_worth_caching(part) {
+            return self.measured(part, compute);
         }
         match self.inputs_of(part, env)? {
             Some(inputs) => self.shared(kind, part, inputs, &compute),
@@ -179,17 +179,17 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         }
     }
 
-    /// A value of a part that other context nodes may share; none where they do not, or where it is cheap.
-    /// For values that are more expensive than to evaluate the expression once.
-    pub(super) fn kept_summary(
+    /// A value of a subexpression that other context nodes may share; `None` if they do not, or if it is cheap. For
+    /// values that are more expensive than one evaluation of the expression.
+    pub(super) fn cached_summary(
         &self,
-        kind: Kind,
+        kind: CachedKind,
         part: &Expr,
         env: &Env<'_, T>,
-        compute: impl Fn() -> Result<Kept<T>, T::Error>,
-    ) -> Result<Option<Kept<T>>, T::Error> {
-        let is_wasteful = || self.memo.part(part).is_wasteful();
-        if !self.is_worth_keeping(part) || is_wasteful() {
+        compute: impl Fn() -> Result<CachedValue<T>, T::Error>,
+    ) -> Result<Option<CachedValue<T>>, T::Error> {
+        let is_wasteful = || self.memo.statistics_of(part).is_wasteful();
+        if !self.is_worth_caching(part) || is_wasteful() {
             return Ok(None);
         }
         let inputs = self.inputs_of(part, env)?;
@@ -197,14 +197,14 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         shared.transpose()
     }
 
-    /// The value of a part with these inputs.
+    /// The value of a subexpression with these inputs.
     pub(super) fn shared(
         &self,
-        kind: Kind,
+        kind: CachedKind,
         part: &Expr,
         inputs: Inputs<T>,
-        compute: &dyn Fn() -> Result<Kept<T>, T::Error>,
-    ) -> Result<Kept<T>, T::Error> {
+        compute: &dyn Fn() -> Result<CachedValue<T>, T::Error>,
+    ) -> Result<CachedValue<T>, T::Error> {
         let key = (address(part), kind, inputs);
         if let Some(value) = self.memo.values.borrow().get(&key) {
             self.budget.step(1)?;
@@ -220,7 +220,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         });
         let mut values = self.memo.values.borrow_mut();
         let weight = self.memo.weight.get() + value.weight();
-        if weight > KEPT_MAX {
+        if weight > CACHED_MAX {
             values.clear();
             self.memo.weight.set(value.weight());
         } else {
@@ -230,29 +230,28 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(value)
     }
 
-    /// Whether an evaluation of a part was expensive, and its value is one for several context nodes as
-    /// far as is known.
-    pub(super) fn is_worth_keeping(&self, part: &Expr) -> bool {
-        self.memo.is_lasting.get() && self.memo.part(part).worth == Worth::Expensive
+    /// Returns whether an evaluation of a subexpression was expensive, and several context nodes may share its value.
+    pub(super) fn is_worth_caching(&self, part: &Expr) -> bool {
+        self.memo.is_caching.get() && self.memo.statistics_of(part).worth == Worth::Expensive
     }
 
-    /// Whether values of a part are not kept, as no evaluation was expensive so far.
+    /// Returns whether values of a subexpression are not cached because no evaluation was expensive so far.
     pub(super) fn is_cheap(&self, part: &Expr) -> bool {
-        !self.memo.is_lasting.get() || self.memo.part(part).worth == Worth::Cheap
+        !self.memo.is_caching.get() || self.memo.statistics_of(part).worth == Worth::Cheap
     }
 
-    /// Evaluates a part and remembers whether that was expensive.
-    pub(super) fn weighed<R>(
+    /// Evaluates a subexpression and records whether that was expensive.
+    pub(super) fn measured<R>(
         &self,
         part: &Expr,
         act: impl FnOnce() -> Result<R, T::Error>,
     ) -> Result<R, T::Error> {
-        if !self.memo.is_lasting.get() {
+        if !self.memo.is_caching.get() {
             return act();
         }
         let before = self.budget.steps();
         let result = act()?;
-        if self.budget.steps() - before >= self.memo.steps_worth_keeping.get() {
+        if self.budget.steps() - before >= self.memo.steps_worth_caching.get() {
             self.memo.change(part, |part| {
                 if part.worth == Worth::Cheap {
                     part.worth = Worth::Expensive;
@@ -262,11 +261,10 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Ok(result)
     }
 
-    /// What the value of a part depends on. None of a part that depends on the context node itself.
+    /// The inputs of a subexpression; `None` if it depends on the context node itself.
     fn inputs_of(&self, part: &Expr, env: &Env<'_, T>) -> Result<Option<Inputs<T>>, T::Error> {
         if !super::inputs::is_shared(part) {
-            self.memo
-                .change(part, |part| part.worth = Worth::Individual);
+            self.memo.change(part, |part| part.worth = Worth::NotShared);
             return Ok(None);
         }
         self.inputs(part, env)
@@ -274,21 +272,26 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 }
 
 impl<T: Instances> Memo<T> {
-    /// Keeps the values of parts that visit so many nodes.
-    pub(super) fn keep_from(&self, steps: u64) {
-        self.steps_worth_keeping.set(steps);
+    /// Sets the minimum number of visited nodes for caching.
+    pub(super) fn cache_from(&self, steps: u64) {
+        self.steps_worth_caching.set(steps);
     }
 
-    fn part(&self, part: &Expr) -> Part {
-        let parts = self.parts.borrow();
-        parts.get(&address(part)).copied().unwrap_or_default()
+    fn statistics_of(&self, part: &Expr) -> ExprStatistics {
+        let statistics = self.statistics.borrow();
+        statistics.get(&address(part)).copied().unwrap_or_default()
     }
 
-    fn change(&self, part: &Expr, change: impl FnOnce(&mut Part)) {
-        change(self.parts.borrow_mut().entry(address(part)).or_default());
+    fn change(&self, part: &Expr, change: impl FnOnce(&mut ExprStatistics)) {
+        change(
+            self.statistics
+                .borrow_mut()
+                .entry(address(part))
+                .or_default(),
+        );
     }
 }
 
-fn address(part: &Expr) -> PartId {
-    std::ptr::from_ref(part) as PartId
+fn address(part: &Expr) -> ExprAddress {
+    std::ptr::from_ref(part) as ExprAddress
 }

@@ -1,5 +1,5 @@
-//! Two node-sets compared (XPath 1.0 §3.4): one is looked through, the other is kept so that each node of the
-//! first is compared with all of it at once.
+//! Comparison of two node-sets (XPath 1.0 §3.4): the right one is summarised, so that each node of the left one is
+//! compared with all its nodes at once.
 
 use std::rc::Rc;
 
@@ -7,44 +7,44 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::comparison::{Comparison, Text};
-use super::evaluator::{Env, GO_ON};
-use super::memo::{Kept, Kind};
-use super::values::{has_no_other_form, is_text_kept, resolved_type};
+use super::evaluator::{CONTINUE, Env};
+use super::memo::{CachedKind, CachedValue};
+use super::values::{is_always_canonical, preserves_text, resolved_type};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::schema::NodeId;
 use crate::xpath::Expr;
 
-/// The nodes of the right-hand side.
-pub(super) enum Others<T: Instances> {
-    /// For comparisons of order: the least and the greatest number, if there is one.
+/// The summary of the nodes on the right-hand side.
+pub(super) enum NodeSetSummary<T: Instances> {
+    /// For order comparisons: the least and the greatest number, if there is one.
     Numbers(Option<(f64, f64)>),
-    /// For the others: by schema node (none for what is compared as it is), one of the nodes and all their texts.
-    Texts(SmallVec<[Alike<T>; 1]>),
+    /// For equality: by schema node (`None` for nodes compared as they are), one of the nodes and all their texts.
+    Texts(SmallVec<[TextGroup<T>; 1]>),
 }
 
-impl<T: Instances> Others<T> {
-    /// How many texts are kept.
+impl<T: Instances> NodeSetSummary<T> {
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Numbers(_) => 0,
-            Self::Texts(all) => all.iter().map(|alike| alike.texts.len()).sum(),
+            Self::Texts(all) => all.iter().map(|group| group.texts.len()).sum(),
         }
     }
 }
 
-impl Kind {
-    /// What a comparison reads.
+impl CachedKind {
+    /// The summary that a comparison needs.
     fn of(comparison: Comparison) -> Self {
-        match comparison.is_of_order() {
+        match comparison.is_ordering() {
             true => Self::Numbers,
             false => Self::Texts,
         }
     }
 }
 
-/// Nodes whose texts are compared alike.
-pub(super) struct Alike<T: Instances> {
+/// Nodes whose texts are compared in the same way.
+pub(super) struct TextGroup<T: Instances> {
     node: Option<NodeId>,
     example: Item<T>,
     texts: FxHashSet<Box<str>>,
@@ -58,97 +58,98 @@ impl<T: Instances> Evaluator<'_, T> {
         right: &Expr,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        if let Some(kept) = self.kept_others(comparison, left, env)?
-            && let Some(holds) = self.compare_kept(comparison, &kept, right, env)?
+        if let Some(cached) = self.cached_node_set_summary(comparison, left, env)?
+            && let Some(holds) = self.compare_summary(comparison, &cached, right, env)?
         {
             return Ok(holds);
         }
-        self.weighed(left, || {
-            let mut others: Option<Rc<Others<T>>> = None;
+        self.measured(left, || {
+            let mut summary: Option<Rc<NodeSetSummary<T>>> = None;
             self.any(left, env, &mut |item| {
-                let others = match &mut others {
-                    Some(others) => others,
-                    none => none.insert(self.others(comparison, right, env)?),
+                let summary = match &mut summary {
+                    Some(summary) => summary,
+                    none => none.insert(self.summary(comparison, right, env)?),
                 };
-                self.compares(comparison, item, others)
+                self.compares(comparison, item, summary)
             })
         })
     }
 
-    /// Whether a node compares with one of several on the right.
+    /// Returns whether a node compares with one of the nodes on the right.
     fn compares(
         &self,
         comparison: Comparison,
         item: &Item<T>,
-        others: &Others<T>,
+        summary: &NodeSetSummary<T>,
     ) -> Result<bool, T::Error> {
-        match others {
-            Others::Numbers(None) => Ok(false),
-            Others::Numbers(Some((least, most))) => {
+        match summary {
+            NodeSetSummary::Numbers(None) => Ok(false),
+            NodeSetSummary::Numbers(Some((least, most))) => {
                 let own = self.number_of(item)?;
                 Ok(comparison.numbers(own, *least) || comparison.numbers(own, *most))
             }
-            Others::Texts(all) => {
+            NodeSetSummary::Texts(all) => {
                 let text = self.string_of(item)?;
                 let mut any = all.iter();
-                Ok(any.any(|alike| self.compares_with_one(comparison, &text, alike)))
+                Ok(any.any(|group| self.compares_with_one(comparison, &text, group)))
             }
         }
     }
 
-    /// What comparisons read of an expression that many context nodes share; none where they do not, or
-    /// where it is cheap.
-    pub(super) fn kept_others(
+    /// The summary of an expression that many context nodes share; `None` if they do not, or if it is cheap.
+    pub(super) fn cached_node_set_summary(
         &self,
         comparison: Comparison,
         nodes: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Option<Rc<Others<T>>>, T::Error> {
-        let kind = Kind::of(comparison);
-        if kind == Kind::Numbers
+    ) -> Result<Option<Rc<NodeSetSummary<T>>>, T::Error> {
+        let kind = CachedKind::of(comparison);
+        if kind == CachedKind::Numbers
             && let Some(extremes) = self.indexed_extremes(nodes, env)?
         {
-            return Ok(Some(Rc::new(Others::Numbers(extremes))));
+            return Ok(Some(Rc::new(NodeSetSummary::Numbers(extremes))));
         }
-        let kept = self.kept_summary(kind, nodes, env, || self.read_others(kind, nodes, env))?;
-        Ok(match kept {
-            Some(Kept::Others(others)) => Some(others),
+        let cached =
+            self.cached_summary(kind, nodes, env, || self.compute_summary(kind, nodes, env))?;
+        Ok(match cached {
+            Some(CachedValue::Summary(summary)) => Some(summary),
             _ => None,
         })
     }
 
-    /// Compares nodes on the left, of which all is known, with those on the right. None where the text of
-    /// the left has to be brought into the form of a type on the right.
-    fn compare_kept(
+    /// Compares two summarised node-sets. `None` if the text of the left must be converted to the canonical form of a
+    /// type on the right.
+    fn compare_summary(
         &self,
         comparison: Comparison,
-        left: &Others<T>,
+        left: &NodeSetSummary<T>,
         right: &Expr,
         env: &Env<'_, T>,
     ) -> Result<Option<bool>, T::Error> {
-        let mut is_known = true;
+        let mut is_decided = true;
         let holds = self.any(right, env, &mut |item| match left {
-            Others::Numbers(_) => self.compares(comparison.exchanged(), item, left),
-            Others::Texts(all) => {
+            NodeSetSummary::Numbers(_) => self.compares(comparison.swapped(), item, left),
+            NodeSetSummary::Texts(all) => {
                 if !all
                     .iter()
-                    .all(|alike| self.keeps_text(&alike.example, item))
+                    .all(|group| self.needs_no_conversion(&group.example, item))
                 {
-                    is_known = false;
+                    is_decided = false;
                     return Ok(true);
                 }
                 let text = self.string_of(item)?;
-                Ok(all.iter().any(|alike| match comparison {
-                    Comparison::Equal => alike.texts.contains(&text),
-                    _ => alike.texts.iter().take(2).any(|other| *other != text),
+                Ok(all.iter().any(|group| match comparison {
+                    Comparison::Equal => group.texts.contains(&text),
+                    _ => group.texts.iter().take(2).any(|other| *other != text),
                 }))
             }
         })?;
-        Ok(is_known.then_some(holds))
+        Ok(is_decided.then_some(holds))
     }
 
-    /// Whether texts of nodes like one on the left need not be brought into the form of the right one's type.
-    fn keeps_text(&self, left: &Item<T>, right: &Item<T>) -> bool {
+    /// Returns whether texts of nodes like one on the left need no conversion to the canonical form of the right
+    /// one's type.
+    fn needs_no_conversion(&self, left: &Item<T>, right: &Item<T>) -> bool {
         let type_of = |item: &Item<T>| match item {
             Item::Leaf(leaf) => self.schema().node(leaf.node).as_value(),
             _ => None,
@@ -157,32 +158,37 @@ impl<T: Instances> Evaluator<'_, T> {
             return true;
         };
         match type_of(left) {
-            Some(left) => is_text_kept(resolved_type(&left.value_type), right),
-            None => has_no_other_form(right),
+            Some(left) => preserves_text(resolved_type(&left.value_type), right),
+            None => is_always_canonical(right),
         }
     }
 
-    /// What a comparison reads of the nodes of an expression.
-    fn others(
+    /// The summary of the nodes of an expression.
+    fn summary(
         &self,
         comparison: Comparison,
         nodes: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Rc<Others<T>>, T::Error> {
-        let kind = Kind::of(comparison);
-        let kept = self.kept(kind, nodes, env, || self.read_others(kind, nodes, env))?;
-        Ok(match kept {
-            Kept::Others(others) => others,
-            _ => Rc::new(Others::Numbers(None)),
+    ) -> Result<Rc<NodeSetSummary<T>>, T::Error> {
+        let kind = CachedKind::of(comparison);
+        let cached = self.cached(kind, nodes, env, || self.compute_summary(kind, nodes, env))?;
+        Ok(match cached {
+            CachedValue::Summary(summary) => summary,
+            _ => Rc::new(NodeSetSummary::Numbers(None)),
         })
     }
 
-    fn read_others(&self, kind: Kind, nodes: &Expr, env: &Env<'_, T>) -> Result<Kept<T>, T::Error> {
-        let others = match kind {
-            Kind::Numbers => Others::Numbers(self.extremes(nodes, env)?),
+    fn compute_summary(
+        &self,
+        kind: CachedKind,
+        nodes: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<CachedValue<T>, T::Error> {
+        let summary = match kind {
+            CachedKind::Numbers => NodeSetSummary::Numbers(self.extremes(nodes, env)?),
             _ => self.texts(nodes, env)?,
         };
-        Ok(Kept::Others(Rc::new(others)))
+        Ok(CachedValue::Summary(Rc::new(summary)))
     }
 
     /// The least and the greatest number of nodes, if one is a number.
@@ -197,66 +203,71 @@ impl<T: Instances> Evaluator<'_, T> {
                 let (least, most) = found.unwrap_or((number, number));
                 found = Some((least.min(number), most.max(number)));
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(found)
     }
 
-    fn texts(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<Others<T>, T::Error> {
-        let mut all: SmallVec<[Alike<T>; 1]> = SmallVec::new();
+    fn texts(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<NodeSetSummary<T>, T::Error> {
+        let mut all: SmallVec<[TextGroup<T>; 1]> = SmallVec::new();
         let _ = self.stream(nodes, env, &mut |item| {
             let text = self.string_of(&item)?;
             let node = match &item {
                 Item::Leaf(leaf) => Some(leaf.node),
                 _ => None,
             };
-            match all.iter_mut().find(|alike| alike.node == node) {
-                Some(alike) => drop(alike.texts.insert(text)),
-                None => all.push(Alike {
+            match all.iter_mut().find(|group| group.node == node) {
+                Some(group) => drop(group.texts.insert(text)),
+                None => all.push(TextGroup {
                     node,
                     example: item,
                     texts: FxHashSet::from_iter([text]),
                 }),
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        Ok(Others::Texts(all))
+        Ok(NodeSetSummary::Texts(all))
     }
 
-    /// Whether a number compares with one of several nodes, of which the extremes are known.
+    /// Returns whether a number compares with a node of a set with known extremes.
     pub(super) fn compare_number(
         &self,
         comparison: Comparison,
-        nodes: &Others<T>,
+        nodes: &NodeSetSummary<T>,
         number: f64,
     ) -> bool {
         match nodes {
-            Others::Numbers(Some((least, most))) => {
+            NodeSetSummary::Numbers(Some((least, most))) => {
                 comparison.numbers(*least, number) || comparison.numbers(*most, number)
             }
             _ => false,
         }
     }
 
-    /// Whether one of several nodes has a text, or its canonical form in the node's type.
-    pub(super) fn have_text(&self, nodes: &Others<T>, text: Text<'_>) -> bool {
-        let Others::Texts(all) = nodes else {
+    /// Returns whether a node of a set has a text, or its canonical form in the node's type.
+    pub(super) fn have_text(&self, nodes: &NodeSetSummary<T>, text: Text<'_>) -> bool {
+        let NodeSetSummary::Texts(all) = nodes else {
             return false;
         };
-        all.iter().any(|alike| {
-            let has = |text: &str| alike.texts.contains(text);
+        all.iter().any(|group| {
+            let has = |text: &str| group.texts.contains(text);
             has(text.text())
                 || self
-                    .canonical(&alike.example, text)
+                    .canonical(&group.example, text)
                     .is_some_and(|text| has(&text))
         })
     }
 
-    /// Whether a text compares with one of the nodes.
-    fn compares_with_one(&self, comparison: Comparison, text: &str, others: &Alike<T>) -> bool {
-        let canonical = self.canonical(&others.example, Text::plain(text));
+    /// Returns whether a text compares with one of the nodes.
+    fn compares_with_one(
+        &self,
+        comparison: Comparison,
+        text: &str,
+        summary: &TextGroup<T>,
+    ) -> bool {
+        let canonical = self.canonical(&summary.example, Text::plain(text));
         let canonical = canonical.as_deref().unwrap_or(text);
-        let texts = &others.texts;
+        let texts = &summary.texts;
         match comparison {
             Comparison::Equal => texts.contains(text) || texts.contains(canonical),
             // Of three texts, at most two are equal.

@@ -3,10 +3,10 @@
 use super::Item;
 use crate::instances::Instances;
 
-/// What an expression evaluates to.
+/// The value of an expression.
 #[derive(Debug)]
 pub enum Object<T: Instances> {
-    /// Nodes, in document order, each once.
+    /// Distinct nodes, in document order.
     NodeSet(Vec<Item<T>>),
     /// A boolean.
     Boolean(bool),
@@ -55,8 +55,8 @@ pub fn number_to_string(number: f64) -> String {
     number.to_string()
 }
 
-/// `number()` of a string (XPath 1.0 §4.4): white space, maybe a minus sign, digits with at most one
-/// point, white space. Anything else is NaN.
+/// `number()` of a string (XPath 1.0 §4.4): white space, an optional minus sign, digits with at most one point, white
+/// space. Anything else is NaN.
 pub fn string_to_number(text: &str) -> f64 {
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     let digits = text.strip_prefix('-').unwrap_or(text);

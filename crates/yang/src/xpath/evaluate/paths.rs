@@ -1,28 +1,28 @@
-//! Location paths (XPath 1.0 §2), a node at a time.
+//! Location paths (XPath 1.0 §2), one node at a time.
 //!
-//! As long as no step can give a node twice, a path is a stream: each node goes through all steps before
-//! the next. Where a step could (`..` from several nodes, `descendant` from nodes within one another), what came
-//! before is made a set first.
+//! As long as no step can visit a node twice, a path is a stream: each node goes through all steps before the next.
+//! If a step could (`..` from several nodes, `descendant` from nested nodes), the nodes before it are collected into
+//! a set first.
 
 use rustc_hash::FxHashSet;
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::{Evaluator, Item};
 use crate::instances::{Instances, Visit};
 use crate::xpath::{Axis, LocationPath, NodeTest, PathStep};
 
-/// How the nodes of a stream lie to each other.
+/// The position of the nodes of a stream relative to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spread {
-    /// At most one.
+pub(super) enum Distribution {
+    /// At most one node.
     One,
-    /// All on one level of the tree, none twice.
+    /// Distinct nodes on one level of the tree.
     Level,
-    /// None twice.
+    /// Distinct nodes.
     Any,
 }
 
-/// In which order the nodes of a stream come.
+/// The order of the nodes of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Document,
@@ -32,62 +32,68 @@ pub(super) enum Order {
     Unknown,
 }
 
-/// What is known of a stream before it runs.
+/// The static properties of a node stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flow {
-    pub(super) spread: Spread,
+pub(super) struct StreamProperties {
+    pub(super) distribution: Distribution,
     pub(super) order: Order,
 }
 
-impl Flow {
+impl StreamProperties {
     pub(super) const ONE: Self = Self {
-        spread: Spread::One,
+        distribution: Distribution::One,
         order: Order::Document,
     };
 
     /// A sorted set.
     pub(super) const SORTED: Self = Self {
-        spread: Spread::Any,
+        distribution: Distribution::Any,
         order: Order::Document,
     };
 
-    const fn new(spread: Spread, order: Order) -> Self {
-        Self { spread, order }
+    const fn new(distribution: Distribution, order: Order) -> Self {
+        Self {
+            distribution,
+            order,
+        }
     }
 
-    /// What it becomes on an axis; none where nodes might come twice.
-    fn along(self, axis: Axis) -> Option<Self> {
-        let Self { spread, order } = self;
-        let is_one = spread == Spread::One;
-        let is_sorted_level = spread != Spread::Any && order == Order::Document;
+    /// The properties after an axis; `None` if nodes might be visited twice.
+    fn after_axis(self, axis: Axis) -> Option<Self> {
+        let Self {
+            distribution,
+            order,
+        } = self;
+        let is_one = distribution == Distribution::One;
+        let is_sorted_level = distribution != Distribution::Any && order == Order::Document;
         Some(match axis {
             Axis::SelfNode => self,
             Axis::Attribute | Axis::Namespace => Self::ONE,
-            Axis::Child if is_sorted_level => Self::new(Spread::Level, order),
+            Axis::Child if is_sorted_level => Self::new(Distribution::Level, order),
             Axis::Child if order == Order::OfOneNode => self,
-            Axis::Child => Self::new(spread, Order::Unknown),
+            Axis::Child => Self::new(distribution, Order::Unknown),
             Axis::Parent if is_one => self,
-            Axis::FollowingSibling if is_one => Self::new(Spread::Level, Order::Document),
-            Axis::PrecedingSibling if is_one => Self::new(Spread::Level, Order::Reverse),
-            Axis::Following if is_one => Self::new(Spread::Any, Order::Document),
+            Axis::FollowingSibling if is_one => Self::new(Distribution::Level, Order::Document),
+            Axis::PrecedingSibling if is_one => Self::new(Distribution::Level, Order::Reverse),
+            Axis::Following if is_one => Self::new(Distribution::Any, Order::Document),
             Axis::Ancestor | Axis::AncestorOrSelf | Axis::Preceding if is_one => {
-                Self::new(Spread::Any, Order::Reverse)
+                Self::new(Distribution::Any, Order::Reverse)
             }
             Axis::Descendant | Axis::DescendantOrSelf if is_sorted_level => {
-                Self::new(Spread::Any, Order::Document)
+                Self::new(Distribution::Any, Order::Document)
             }
-            Axis::Descendant | Axis::DescendantOrSelf if spread == Spread::Level => {
-                Self::new(Spread::Any, Order::Unknown)
+            Axis::Descendant | Axis::DescendantOrSelf if distribution == Distribution::Level => {
+                Self::new(Distribution::Any, Order::Unknown)
             }
             _ => return None,
         })
     }
 
-    /// What it becomes by `//` and a name.
-    fn down(self) -> Option<Self> {
+    /// The properties after `//` and a name.
+    fn after_descent(self) -> Option<Self> {
         let order = match self {
             Self {
-                spread: Spread::Any,
+                distribution: Distribution::Any,
                 ..
             } => return None,
             Self {
@@ -96,42 +102,41 @@ impl Flow {
             } => Order::OfOneNode,
             _ => Order::Unknown,
         };
-        Some(Self::new(Spread::Any, order))
+        Some(Self::new(Distribution::Any, order))
     }
 
-    /// What a sorted set of what an axis gives is, where nodes might come twice. Parents of a sorted level
-    /// come sorted.
+    /// The properties of the sorted set of an axis that might visit nodes twice. Parents of a sorted level are sorted.
     fn after_set(self, axis: Axis) -> Self {
         let stays_level = matches!(
             axis,
             Axis::Parent | Axis::FollowingSibling | Axis::PrecedingSibling
         );
-        if stays_level && self.spread == Spread::Level {
-            Self::new(Spread::Level, Order::Document)
+        if stays_level && self.distribution == Distribution::Level {
+            Self::new(Distribution::Level, Order::Document)
         } else {
             Self::SORTED
         }
     }
 
-    /// What it becomes by a step, or by two that are one.
-    fn by(self, steps: &[PathStep]) -> Option<(Self, usize)> {
+    /// The properties after a step, or after two steps that are evaluated as one.
+    fn after_step(self, steps: &[PathStep]) -> Option<(Self, usize)> {
         match steps {
             [first, second, ..] if is_descent(first) && second.axis == Axis::Child => {
-                Some((self.down()?, 2))
+                Some((self.after_descent()?, 2))
             }
-            [first, ..] => Some((self.along(first.axis)?, 1)),
+            [first, ..] => Some((self.after_axis(first.axis)?, 1)),
             [] => Some((self, 0)),
         }
     }
 }
 
-/// Whether a step is what `//` stands for.
+/// Returns whether a step is the abbreviated part of `//`.
 pub(super) fn is_descent(step: &PathStep) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The nodes of a path, each once; and what is known of them.
+    /// Visits the distinct nodes of a path; returns the properties of the stream.
     pub(super) fn stream_path(
         &self,
         path: &LocationPath,
@@ -146,7 +151,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The nodes that steps lead to from one node, each once.
+    /// Visits the distinct nodes that steps lead to from one node.
     pub(super) fn stream_steps(
         &self,
         from: &Item<T>,
@@ -154,48 +159,48 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        let (count, flow) = streamed(Flow::ONE, steps);
+        let (count, properties) = leading_stream(StreamProperties::ONE, steps);
         if count == steps.len() {
-            return self.each(from, steps, env, visit);
+            return self.visit_steps(from, steps, env, visit);
         }
         let mut items = Vec::new();
-        let _ = self.each(from, &steps[..count], env, &mut |item| {
+        let _ = self.visit_steps(from, &steps[..count], env, &mut |item| {
             items.push(item);
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        self.stream_from(items, flow, &steps[count..], env, visit)
+        self.stream_from(items, properties, &steps[count..], env, visit)
     }
 
-    /// The nodes that steps lead to from several, each once.
+    /// Visits the distinct nodes that steps lead to from several nodes.
     pub(super) fn stream_from(
         &self,
         mut items: Vec<Item<T>>,
-        mut flow: Flow,
+        mut properties: StreamProperties,
         mut steps: &[PathStep],
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         loop {
-            let (count, after) = streamed(flow, steps);
+            let (count, after) = leading_stream(properties, steps);
             if count == steps.len() {
                 for item in &items {
-                    if self.each(item, steps, env, visit)?.is_break() {
+                    if self.visit_steps(item, steps, env, visit)?.is_break() {
                         return Ok(STOP);
                     }
                 }
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             }
             if count > 0 {
-                items = self.gathered(&items, &steps[..count], env)?;
-                flow = after;
+                items = self.collect_nodes(&items, &steps[..count], env)?;
+                properties = after;
             }
-            (items, flow) = self.through(items, flow, &steps[count], env)?;
+            (items, properties) = self.step_as_set(items, properties, &steps[count], env)?;
             steps = &steps[count + 1..];
         }
     }
 
-    /// All the nodes that steps lead to which give none twice.
-    fn gathered(
+    /// Collects the nodes of steps that visit no node twice.
+    fn collect_nodes(
         &self,
         from: &[Item<T>],
         steps: &[PathStep],
@@ -203,42 +208,42 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Result<Vec<Item<T>>, T::Error> {
         let mut items = Vec::new();
         for item in from {
-            let _ = self.each(item, steps, env, &mut |item| {
+            let _ = self.visit_steps(item, steps, env, &mut |item| {
                 items.push(item);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
         Ok(items)
     }
 
-    /// One step that may give nodes twice, as a sorted set.
-    fn through(
+    /// The result of one step that may visit nodes twice, as a sorted set.
+    fn step_as_set(
         &self,
         mut from: Vec<Item<T>>,
-        flow: Flow,
+        properties: StreamProperties,
         step: &PathStep,
         env: &Env<'_, T>,
-    ) -> Result<(Vec<Item<T>>, Flow), T::Error> {
-        self.sort(&mut from, flow.order)?;
-        let mut seen = FxHashSet::default();
+    ) -> Result<(Vec<Item<T>>, StreamProperties), T::Error> {
+        self.sort(&mut from, properties.order)?;
+        let mut visited = FxHashSet::default();
         let mut items = Vec::new();
         for item in &from {
             let _ = self.step(item, step, env, &mut |item| {
-                if items.last() != Some(&item) && seen.insert(item.clone()) {
+                if items.last() != Some(&item) && visited.insert(item.clone()) {
                     items.push(item);
                 }
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
         }
-        let after = flow.after_set(step.axis);
-        if step.axis != Axis::Parent || after.spread != Spread::Level {
+        let after = properties.after_set(step.axis);
+        if step.axis != Axis::Parent || after.distribution != Distribution::Level {
             self.sort(&mut items, Order::Unknown)?;
         }
         Ok((items, after))
     }
 
-    /// The nodes that steps lead to from one node, where none gives a node twice.
-    fn each(
+    /// Visits the nodes of steps that visit no node twice, from one node.
+    fn visit_steps(
         &self,
         from: &Item<T>,
         steps: &[PathStep],
@@ -249,30 +254,30 @@ impl<T: Instances> Evaluator<'_, T> {
             return visit(from.clone());
         };
         if step.axis == Axis::Parent && step.test == NodeTest::Node && step.predicates.is_empty() {
-            self.step_one()?;
+            self.count_visit()?;
             return match self.parent(from) {
                 Some(parent) if rest.is_empty() => visit(parent),
-                Some(parent) => self.each(&parent, rest, env, visit),
-                None => Ok(GO_ON),
+                Some(parent) => self.visit_steps(&parent, rest, env, visit),
+                None => Ok(CONTINUE),
             };
         }
         match rest.split_first() {
             None => self.step(from, step, env, visit),
             Some((child, rest)) if is_descent(step) && child.axis == Axis::Child => {
-                let reach = self.reach(&child.test);
-                self.places(from, &reach, &mut |place| {
+                let matches = self.schema_matches(&child.test);
+                self.places(from, &matches, &mut |place| {
                     self.step(&place, child, env, &mut |item| {
-                        self.each(&item, rest, env, visit)
+                        self.visit_steps(&item, rest, env, visit)
                     })
                 })
             }
             Some(_) => self.step(from, step, env, &mut |item| {
-                self.each(&item, rest, env, visit)
+                self.visit_steps(&item, rest, env, visit)
             }),
         }
     }
 
-    /// The nodes that one step leads to from one node, nearest first.
+    /// Visits the nodes of one step from one node, nearest first.
     pub(super) fn step(
         &self,
         from: &Item<T>,
@@ -288,28 +293,31 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// How many of the steps give no node twice, and what is known of the nodes then.
-fn streamed(mut flow: Flow, steps: &[PathStep]) -> (usize, Flow) {
+/// The number of leading steps that visit no node twice, and the properties after them.
+fn leading_stream(
+    mut properties: StreamProperties,
+    steps: &[PathStep],
+) -> (usize, StreamProperties) {
     let mut count = 0;
     while count < steps.len() {
-        let Some((after, taken)) = flow.by(&steps[count..]) else {
+        let Some((after, taken)) = properties.after_step(&steps[count..]) else {
             break;
         };
-        flow = after;
+        properties = after;
         count += taken;
     }
-    (count, flow)
+    (count, properties)
 }
 
-/// What is known of the nodes that a path gives.
-pub(super) fn flow_of(from: Flow, mut steps: &[PathStep]) -> Flow {
-    let mut flow = from;
+/// The properties of the nodes of a path.
+pub(super) fn properties_of(from: StreamProperties, mut steps: &[PathStep]) -> StreamProperties {
+    let mut properties = from;
     loop {
-        let (count, after) = streamed(flow, steps);
+        let (count, after) = leading_stream(properties, steps);
         if count == steps.len() {
             return after;
         }
-        flow = after.after_set(steps[count].axis);
+        properties = after.after_set(steps[count].axis);
         steps = &steps[count + 1..];
     }
 }

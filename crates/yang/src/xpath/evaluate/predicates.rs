@@ -2,17 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP, Visitor};
-use super::plan::Known;
+use super::evaluator::{CONTINUE, Env, STOP, Visitor};
+use super::index_lookup::KnownValues;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
-use crate::xpath::{Axis, Expr, Function, PathStep, is_positional, may_be_number, mentions};
+use crate::xpath::{Axis, Expr, Function, PathStep, calls_function, is_positional, may_be_number};
 
-/// The predicates of one step from one node, and how many nodes have reached each.
+/// The predicates of one step from one node, and the number of nodes that have reached each.
 struct Filter<'p> {
     predicates: &'p [Expr],
-    /// Predicates that are known to hold.
+    /// Predicates that are known to be true.
     known: u64,
     reached: SmallVec<[u64; 4]>,
 }
@@ -31,19 +31,19 @@ impl<'p> Filter<'p> {
     }
 }
 
-/// What predicates say of a node.
+/// The result of the predicates for a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Passes,
     Fails,
-    /// It fails, and so will all behind it.
+    /// It fails, and so do all later nodes.
     NoMore,
-    /// It passes, and none behind it will.
+    /// It passes, and no later node does.
     PassesAsLast,
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The nodes that one step leads to from one node and that pass its predicates.
+    /// Visits the nodes of one step from one node that pass its predicates.
     pub(super) fn step_with_predicates(
         &self,
         from: &Item<T>,
@@ -55,14 +55,14 @@ impl<T: Instances> Evaluator<'_, T> {
             let mut items = Vec::new();
             let _ = self.axis(from, step.axis, &step.test, &mut |item| {
                 items.push(item);
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
             for item in self.filtered(items, &step.predicates, env)? {
                 if visit(item)?.is_break() {
                     return Ok(STOP);
                 }
             }
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         }
         if let (Axis::Child, Item::Inner(place)) = (step.axis, from)
             && let Some(id) = self.only_child(place, &step.test)
@@ -89,13 +89,16 @@ impl<T: Instances> Evaluator<'_, T> {
                 is_stopped = visit(item)?.is_break();
             }
             let is_over = matches!(verdict, Verdict::NoMore | Verdict::PassesAsLast);
-            Ok(if is_stopped || is_over { STOP } else { GO_ON })
+            Ok(if is_stopped || is_over {
+                STOP
+            } else {
+                CONTINUE
+            })
         })?;
-        Ok(if is_stopped { STOP } else { GO_ON })
+        Ok(if is_stopped { STOP } else { CONTINUE })
     }
 
-    /// Those of several nodes, in the order of their axis, that pass predicates of which none asks how many
-    /// there are.
+    /// The nodes, in the order of their axis, that pass predicates of which none uses the context size.
     pub(super) fn pass(
         &self,
         items: impl Iterator<Item = Item<T>>,
@@ -109,7 +112,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(STOP);
             }
         }
-        Ok(GO_ON)
+        Ok(CONTINUE)
     }
 
     fn filter_one(
@@ -121,7 +124,7 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Visit<T::Error> {
         match self.verdict(filter, &item, env)? {
             Verdict::Passes | Verdict::PassesAsLast => visit(item),
-            Verdict::Fails | Verdict::NoMore => Ok(GO_ON),
+            Verdict::Fails | Verdict::NoMore => Ok(CONTINUE),
         }
     }
 
@@ -138,12 +141,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 continue;
             }
             let position = filter.reached[index];
-            if let Expr::Number(wanted) = predicate {
+            if let Expr::Number(expected) = predicate {
                 let reached = position as f64;
-                if reached > *wanted {
+                if reached > *expected {
                     return Ok(Verdict::NoMore);
                 }
-                if reached < *wanted {
+                if reached < *expected {
                     return Ok(Verdict::Fails);
                 }
                 is_last = true;
@@ -166,7 +169,7 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// Those of several nodes, in the order of their axis, that pass all predicates.
+    /// The nodes, in the order of their axis, that pass all predicates.
     pub(super) fn filtered(
         &self,
         mut items: Vec<Item<T>>,
@@ -192,12 +195,12 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(items)
     }
 
-    /// Whether a predicate holds: a number is a position.
+    /// Returns whether a predicate is true: a number is a position.
     fn holds(&self, predicate: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
-        self.step_one()?;
-        self.budget.deeper(|| {
+        self.count_visit()?;
+        self.budget.nested(|| {
             if !may_be_number(predicate) {
-                return self.truth(predicate, env);
+                return self.boolean(predicate, env);
             }
             Ok(match self.object(predicate, env)? {
                 Object::Number(number) => number == env.position as f64,
@@ -206,23 +209,23 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// What the predicates say of the values of the nodes that pass.
+    /// The values that the predicates require of matching nodes.
     pub(super) fn known_values(
         &self,
         id: NodeId,
         predicates: &[Expr],
         env: &Env<'_, T>,
-    ) -> Result<Known, T::Error> {
-        let mut known = Known::default();
+    ) -> Result<KnownValues, T::Error> {
+        let mut known = KnownValues::default();
         let usable = predicates.iter().take_while(|expr| !is_positional(expr));
         for (index, predicate) in usable.enumerate() {
             match predicate {
                 Expr::And(operands) => {
                     for operand in operands {
-                        self.add_known(id, operand, env, &mut known, None)?;
+                        self.add_known_value(id, operand, env, &mut known, None)?;
                     }
                 }
-                whole => self.add_known(id, whole, env, &mut known, Some(index))?,
+                whole => self.add_known_value(id, whole, env, &mut known, Some(index))?,
             }
         }
         Ok(known)
@@ -230,5 +233,5 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 fn uses_last(predicate: &Expr) -> bool {
-    mentions(predicate, &|function| function == Function::Last)
+    calls_function(predicate, &|function| function == Function::Last)
 }

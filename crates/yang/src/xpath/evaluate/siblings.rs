@@ -1,20 +1,20 @@
 //! Siblings with predicates: `preceding-sibling::rule[a = current()/a]`.
 //!
-//! The entries that pass are found by the values that the predicates give, as on the `child` axis. All entries
-//! of a list whose predicates have the same operands share them: which of them are earlier is a search
-//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted anew.
+//! The entries that pass are found by the values that the predicates require, as on the `child` axis. All entries of
+//! a list whose predicates have the same operands share the result: the earlier ones among them are found by a search
+//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted again.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use super::evaluator::{Env, GO_ON, Visitor};
-use super::memo::{Entries, Kept, Kind};
+use super::evaluator::{CONTINUE, Env, Visitor};
+use super::memo::{CachedKind, CachedValue, Entries};
 use super::{Evaluator, Item};
 use crate::instances::{Instances, Side};
 use crate::schema::NodeId;
 use crate::xpath::{Axis, Expr, PathStep, is_positional};
 
-/// The side that an axis of siblings is.
+/// The side of a sibling axis.
 pub(super) fn side_of(axis: Axis) -> Option<Side> {
     match axis {
         Axis::PrecedingSibling => Some(Side::Before),
@@ -24,7 +24,7 @@ pub(super) fn side_of(axis: Axis) -> Option<Side> {
 }
 
 /// A step from an entry to others of its list.
-struct Among<'s, T: Instances> {
+struct SiblingStep<'s, T: Instances> {
     side: Side,
     entry: &'s T::Inner,
     parent: T::Inner,
@@ -32,8 +32,8 @@ struct Among<'s, T: Instances> {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The siblings that a step leads to from an entry, nearest first, found by the values that its predicates
-    /// give; none where they give none.
+    /// The siblings of an entry on a step, nearest first, found by the values that its predicates require; `None` if
+    /// they require none.
     pub(super) fn siblings_by_value(
         &self,
         from: &Item<T>,
@@ -41,34 +41,38 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let Some(among) = self.among(from, step) else {
+        let Some(sibling_step) = self.sibling_step(from, step) else {
             return Ok(None);
         };
-        let known = self.known_values(among.list, &step.predicates, env)?;
+        let known = self.known_values(sibling_step.list, &step.predicates, env)?;
         let mut entries = Vec::new();
         let mut is_ordered = true;
-        let found = self.look_up(&among.parent, among.list, &known, &mut |item, _| {
-            if let Item::Inner(entry) = item {
-                let order = self.data.compare_entries(&entry, among.entry);
-                is_ordered &= order.is_some();
-                if order == Some(among.side.order()) {
-                    entries.push(entry);
+        let found = self.look_up(
+            &sibling_step.parent,
+            sibling_step.list,
+            &known,
+            &mut |item, _| {
+                if let Item::Inner(entry) = item {
+                    let order = self.data.compare_entries(&entry, sibling_step.entry);
+                    is_ordered &= order.is_some();
+                    if order == Some(sibling_step.side.order()) {
+                        entries.push(entry);
+                    }
                 }
-            }
-            Ok(GO_ON)
-        })?;
+                Ok(CONTINUE)
+            },
+        )?;
         if found.is_none() || !is_ordered {
             return Ok(None);
         }
         self.sort_entries(&mut entries);
-        if among.side == Side::Before {
+        if sibling_step.side == Side::Before {
             entries.reverse();
         }
         self.filter_entries(entries, step, env, visit).map(Some)
     }
 
-    /// How many siblings the only step of a path leads to, where other entries of the list have the same
-    /// set to search.
+    /// The number of siblings on the only step of a path, if other entries of the list share the same set.
     pub(super) fn count_siblings(
         &self,
         expr: &Expr,
@@ -81,7 +85,7 @@ impl<T: Instances> Evaluator<'_, T> {
         else {
             return Ok(None);
         };
-        let Some(among) = self.among(env.item, step) else {
+        let Some(sibling_step) = self.sibling_step(env.item, step) else {
             return Ok(None);
         };
         if step.predicates.iter().any(is_positional) {
@@ -90,15 +94,16 @@ impl<T: Instances> Evaluator<'_, T> {
         let Some(inputs) = self.inputs_of_step(step, env)? else {
             return Ok(None);
         };
-        let kept = self.shared(Kind::Siblings, expr, inputs, &|| {
-            self.entries_passing(&among, step, env).map(Kept::Entries)
+        let cached = self.shared(CachedKind::Siblings, expr, inputs, &|| {
+            self.entries_passing(&sibling_step, step, env)
+                .map(CachedValue::Entries)
         })?;
-        let Kept::Entries(Some(entries)) = kept else {
+        let CachedValue::Entries(Some(entries)) = cached else {
             return Ok(None);
         };
-        let order = |other: &T::Inner| self.data.compare_entries(other, among.entry);
+        let order = |other: &T::Inner| self.data.compare_entries(other, sibling_step.entry);
         let earlier = entries.partition_point(|other| order(other) == Some(Ordering::Less));
-        let count = match among.side {
+        let count = match sibling_step.side {
             Side::Before => earlier,
             Side::After => {
                 let itself = entries.get(earlier).map(order);
@@ -109,8 +114,8 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Some(count as u64))
     }
 
-    /// A step along an axis of siblings that gives nothing but entries of the same list.
-    fn among<'s>(&self, from: &'s Item<T>, step: &PathStep) -> Option<Among<'s, T>> {
+    /// The step along a sibling axis, if it leads only to entries of the same list.
+    fn sibling_step<'s>(&self, from: &'s Item<T>, step: &PathStep) -> Option<SiblingStep<'s, T>> {
         let side = side_of(step.axis)?;
         let entry = from.as_inner()?;
         let (list, parent) = (self.data.node(entry)?, self.data.parent(entry)?);
@@ -118,7 +123,7 @@ impl<T: Instances> Evaluator<'_, T> {
         let is_own = node.is_list()
             && self.is_in_scope(node)
             && self.only_child(&parent, &step.test) == Some(list);
-        is_own.then_some(Among {
+        is_own.then_some(SiblingStep {
             side,
             entry,
             parent,
@@ -126,35 +131,42 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    /// All entries of a list that pass the predicates of a step, in order; none where the order is not known.
+    /// All entries of a list that pass the predicates of a step, in order; `None` if the order is unknown.
     fn entries_passing(
         &self,
-        among: &Among<'_, T>,
+        sibling_step: &SiblingStep<'_, T>,
         step: &PathStep,
         env: &Env<'_, T>,
     ) -> Result<Option<Entries<T>>, T::Error> {
-        let known = self.known_values(among.list, &step.predicates, env)?;
+        let known = self.known_values(sibling_step.list, &step.predicates, env)?;
         let mut entries = Vec::new();
         let mut add = |item| {
             if let Item::Inner(entry) = item {
                 entries.push(entry);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         };
-        let found = self.look_up(&among.parent, among.list, &known, &mut |item, _| add(item))?;
+        let found = self.look_up(
+            &sibling_step.parent,
+            sibling_step.list,
+            &known,
+            &mut |item, _| add(item),
+        )?;
         if found.is_none() {
-            let _ = self.instances(&among.parent, among.list, &mut add)?;
+            let _ = self.instances(&sibling_step.parent, sibling_step.list, &mut add)?;
         }
         let mut passing = Vec::new();
         let _ = self.filter_entries(entries, step, env, &mut |item| {
             if let Item::Inner(entry) = item {
                 passing.push(entry);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
-        let is_ordered = passing
-            .first()
-            .is_none_or(|first| self.data.compare_entries(first, among.entry).is_some());
+        let is_ordered = passing.first().is_none_or(|first| {
+            self.data
+                .compare_entries(first, sibling_step.entry)
+                .is_some()
+        });
         self.sort_entries(&mut passing);
         Ok(is_ordered.then(|| passing.into()))
     }
@@ -177,7 +189,7 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 impl Side {
-    /// How an entry on this side compares with the one that it is a sibling of.
+    /// The order of an entry on this side relative to its sibling.
     fn order(self) -> Ordering {
         match self {
             Self::Before => Ordering::Less,

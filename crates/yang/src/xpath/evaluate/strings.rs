@@ -1,4 +1,4 @@
-//! String functions (XPath 1.0 §4.2). Strings are counted in characters.
+//! String functions (XPath 1.0 §4.2). Lengths and positions are in characters.
 
 use super::evaluator::Env;
 use super::functions::rounded;
@@ -7,7 +7,7 @@ use crate::instances::Instances;
 use crate::xpath::{Expr, Function};
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The value of a call of one of the string functions.
+    /// The value of a call of a string function.
     pub(super) fn string_function(
         &self,
         function: Function,
@@ -62,8 +62,7 @@ fn normalized(text: &str) -> String {
     words.join(" ")
 }
 
-/// The characters at positions from the rounded start, as many as the rounded length; comparisons
-/// with NaN are false.
+/// The characters at positions from the rounded start, up to the rounded length; comparisons with NaN are false.
 fn substring(text: &str, start: f64, length: f64) -> String {
     let (start, end) = (rounded(start), rounded(start) + rounded(length));
     let positioned = (1u32..).map(f64::from).zip(text.chars());
@@ -71,7 +70,7 @@ fn substring(text: &str, start: f64, length: f64) -> String {
     within.map(|(_, character)| character).collect()
 }
 
-/// `translate()`: the first occurrence in `from` counts; without counterpart, a character is removed.
+/// `translate()`: the first occurrence in `from` is used; a character without counterpart is removed.
 fn translated(text: &str, from: &str, to: &str) -> String {
     let replaced = text.chars().filter_map(|character| {
         match from.chars().position(|candidate| candidate == character) {

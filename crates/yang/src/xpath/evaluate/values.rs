@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::evaluator::GO_ON;
+use super::evaluator::CONTINUE;
 use super::object::{boolean_to_number, boolean_to_string, number_to_string, string_to_number};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
@@ -10,7 +10,7 @@ use crate::schema::{Canonical, Type, TypeKind};
 use crate::value::Value;
 use crate::xpath::{Axis, NodeTest};
 
-/// The type that the values of a type are of, leafrefs resolved.
+/// The type of the values of a type: the target type for leafrefs.
 pub(crate) fn resolved_type(of: &Type) -> &Type {
     match &of.kind {
         TypeKind::LeafRef { target_type, .. } => resolved_type(target_type),
@@ -18,8 +18,8 @@ pub(crate) fn resolved_type(of: &Type) -> &Type {
     }
 }
 
-/// Whether every text that is a value of a type is in canonical form already.
-pub(super) fn has_no_other_form(of: &Type) -> bool {
+/// Returns whether every text that is a value of a type is canonical.
+pub(super) fn is_always_canonical(of: &Type) -> bool {
     match &of.kind {
         TypeKind::String(..) => of.canonical == Canonical::BuiltIn,
         TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty => true,
@@ -27,15 +27,15 @@ pub(super) fn has_no_other_form(of: &Type) -> bool {
     }
 }
 
-/// Whether the text of a value of one type stays as it is when it is brought into the form of another.
-pub(super) fn is_text_kept(own: &Type, other: &Type) -> bool {
-    has_no_other_form(other)
+/// Returns whether the conversion of a text from one type to the canonical form of another leaves it unchanged.
+pub(super) fn preserves_text(own: &Type, other: &Type) -> bool {
+    is_always_canonical(other)
         || (std::mem::discriminant(&own.kind) == std::mem::discriminant(&other.kind)
             && own.canonical == other.canonical
             && !matches!(own.kind, TypeKind::Union(_) | TypeKind::Bits(_)))
 }
 
-/// Whether the text of a value is not empty.
+/// Returns whether the text of a value is not empty.
 pub(super) fn has_text(value: &Value) -> bool {
     match value {
         Value::Empty => false,
@@ -47,7 +47,7 @@ pub(super) fn has_text(value: &Value) -> bool {
     }
 }
 
-/// The text of a value, without a copy where it is kept as text.
+/// Calls `act` with the text of a value, without a copy if it is stored as text.
 pub(super) fn with_text<R>(value: &Value, act: impl FnOnce(&str) -> R) -> R {
     match value {
         Value::String(text) | Value::Identity(text) | Value::InstanceIdentifier(text) => act(text),
@@ -69,7 +69,7 @@ pub(super) fn number_of_value(value: &Value) -> f64 {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The string-value of a node: of a place, that of all leaves in it, one after another.
+    /// The string-value of a node: for an interior node, the concatenation of all its leaves.
     pub(super) fn string_of(&self, item: &Item<T>) -> Result<Box<str>, T::Error> {
         if let Some(leaf) = item.as_leaf() {
             return Ok(with_text(&leaf.value, |text| text.into()));
@@ -80,7 +80,7 @@ impl<T: Instances> Evaluator<'_, T> {
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{}", leaf.value);
             }
-            Ok(GO_ON)
+            Ok(CONTINUE)
         })?;
         Ok(text.into())
     }

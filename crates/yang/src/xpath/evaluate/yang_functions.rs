@@ -1,6 +1,6 @@
-//! The functions that YANG adds (RFC 7950 §10), but for `current()` and `deref()`.
+//! The functions of YANG (RFC 7950 §10), except `current()` and `deref()`.
 
-use super::evaluator::{Env, GO_ON, STOP};
+use super::evaluator::{CONTINUE, Env, STOP};
 use super::values::resolved_type;
 use super::{Evaluator, Leaf, Object};
 use crate::error::{DataError, ErrorTag};
@@ -23,9 +23,9 @@ impl<T: Instances> Evaluator<'_, T> {
             (Function::BitIsSet, [nodes, bit]) => self.bit_is_set(nodes, bit, env),
             (Function::DerivedFromOrSelf | Function::DerivedFrom, [nodes, identity]) => {
                 let with_self = function == Function::DerivedFromOrSelf;
-                let accepts = |wanted: IdentityId, id: IdentityId| {
-                    let derived = &self.schema().identity(wanted).derived;
-                    (with_self && id == wanted) || derived.binary_search(&id).is_ok()
+                let accepts = |expected: IdentityId, id: IdentityId| {
+                    let derived = &self.schema().identity(expected).derived;
+                    (with_self && id == expected) || derived.binary_search(&id).is_ok()
                 };
                 self.is_derived(nodes, identity, env, &accepts)
             }
@@ -48,7 +48,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
         let pattern = self.text(pattern, env)?;
         let regex = pattern::translate(&pattern).map_err(|error| {
-            let message = format!("re-match(): '{pattern}' is no pattern: {error}");
+            let message = format!("re-match(): '{pattern}' is not a pattern: {error}");
             DataError::new(ErrorTag::OperationFailed, message)
         })?;
         Ok(Object::Boolean(regex.is_match(&text)))
@@ -74,16 +74,17 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut is_found = false;
         let _ = self.stream(nodes, env, &mut |item| {
             let Some(leaf) = item.as_leaf() else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             let Value::Identity(value) = &leaf.value else {
-                return Ok(GO_ON);
+                return Ok(CONTINUE);
             };
             let own_module = &schema.module(schema.node(leaf.node).module).name;
-            let wanted = identity_of(schema, name, own_module);
+            let expected = identity_of(schema, name, own_module);
             let own = identity_of(schema, value, own_module);
-            is_found = matches!((wanted, own), (Some(wanted), Some(own)) if accepts(wanted, own));
-            Ok(if is_found { STOP } else { GO_ON })
+            is_found =
+                matches!((expected, own), (Some(expected), Some(own)) if accepts(expected, own));
+            Ok(if is_found { STOP } else { CONTINUE })
         })?;
         Ok(Object::Boolean(is_found))
     }
@@ -113,7 +114,7 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<Object<T>, T::Error> {
         let first = self.first(nodes, env)?;
-        let wanted = self.text(bit, env)?;
+        let expected = self.text(bit, env)?;
         let leaf = first.as_ref().and_then(|item| item.as_leaf());
         let is_set = leaf.and_then(|leaf| {
             let Value::String(names) = &leaf.value else {
@@ -126,7 +127,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     names
                         .clone()
                         .all(is_known)
-                        .then(|| names.any(|name| *name == *wanted))
+                        .then(|| names.any(|name| *name == *expected))
                 }
                 _ => None,
             })
@@ -134,22 +135,21 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(Object::Boolean(is_set.unwrap_or(false)))
     }
 
-    /// The first answer of the types that the value of a leaf may be of: members of unions, and what leafrefs
-    /// point to.
-    fn type_of<R>(&self, leaf: &Leaf<T>, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+    /// The first result for the possible types of the value of a leaf: members of unions, and targets of leafrefs.
+    fn type_of<R>(&self, leaf: &Leaf<T>, get: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
         let node = self.schema().node(leaf.node).as_value()?;
-        answer(&node.value_type, ask)
+        first_result(&node.value_type, get)
     }
 }
 
-fn answer<R>(of: &Type, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+fn first_result<R>(of: &Type, get: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
     match &resolved_type(of).kind {
-        TypeKind::Union(members) => members.iter().find_map(|member| answer(member, ask)),
-        _ => ask(resolved_type(of)),
+        TypeKind::Union(members) => members.iter().find_map(|member| first_result(member, get)),
+        _ => get(resolved_type(of)),
     }
 }
 
-/// The identity of a name `module:identity`; without a module, of that of the leaf.
+/// The identity of a name `module:identity`; without a module, in that of the leaf.
 fn identity_of(schema: &Schema, name: &str, own_module: &str) -> Option<IdentityId> {
     let (module, name) = name.split_once(':').unwrap_or((own_module, name));
     schema.identity_by_name(schema.module_by_name(module)?, name)

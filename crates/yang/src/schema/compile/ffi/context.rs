@@ -1,4 +1,4 @@
-//! A libyang context: made, filled, compiled, asked for its errors, destroyed.
+//! A libyang context: creation, loading, compilation, error messages, destruction.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use libyang5_sys as sys;
 
 use super::{Module, raw};
 
-/// Where libyang gets the texts of modules and submodules from.
+/// Provides the texts of modules and submodules to libyang.
 pub(in crate::schema::compile) trait ModuleTexts {
     /// The text of a module or submodule, of this revision or (for `None`) of the latest.
     fn text(&self, name: &str, revision: Option<&str>) -> Option<CString>;
@@ -19,9 +19,9 @@ pub(in crate::schema::compile) trait ModuleTexts {
 pub(in crate::schema::compile) struct Message {
     /// What is wrong.
     pub(in crate::schema::compile) text: String,
-    /// The schema node concerned, where libyang knows it.
+    /// The schema node, if libyang gives one.
     pub(in crate::schema::compile) path: Option<String>,
-    /// The line of the text being parsed; 0 where nothing was being parsed.
+    /// The line of the parsed text; 0 if no text was being parsed.
     pub(in crate::schema::compile) line: u32,
 }
 
@@ -29,23 +29,23 @@ pub(in crate::schema::compile) struct Message {
 #[derive(Debug)]
 pub(in crate::schema::compile) struct LoadError;
 
-/// What the import callback gets to see. Boxed, so that its address stays.
+/// The data of the import callback. Boxed, so that its address is stable.
 struct Callback<'t> {
     texts: &'t dyn ModuleTexts,
 }
 
-/// A `ly_ctx` of our own.
+/// An owned `ly_ctx`.
 pub(in crate::schema::compile) struct Context<'t> {
     raw: *mut sys::ly_ctx,
-    /// What the import callback reads through its user data pointer.
+    /// The data that the import callback reads through its user data pointer.
     callback: *mut Callback<'t>,
     /// The log options that libyang reads through a thread-local pointer.
     log_options: *mut u32,
     previous_log_options: *mut u32,
 }
 
-/// Every module has all features of `*`, and those that are drawn in by `augment` and so on too.
-/// Modules come from us alone: never from the working directory, and no plugins are loaded from it.
+/// Every module has all features of `*`, including modules that are implemented because of an `augment` and so on.
+/// Modules come only from the callback: never from the working directory, and no plugins are loaded from it.
 const OPTIONS: u32 = sys::LY_CTX_NO_YANGLIBRARY
     | sys::LY_CTX_DISABLE_SEARCHDIRS
     | sys::LY_CTX_DISABLE_SEARCHDIR_CWD
@@ -54,11 +54,11 @@ const OPTIONS: u32 = sys::LY_CTX_NO_YANGLIBRARY
     | sys::LY_CTX_SET_PRIV_PARSED
     | sys::LY_CTX_STATIC_PLUGINS_ONLY;
 
-/// How long a chain of features may be that depend on each other.
+/// The maximum length of a chain of features that depend on one another.
 const FEATURE_ROUNDS_MAX: usize = 1000;
 
 impl<'t> Context<'t> {
-    /// A context that takes modules from `texts`; `None` where memory is short.
+    /// Creates a context that takes modules from `texts`; `None` if memory allocation fails.
     pub(in crate::schema::compile) fn new(texts: &'t dyn ModuleTexts) -> Option<Self> {
         let log_options = Box::into_raw(Box::new(sys::LY_LOSTORE));
         let callback = Box::into_raw(Box::new(Callback { texts }));
@@ -111,7 +111,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Sets the features of a module that was drawn in by others.
+    /// Sets the features of a module that was implemented because of others.
     pub(in crate::schema::compile) fn set_features(
         &mut self,
         name: &str,
@@ -132,10 +132,9 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Turns on the features that can be on, and no others, in the implemented modules that
-    /// `has_all` features: libyang refuses a feature whose `if-feature` is false. Whether something
-    /// has changed.
-    pub(in crate::schema::compile) fn settle_features(
+    /// Enables exactly the features that can be enabled in the implemented modules that `has_all` features: libyang
+    /// rejects a feature whose `if-feature` is false. Returns whether something changed.
+    pub(in crate::schema::compile) fn enable_possible_features(
         &mut self,
         has_all: &dyn Fn(&str) -> bool,
     ) -> Result<bool, LoadError> {
@@ -160,7 +159,7 @@ impl<'t> Context<'t> {
         Ok(true)
     }
 
-    /// Compiles all that was loaded.
+    /// Compiles all loaded modules.
     pub(in crate::schema::compile) fn compile(&mut self) -> Result<(), LoadError> {
         // SAFETY: the context is valid.
         match unsafe { sys::ly_ctx_compile(self.raw) } {
@@ -169,7 +168,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// The errors since the last call (warnings are left out), oldest first.
+    /// The errors since the last call, without warnings, oldest first.
     pub(in crate::schema::compile) fn take_messages(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
         // SAFETY: the list belongs to the context and this thread, and is copied before it is
@@ -191,7 +190,7 @@ impl<'t> Context<'t> {
         messages
     }
 
-    /// Every module of the context, libyang's own included.
+    /// Every module of the context, including libyang's own.
     pub(in crate::schema::compile) fn modules(&self) -> Vec<Module<'_>> {
         let mut modules = Vec::new();
         let mut index = 0;
@@ -220,7 +219,7 @@ impl Drop for Context<'_> {
     }
 }
 
-/// A list of strings as libyang wants it: ended by null.
+/// A null-terminated list of strings for libyang.
 struct FeatureNames {
     pointers: Vec<*const c_char>,
     _names: Vec<CString>,
@@ -260,13 +259,13 @@ unsafe extern "C" fn import(
     if name.is_null() {
         return sys::LY_ERR::LY_ENOTFOUND;
     }
-    // SAFETY: the strings live during the call, `user_data` is what `Context::new` gave, and the
-    // three last pointers are for our answer.
+    // SAFETY: the strings live during the call, `user_data` was set by `Context::new`, and the last three pointers are
+    // for the result.
     unsafe {
         let callback = &*user_data.cast::<Callback<'_>>();
         let name = CStr::from_ptr(name).to_str().unwrap_or_default();
         let revision = raw::optional_text(revision);
-        // A panic must not cross C.
+        // A panic must not unwind into C.
         let found = catch_unwind(AssertUnwindSafe(|| callback.texts.text(name, revision)));
         let Ok(Some(text)) = found else {
             return sys::LY_ERR::LY_ENOTFOUND;
@@ -278,10 +277,10 @@ unsafe extern "C" fn import(
     sys::LY_ERR::LY_SUCCESS
 }
 
-/// Frees what [`import`] handed out.
+/// Frees the text that [`import`] returned.
 unsafe extern "C" fn free_text(text: *mut c_void, _user_data: *mut c_void) {
     if !text.is_null() {
-        // SAFETY: it comes from `CString::into_raw` in `import`, and is given back once.
+        // SAFETY: it comes from `CString::into_raw` in `import`, and is freed once.
         drop(unsafe { CString::from_raw(text.cast()) });
     }
 }

@@ -12,19 +12,19 @@ pub(in crate::schema::compile) struct Module<'c>(pub(super) &'c sys::lys_module)
 #[derive(Clone, Copy)]
 pub(in crate::schema::compile) struct Identity<'c>(pub(super) &'c sys::lysc_ident);
 
-/// A prefix of an expression or value, and the module that it stands for.
+/// A prefix of an expression or value, and its module.
 #[derive(Clone, Copy)]
 pub(in crate::schema::compile) struct Prefix<'c> {
-    /// The prefix; `None` for names without.
+    /// The prefix; `None` for names without one.
     pub(in crate::schema::compile) prefix: Option<&'c str>,
     /// The module.
     pub(in crate::schema::compile) module: Module<'c>,
 }
 
 // SAFETY, for every block below: the view borrows a compiled context, whose structures, strings,
-// lists and arrays stay as they are for `'c`.
+// lists and arrays do not change during `'c`.
 impl<'c> Module<'c> {
-    /// Tells modules of one context apart.
+    /// Identifies the module within its context.
     pub(in crate::schema::compile) fn address(self) -> usize {
         std::ptr::from_ref(self.0) as usize
     }
@@ -72,8 +72,8 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// The features whose `if-feature`s hold as the features are now; `None` where these are the
-    /// ones that are on.
+    /// The features whose `if-feature`s are true with the currently enabled features; `None` if these are exactly the
+    /// enabled ones.
     pub(in crate::schema::compile) fn features_to_set(self) -> Option<Vec<&'c str>> {
         let mut satisfied = Vec::new();
         let mut has_changed = false;
@@ -130,8 +130,7 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// The `unique` statements that its deviations add: the target of the deviation, and the
-    /// statement's argument.
+    /// The `unique` statements that its deviations add: the target of the deviation, and the statement's argument.
     pub(in crate::schema::compile) fn added_uniques(self) -> Vec<(&'c str, &'c str)> {
         let mut added = Vec::new();
         unsafe {
@@ -140,7 +139,7 @@ impl<'c> Module<'c> {
             };
             let submodules = raw::sized_array(parsed.includes)
                 .iter()
-                // A `lysp_submodule` begins as a `lysp_module` does.
+                // A `lysp_submodule` has the layout of a `lysp_module` at its start.
                 .filter_map(|include| include.submodule.cast::<sys::lysp_module>().as_ref());
             for part in std::iter::once(parsed).chain(submodules) {
                 for deviation in raw::sized_array(part.deviations) {
@@ -164,7 +163,7 @@ impl<'c> Module<'c> {
         unsafe { raw::sized_array(self.0.identities).iter().map(Identity) }
     }
 
-    /// Everything that it or one of its submodules imports.
+    /// All imports of the module and its submodules.
     pub(in crate::schema::compile) fn all_imports(self) -> Vec<Module<'c>> {
         unsafe {
             let Some(parsed) = self.0.parsed.as_ref() else {
@@ -172,7 +171,7 @@ impl<'c> Module<'c> {
             };
             let mut modules: Vec<_> = imports(parsed).iter().map(|item| item.module).collect();
             for include in raw::sized_array(parsed.includes) {
-                // A `lysp_submodule` begins as a `lysp_module` does.
+                // A `lysp_submodule` has the layout of a `lysp_module` at its start.
                 if let Some(submodule) = include.submodule.cast::<sys::lysp_module>().as_ref() {
                     modules.extend(imports(submodule).iter().map(|item| item.module));
                 }
@@ -181,24 +180,24 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// The first of its top-level data nodes.
+    /// Its first top-level data node.
     pub(in crate::schema::compile) fn data(self) -> Option<Node<'c>> {
         unsafe { Node::from_raw(self.0.compiled.as_ref()?.data) }
     }
 
-    /// The first of its RPCs.
+    /// Its first RPC.
     pub(in crate::schema::compile) fn operations(self) -> Option<Node<'c>> {
         unsafe { Node::from_raw(self.0.compiled.as_ref()?.rpcs.cast()) }
     }
 
-    /// The first of its top-level notifications.
+    /// Its first top-level notification.
     pub(in crate::schema::compile) fn notifications(self) -> Option<Node<'c>> {
         unsafe { Node::from_raw(self.0.compiled.as_ref()?.notifs.cast()) }
     }
 }
 
 impl<'c> Identity<'c> {
-    /// Tells identities of one context apart.
+    /// Identifies the identity within its context.
     pub(in crate::schema::compile) fn address(self) -> usize {
         std::ptr::from_ref(self.0) as usize
     }
@@ -217,7 +216,7 @@ impl<'c> Identity<'c> {
         }
     }
 
-    /// Whether its `if-feature` holds and its module is implemented, so that it may be a value.
+    /// Returns whether its `if-feature` is true and its module is implemented, so that it can be a value.
     pub(in crate::schema::compile) fn is_usable(self) -> bool {
         unsafe {
             self.0
@@ -235,7 +234,7 @@ pub(super) unsafe fn imports<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>
     unsafe {
         raw::sized_array(parsed.imports)
             .iter()
-            // Some are put in by libyang.
+            // libyang adds some of them.
             .filter(|import| u32::from(import.flags) & sys::LYS_INTERNAL == 0)
             .filter_map(|import| {
                 Some(Prefix {

@@ -1,9 +1,9 @@
-//! Compiled schema nodes and what hangs on them.
+//! Compiled schema nodes and their properties.
 
 use libyang5_sys as sys;
 
 use super::module::prefixes;
-use super::{Module, Prefix, Type, WrittenType, raw};
+use super::{Module, ParsedType, Prefix, Type, raw};
 
 /// What kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,41 +33,41 @@ pub(in crate::schema::compile) struct Node<'c>(&'c sys::lysc_node);
 pub(in crate::schema::compile) struct Condition<'c> {
     /// The expression.
     pub(in crate::schema::compile) text: &'c str,
-    /// What its prefixes stand for where it is written.
+    /// The meaning of its prefixes at its position in the model.
     pub(in crate::schema::compile) prefixes: Vec<Prefix<'c>>,
-    /// The module of the node that has it. A grouping or a deviation may be written in another one.
+    /// The module of the node that has it. It may be written in another module, by a grouping or a deviation.
     pub(in crate::schema::compile) module: Option<Module<'c>>,
     /// `error-message`.
     pub(in crate::schema::compile) error_message: Option<&'c str>,
     /// `error-app-tag`.
     pub(in crate::schema::compile) error_app_tag: Option<&'c str>,
-    /// Where it is evaluated.
+    /// The context node.
     pub(in crate::schema::compile) context: ContextNode<'c>,
 }
 
 /// The context node of a condition.
 #[derive(Clone, Copy)]
 pub(in crate::schema::compile) enum ContextNode<'c> {
-    /// The node that has the condition: it is a `must`.
+    /// The node that has the condition, which is a `must`.
     Own,
     /// The root.
     Root,
-    /// This node, or the data node around it where it is a choice or case.
+    /// This node, or the closest data node above if it is a choice or case.
     Node(Node<'c>),
 }
 
-/// A default value as the model has it.
+/// A default value, as in the model.
 #[derive(Clone)]
 pub(in crate::schema::compile) struct Default<'c> {
     /// The value.
     pub(in crate::schema::compile) text: &'c str,
-    /// What its prefixes stand for.
+    /// The meaning of its prefixes.
     pub(in crate::schema::compile) prefixes: Vec<Prefix<'c>>,
 }
 
 // SAFETY, for every block below: the view borrows a compiled context, whose structures, strings,
-// lists and arrays stay as they are for `'c`. A node is read as the structure of its node type,
-// which `nodetype` tells.
+// lists and arrays do not change during `'c`. A node is read as the structure of its node type,
+// which is given by `nodetype`.
 impl<'c> Node<'c> {
     /// # Safety
     /// `raw` is null or a compiled node that lives, unchanged, for `'c`.
@@ -75,7 +75,7 @@ impl<'c> Node<'c> {
         unsafe { raw.as_ref().map(Self) }
     }
 
-    /// Tells nodes of one context apart.
+    /// Identifies the node within its context.
     pub(in crate::schema::compile) fn address(self) -> usize {
         std::ptr::from_ref(self.0) as usize
     }
@@ -83,12 +83,12 @@ impl<'c> Node<'c> {
     /// The node as the structure of its node type.
     ///
     /// # Safety
-    /// `T` is the structure that libyang has for the node's type.
+    /// `T` must be libyang's structure for the node's type.
     unsafe fn cast<T>(self) -> &'c T {
         unsafe { &*std::ptr::from_ref(self.0).cast::<T>() }
     }
 
-    /// `None` for a type that libyang does not have (today).
+    /// `None` for an unsupported node type.
     pub(in crate::schema::compile) fn node_type(self) -> Option<NodeType> {
         Some(match u32::from(self.0.nodetype) {
             sys::LYS_CONTAINER => NodeType::Container,
@@ -148,25 +148,25 @@ impl<'c> Node<'c> {
         self.has_flag(sys::LYS_STATUS_OBSLT)
     }
 
-    /// Whether libyang has put it into the module itself: `rpc-error` into ietf-netconf, say.
+    /// Returns whether libyang itself added it to the module: `rpc-error` in ietf-netconf, for example.
     pub(in crate::schema::compile) fn is_internal(self) -> bool {
-        // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node or null; all kinds of parsed
-        // nodes begin as `lysp_node` does.
+        // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node or null; all kinds of parsed nodes have the layout of
+        // `lysp_node` at their start.
         let parsed = unsafe { self.0.priv_.cast::<sys::lysp_node>().as_ref() };
         parsed.is_some_and(|parsed| u32::from(parsed.flags) & sys::LYS_INTERNAL != 0)
     }
 
-    /// Of a container.
+    /// For a container.
     pub(in crate::schema::compile) fn has_presence(self) -> bool {
         self.has_flag(sys::LYS_PRESENCE)
     }
 
-    /// Of a leaf.
+    /// For a leaf.
     pub(in crate::schema::compile) fn is_key(self) -> bool {
         self.has_flag(sys::LYS_KEY)
     }
 
-    /// Of a list or leaf-list.
+    /// For a list or leaf-list.
     pub(in crate::schema::compile) fn is_ordered_by_user(self) -> bool {
         self.has_flag(sys::LYS_ORDBY_USER)
     }
@@ -176,8 +176,8 @@ impl<'c> Node<'c> {
         std::iter::successors(Some(self), |node| node.next())
     }
 
-    /// The schema nodes directly below: the cases of a choice, input and output of an operation,
-    /// else data nodes and choices, then actions, then notifications.
+    /// The child schema nodes: the cases of a choice, input and output of an operation, otherwise data nodes and
+    /// choices, then actions, then notifications.
     pub(in crate::schema::compile) fn children(self) -> Vec<Self> {
         let (first, actions, notifications) = unsafe {
             if self.node_type() == Some(NodeType::Choice) {
@@ -231,7 +231,7 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// Its own and those of the `augment` and `uses` that it comes from.
+    /// Its own `when` statements and those of the `augment` and `uses` that it comes from.
     pub(in crate::schema::compile) fn whens(self) -> Vec<Condition<'c>> {
         unsafe {
             raw::sized_array(sys::lysc_node_when(self.0).cast_const())
@@ -250,7 +250,7 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// Module and name of each extension that is used on the node, and the argument.
+    /// Module, name and argument of each extension instance of the node.
     pub(in crate::schema::compile) fn extensions(self) -> Vec<(&'c str, &'c str, Option<&'c str>)> {
         unsafe {
             raw::sized_array(self.0.exts)
@@ -278,13 +278,13 @@ impl<'c> Node<'c> {
             }
             _ => (0, 0),
         };
-        // libyang keeps "unbounded" as the greatest number (and "none" as 0).
+        // libyang stores "unbounded" as the greatest number (and "none" as 0).
         (min, Some(max).filter(|&max| max != 0 && max != u32::MAX))
     }
 
-    /// The addresses of the leaves of each `unique` of a list, as libyang has compiled it: without
-    /// the leaves whose `if-feature` is false. They are not read, because libyang may leave the
-    /// address of such a leaf there although it has freed the leaf.
+    /// The addresses of the leaves of each `unique` of a list, as compiled by libyang: without the leaves whose
+    /// `if-feature` is false. They are not dereferenced, because libyang may keep the address of such a leaf after
+    /// freeing it.
     pub(in crate::schema::compile) fn uniques(self) -> Vec<Vec<usize>> {
         if self.node_type() != Some(NodeType::List) {
             return Vec::new();
@@ -300,8 +300,8 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The arguments of the `unique` statements that the model has for a list, without deviations.
-    pub(in crate::schema::compile) fn written_uniques(self) -> Vec<&'c str> {
+    /// The arguments of the `unique` statements of a list in the model, without deviations.
+    pub(in crate::schema::compile) fn parsed_uniques(self) -> Vec<&'c str> {
         if self.node_type() != Some(NodeType::List) {
             return Vec::new();
         }
@@ -326,11 +326,11 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The type of a leaf or leaf-list as the model writes it, without deviations.
-    pub(in crate::schema::compile) fn written_type(self) -> Option<WrittenType<'c>> {
+    /// The type of a leaf or leaf-list as in the model, without deviations.
+    pub(in crate::schema::compile) fn parsed_type(self) -> Option<ParsedType<'c>> {
         unsafe {
             // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node, of the same node type.
-            let written = match self.node_type()? {
+            let parsed = match self.node_type()? {
                 NodeType::Leaf => &self.0.priv_.cast::<sys::lysp_node_leaf>().as_ref()?.type_,
                 NodeType::LeafList => {
                     &self
@@ -342,7 +342,7 @@ impl<'c> Node<'c> {
                 }
                 _ => return None,
             };
-            WrittenType::from_raw(written, self.0.priv_.cast())
+            ParsedType::from_raw(parsed, self.0.priv_.cast())
         }
     }
 
@@ -359,7 +359,7 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The defaults of a leaf or leaf-list, that of the type included.
+    /// The defaults of a leaf or leaf-list, including that of the type.
     pub(in crate::schema::compile) fn defaults(self) -> Vec<Default<'c>> {
         unsafe {
             let values = match self.node_type() {
@@ -406,8 +406,8 @@ impl<'c> Node<'c> {
     }
 }
 
-/// `first` and its siblings, as far as they are children of `parent`: libyang links the nodes of
-/// all cases of a choice into one list.
+/// `first` and its siblings that are children of `parent`: libyang links the nodes of all cases of a choice into one
+/// list.
 fn siblings_within<'c>(parent: Node<'c>, first: Option<Node<'c>>) -> Vec<Node<'c>> {
     let siblings = first.into_iter().flat_map(Node::and_siblings);
     siblings

@@ -1,4 +1,4 @@
-//! Reading the C conventions of libyang: strings and sized arrays.
+//! Readers for the C conventions of libyang: strings and sized arrays.
 
 use std::ffi::{CStr, c_char};
 
@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char};
 /// # Safety
 /// `text` is null or a string that lives, unchanged, for `'a`.
 pub(super) unsafe fn text<'a>(text: *const c_char) -> &'a str {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { optional_text(text) }.unwrap_or_default()
 }
 
@@ -19,7 +19,7 @@ pub(super) unsafe fn optional_text<'a>(text: *const c_char) -> Option<&'a str> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: not null, and the caller's promise.
+    // SAFETY: not null, and guaranteed by the caller.
     let bytes = unsafe { CStr::from_ptr(text) };
     Some(bytes.to_str().unwrap_or_default())
 }
@@ -33,7 +33,7 @@ pub(super) unsafe fn sized_array<'a, T>(first: *const T) -> &'a [T] {
     if first.is_null() {
         return &[];
     }
-    // SAFETY: the length stands before the first element, and there are that many elements.
+    // SAFETY: the length is stored before the first element, and there are that many elements.
     unsafe {
         let count = first.cast::<u64>().sub(1).read();
         std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or_default())

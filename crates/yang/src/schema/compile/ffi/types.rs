@@ -51,8 +51,8 @@ pub(in crate::schema::compile) struct Restriction<'c> {
 }
 
 // SAFETY, for every block below: the view borrows a compiled context, whose structures, strings,
-// lists and arrays stay as they are for `'c`. A type is read as the structure of its base type,
-// which `basetype` tells.
+// lists and arrays do not change during `'c`. A type is read as the structure of its base type,
+// which is given by `basetype`.
 impl<'c> Type<'c> {
     /// # Safety
     /// `raw` is null or a compiled type that lives, unchanged, for `'c`.
@@ -60,18 +60,18 @@ impl<'c> Type<'c> {
         unsafe { raw.as_ref().map(Self) }
     }
 
-    /// Tells types of one context apart.
+    /// Identifies the type within its context.
     pub(in crate::schema::compile) fn address(self) -> usize {
         std::ptr::from_ref(self.0) as usize
     }
 
     /// # Safety
-    /// `T` is the structure that libyang has for the base type.
+    /// `T` must be libyang's structure for the base type.
     unsafe fn cast<T>(self) -> &'c T {
         unsafe { &*std::ptr::from_ref(self.0).cast::<T>() }
     }
 
-    /// `None` for a type that libyang does not have (today).
+    /// `None` for an unsupported base type.
     pub(in crate::schema::compile) fn base(self) -> Option<BaseType> {
         Some(match self.0.basetype {
             sys::LY_DATA_TYPE::LY_TYPE_BINARY => BaseType::Binary,
@@ -102,11 +102,11 @@ impl<'c> Type<'c> {
         unsafe { raw::optional_text(self.0.name) }
     }
 
-    /// The id of the plugin that gives values their canonical form, as in `ly2 ipv6-address`.
-    /// A type has that of the typedef it derives from.
+    /// The id of the plugin that canonicalises values, for example `ly2 ipv6-address`. A type has the plugin of the
+    /// typedef that it derives from.
     pub(in crate::schema::compile) fn plugin(self) -> &'c str {
         unsafe {
-            // The bindings do not show `struct lyplg_type`; its first member is the id
+            // The bindings do not declare `struct lyplg_type`; its first member is the id
             // (`const char *id`, `plugins_types.h`).
             let plugin = sys::lysc_get_type_plugin(self.0.plugin_ref).cast::<*const c_char>();
             plugin.as_ref().map_or("", |&id| raw::text(id))
@@ -145,7 +145,7 @@ impl<'c> Type<'c> {
     }
 
     /// # Safety
-    /// The part belongs to the range or length of this type.
+    /// `part` belongs to the range or length of this type.
     unsafe fn bounds(self, part: &sys::lysc_range_lysc_range_part) -> (i128, i128) {
         let is_signed = matches!(
             self.base(),
@@ -168,7 +168,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// The patterns of a string, those of its typedefs included.
+    /// The patterns of a string, including those of its typedefs.
     pub(in crate::schema::compile) fn patterns(self) -> Vec<Restriction<'c>> {
         if self.base() != Some(BaseType::String) {
             return Vec::new();
@@ -211,7 +211,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// The bits, with their positions, which ascend.
+    /// The bits, ascending by position.
     pub(in crate::schema::compile) fn bits(self) -> Vec<(&'c str, u32)> {
         if self.base() != Some(BaseType::Bits) {
             return Vec::new();
@@ -253,7 +253,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// The path of a leafref, what its prefixes stand for, and the type that it leads to.
+    /// The path of a leafref, the meaning of its prefixes, and the type of its target.
     pub(in crate::schema::compile) fn leafref(
         self,
     ) -> Option<(&'c str, Vec<Prefix<'c>>, Option<Type<'c>>)> {

@@ -1,4 +1,4 @@
-//! Settling `when`s: what has to go because its `when` does not hold any more, and what may not come.
+//! Evaluation of `when`s: removes nodes whose `when` became false, and rejects new nodes whose `when` is false.
 
 use std::hash::Hash;
 
@@ -11,24 +11,24 @@ use crate::schema::{Node, NodeId, NodeKind};
 use crate::xpath::evaluate::Item;
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
-    /// Whether a `when` is still to be settled.
+    /// Returns whether `when`s remain to be evaluated.
     pub fn has_whens(&self) -> bool {
         !self.whens.is_empty()
     }
 
-    /// Settles the next `when`s: tells what has to go. The caller takes it away, and tells of that
-    /// with [`Self::changed`].
+    /// Evaluates the next `when`s and returns the nodes to remove. The caller removes them and reports each removal to
+    /// [`Self::changed`].
     pub fn settle_whens<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
     ) -> Result<Vec<Removal<I>>, T::Error> {
         let mut removals = Vec::new();
-        // What is removed may have been the nearest sibling.
+        // A removed node may have been the nearest sibling.
         self.nearest = None;
         let Some((_, whens)) = self.whens.pop_first() else {
             return Ok(removals);
         };
-        self.settled.extend(whens.iter().cloned());
+        self.evaluated.extend(whens.iter().cloned());
         for (rule, scope) in whens {
             let compiled = states.new.plan.rule(rule);
             let Some(node) = compiled.node else {
@@ -36,16 +36,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             };
             for holder in self.anchors(&states.new, rule, &scope)? {
                 self.effort.checks += 1;
-                self.settle_when(states, node, &holder, &mut removals)?;
+                self.evaluate_when(states, node, &holder, &mut removals)?;
             }
         }
-        self.refuse_new_within(states, &removals)?;
+        self.reject_new_within(states, &removals)?;
         Ok(removals)
     }
 
-    /// What is new in a place that has to go is refused if its own `when` does not hold either
-    /// (RFC 7950 §8.3.2): the removal would take it away unseen.
-    fn refuse_new_within<T: Instances<Inner = I>>(
+    /// Rejects new nodes in a node to be removed if their own `when` is false too (RFC 7950 §8.3.2): the removal
+    /// would hide the error.
+    fn reject_new_within<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
         removals: &[Removal<I>],
@@ -58,7 +58,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if places.is_empty() {
             return Ok(());
         }
-        // What is new has its own `when` due just where it is.
+        // The `when`s of new nodes are scheduled at exactly those instances.
         for (rule, holder) in self.whens.values().flatten() {
             let data = states.new.data;
             if !places.contains(holder) && !is_within(data, holder, &places) {
@@ -74,8 +74,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 continue;
             };
             for item in stored_instances(data, node, holder)? {
-                if !was_there(states, node, holder, &item)? {
-                    states.new.violated(&item, when_error(node, when))?;
+                if !existed_before(states, node, holder, &item)? {
+                    states.new.report(&item, when_error(node, when))?;
                 }
             }
         }
@@ -83,7 +83,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    fn settle_when<T: Instances<Inner = I>>(
+    fn evaluate_when<T: Instances<Inner = I>>(
         &mut self,
         states: &mut States<'_, T>,
         id: NodeId,
@@ -92,8 +92,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     ) -> Result<(), T::Error> {
         let node = states.new.schema().node(id);
         let failing = states.new.failing_when(node, holder)?;
-        // Those of choices around the node come before its own: where another one is the first to
-        // fail, it may not matter to the node, but to a choice.
+        // The `when`s of enclosing choices precede its own: if another one fails first, that may not affect the node,
+        // but a choice.
         let is_changed = match states.old.evaluator.is_accessible(holder)? {
             true => {
                 let before = states.old.failing_when(node, holder)?;
@@ -102,15 +102,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             false => failing.is_none(),
         };
         if is_changed {
-            self.content_due(states, holder);
-            self.by_default(states, id, holder)?;
+            self.schedule_required_children(states, holder);
+            self.default_changed(states, id, holder)?;
         }
         let Some(when) = failing else {
             return Ok(());
         };
         for item in stored_instances(states.new.data, node, holder)? {
-            if !was_there(states, node, holder, &item)? {
-                states.new.violated(&item, when_error(node, when))?;
+            if !existed_before(states, node, holder, &item)? {
+                states.new.report(&item, when_error(node, when))?;
                 continue;
             }
             removals.push(match item {
@@ -126,9 +126,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// Whether a stored instance of a node in a place was there before the change: of leaves, with the
-/// same value.
-fn was_there<T: Instances>(
+/// Returns whether a stored instance of a node existed before the change; for a leaf, with the same value.
+fn existed_before<T: Instances>(
     states: &States<'_, T>,
     node: &Node,
     holder: &T::Inner,
@@ -147,8 +146,8 @@ fn was_there<T: Instances>(
     }
 }
 
-/// The place of the state before that a stored place was, by its keys: an entry that the user orders
-/// may have moved, and another may be where it was.
+/// The instance in the old state that corresponds to a stored one, by its keys: an `ordered-by user` entry may have
+/// moved, and another may be at its old position.
 fn counterpart<T: Instances>(
     states: &States<'_, T>,
     place: &T::Inner,

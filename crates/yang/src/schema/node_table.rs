@@ -1,5 +1,5 @@
-//! The nodes of a schema: all in memory after a compilation, decoded where they are looked at if the
-//! schema comes from its stored form.
+//! The node table of a schema: fully in memory after a compilation, decoded on access if the schema is loaded from its
+//! stored form.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,36 +7,36 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::bounds::Bounds;
+use super::id_bounds::IdBounds;
 use super::stored::{Chunk, SchemaParts, decode_chunk};
 use crate::schema::{Node, NodeId};
 
-/// A chunk has 2 to this power nodes.
+/// The base-2 logarithm of the number of nodes per chunk.
 const CHUNK_BITS: u32 = 8;
 
-/// The part that the first chunk is in.
+/// The index of the part with the first chunk.
 const FIRST_PART: usize = 1;
 
-/// Nodes of a chunk; the last one may have fewer.
+/// The number of nodes per chunk; the last one may have fewer.
 pub(super) const CHUNK_NODES: usize = 1 << CHUNK_BITS;
 
-/// Children of one node by name: mostly one of a name, more where modules augment the same name.
+/// Children of one node by name: usually one per name, more if modules add nodes of the same name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>);
+pub(super) struct ChildNames(FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>);
 
-impl Names {
-    /// The nodes of a name, in schema order.
+impl ChildNames {
+    /// The nodes with a name, in schema order.
     pub fn get(&self, name: &str) -> &[NodeId] {
         self.0.get(name).map_or(&[], |nodes| nodes.as_slice())
     }
 
-    /// All names, in no order.
+    /// All names, unordered.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(AsRef::as_ref)
     }
 }
 
-impl FromIterator<(Box<str>, NodeId)> for Names {
+impl FromIterator<(Box<str>, NodeId)> for ChildNames {
     fn from_iter<I: IntoIterator<Item = (Box<str>, NodeId)>>(children: I) -> Self {
         let mut names = Self::default();
         for (name, id) in children {
@@ -48,21 +48,21 @@ impl FromIterator<(Box<str>, NodeId)> for Names {
 
 /// Nodes by id, and the children of each by name.
 #[derive(Debug)]
-pub(super) enum Nodes {
-    /// All nodes and, once [`Nodes::index`] was called, the names of their children; both by id.
-    Resident(Vec<Node>, Vec<Names>),
-    /// Chunks that are decoded at the first access to one of their nodes.
-    Stored(StoredNodes),
+pub(super) enum NodeTable {
+    /// All nodes and, after [`NodeTable::index`], the names of their children; both by id.
+    Resident(Vec<Node>, Vec<ChildNames>),
+    /// Chunks, each decoded at the first access to one of its nodes.
+    Stored(StoredNodeTable),
 }
 
-impl Default for Nodes {
+impl Default for NodeTable {
     fn default() -> Self {
         Self::Resident(Vec::new(), Vec::new())
     }
 }
 
-impl Nodes {
-    /// How many there are.
+impl NodeTable {
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         match self {
             Self::Resident(nodes, _) => nodes.len(),
@@ -70,7 +70,7 @@ impl Nodes {
         }
     }
 
-    /// A node.
+    /// The node with an id.
     pub fn get(&self, id: NodeId) -> &Node {
         match self {
             Self::Resident(nodes, _) => &nodes[id.0 as usize],
@@ -82,7 +82,7 @@ impl Nodes {
     }
 
     /// The children of a node, by name.
-    pub fn names(&self, id: NodeId) -> &Names {
+    pub fn names(&self, id: NodeId) -> &ChildNames {
         match self {
             Self::Resident(_, names) => &names[id.0 as usize],
             Self::Stored(stored) => {
@@ -92,14 +92,14 @@ impl Nodes {
         }
     }
 
-    /// Adds the next node; only while a schema is compiled.
+    /// Appends a node. Only during compilation.
     pub fn push(&mut self, node: Node) {
         if let Self::Resident(nodes, _) = self {
             nodes.push(node);
         }
     }
 
-    /// A node to change; only while a schema is compiled.
+    /// A mutable node. Only during compilation.
     pub fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         match self {
             Self::Resident(nodes, _) => nodes.get_mut(id.0 as usize),
@@ -107,7 +107,7 @@ impl Nodes {
         }
     }
 
-    /// Indexes the children of all nodes by name; only while a schema is compiled.
+    /// Indexes the children of all nodes by name. Only during compilation.
     pub fn index(&mut self) {
         if let Self::Resident(nodes, names) = self {
             let child = |&id: &NodeId| (nodes[id.0 as usize].name.clone(), id);
@@ -119,24 +119,23 @@ impl Nodes {
     }
 }
 
-/// Nodes in chunks, siblings next to each other: looking at all children of a node decodes few chunks,
-/// however much is below each of them. (Ids are in pre-order, where the whole subtree of a child stands
-/// before its next sibling.)
-pub(super) struct StoredNodes {
-    /// For each node, its place in the chunks.
+/// Nodes in chunks with siblings next to each other, so that access to all children of a node decodes few chunks,
+/// however many descendants each has. (Ids are in pre-order: the subtree of a child precedes its next sibling.)
+pub(super) struct StoredNodeTable {
+    /// The slot of each node in the chunks.
     slots: Vec<u32>,
     chunks: Vec<OnceLock<Box<Chunk>>>,
     parts: Arc<dyn SchemaParts>,
-    bounds: Bounds,
-    /// How many cases each choice has.
+    bounds: IdBounds,
+    /// The number of cases of each choice.
     cases: Vec<usize>,
 }
 
-impl fmt::Debug for StoredNodes {
+impl fmt::Debug for StoredNodeTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let resident = self.chunks.iter().filter(|chunk| chunk.get().is_some());
         formatter
-            .debug_struct("StoredNodes")
+            .debug_struct("StoredNodeTable")
             .field("nodes", &self.slots.len())
             .field("chunks", &self.chunks.len())
             .field("resident", &resident.count())
@@ -144,12 +143,12 @@ impl fmt::Debug for StoredNodes {
     }
 }
 
-impl StoredNodes {
-    /// Nodes whose chunks are all parts but the first, of a schema of such numbers whose choices have
-    /// so many cases; `None` if `slots` is not a permutation.
+impl StoredNodeTable {
+    /// Creates the table of a schema with these bounds and these case counts, from all parts but the first; `None` if
+    /// `slots` is not a permutation.
     pub fn new(
         slots: Vec<u32>,
-        (bounds, cases): (Bounds, Vec<usize>),
+        (bounds, cases): (IdBounds, Vec<usize>),
         parts: Arc<dyn SchemaParts>,
     ) -> Option<Self> {
         let mut is_used = vec![false; slots.len()];
@@ -182,17 +181,17 @@ impl StoredNodes {
         let part = self.parts.part(FIRST_PART + index);
         let decode = |part: Vec<u8>| self.bounds.decode(|| decode_chunk(&part, nodes));
         let decoded = part.and_then(decode);
-        let decoded = decoded.filter(|chunk| self.is_sound(index, chunk));
-        // The bytes have the digest that they were written with, so this is for forged ones only:
-        // nodes of no name, which nothing finds.
-        decoded.unwrap_or_else(|| Chunk::unreadable(nodes))
+        let decoded = decoded.filter(|chunk| self.is_valid(index, chunk));
+        // The digest of the bytes was checked, so this only happens with forged bytes: the result is unnamed nodes,
+        // which no lookup finds.
+        decoded.unwrap_or_else(|| Chunk::placeholder(nodes))
     }
 
-    /// Whether the nodes of a chunk are those that stand there, each before what is below it, so that
-    /// every way up or down ends.
-    fn is_sound(&self, chunk: usize, decoded: &Chunk) -> bool {
+    /// Returns whether a chunk contains the expected nodes, each before its descendants, so that every walk up or down
+    /// terminates.
+    fn is_valid(&self, chunk: usize, decoded: &Chunk) -> bool {
         let first = chunk * CHUNK_NODES;
-        let is_sound = |(index, node): (usize, &Node)| {
+        let is_valid = |(index, node): (usize, &Node)| {
             let slot = self.slots.get(node.id.0 as usize);
             let case_of = |choice: u32| self.cases.get(choice as usize);
             slot.is_some_and(|&slot| slot as usize == first + index)
@@ -203,6 +202,6 @@ impl StoredNodes {
                     case_of(case.choice).is_some_and(|&cases| (case.case as usize) < cases)
                 })
         };
-        decoded.nodes.iter().enumerate().all(is_sound)
+        decoded.nodes.iter().enumerate().all(is_valid)
     }
 }

@@ -1,81 +1,80 @@
-//! Predicates that say which entry is meant: point reads and index reads in place of enumeration.
+//! Predicates that identify an entry: point reads and index reads instead of enumeration.
 //!
-//! `list[k1 = e1][k2 = e2]`, where all keys are compared with what does not depend on the entry, is one
+//! `list[k1 = e1][k2 = e2]`, where all keys are compared with values that do not depend on the entry, is one
 //! [`Instances::entry`]; `list[leaf = e]` is an [`Instances::find`] if there is an index; `leaf-list[. = e]` is
-//! [`Instances::has_value`]. Everything else, and what cannot be read as a value of its type, is
-//! enumerated. Predicates that were not used up are tested on what was found.
+//! [`Instances::has_value`]. Everything else, and a text that is not a value of the leaf's type, is enumerated. The
+//! remaining predicates are tested on the result.
 
 use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use super::evaluator::{Env, GO_ON, STOP};
-use super::values::{is_text_kept, resolved_type, with_text};
+use super::evaluator::{CONTINUE, Env, STOP};
+use super::values::{preserves_text, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
+use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Visit};
 use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
-use crate::shortest::{Told, in_common};
 use crate::value::Value;
 use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
 
-/// What is known of the nodes that pass: leaves in them (or the leaf-list entries themselves) have
-/// these values.
+/// Values that every matching node must have, in its leaves (or as the leaf-list entry itself).
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    values: SmallVec<[KnownValue; 2]>,
-    /// None passes: something is compared with nothing.
+pub(super) struct KnownValues {
+    values: SmallVec<[KnownLeaf; 2]>,
+    /// No node matches: something is compared with an empty node-set.
     is_none: bool,
 }
 
 #[derive(Debug)]
-struct KnownValue {
+struct KnownLeaf {
     node: NodeId,
     value: Value,
-    /// The predicate that says this and nothing else.
+    /// The predicate that is implied by this value.
     predicate: Option<usize>,
 }
 
-impl Known {
+impl KnownValues {
     pub(super) fn add(&mut self, node: NodeId, value: Value) {
-        self.values.push(KnownValue {
+        self.values.push(KnownLeaf {
             node,
             value,
             predicate: None,
         });
     }
 
-    fn value_of(&self, node: NodeId) -> Option<&KnownValue> {
+    fn leaf(&self, node: NodeId) -> Option<&KnownLeaf> {
         self.values.iter().find(|known| known.node == node)
     }
 }
 
-/// What an expression must be for a leaf to equal it.
-enum Wanted {
+/// The value that a leaf must have to equal an expression.
+enum RequiredValue {
     /// This value.
     Value(Value),
-    /// Nothing equals it.
-    Nothing,
-    /// Not one value.
-    Unclear,
+    /// No value.
+    Never,
+    /// Unknown, or more than one value.
+    Unknown,
 }
 
-/// On which side of a comparison a leaf is.
+/// The side of a comparison on which the leaf is.
 #[derive(Clone, Copy)]
-enum Side {
+enum OperandSide {
     Left,
     Right,
 }
 
-/// Takes a node that was found, and the predicates that it is known to pass, by their bits.
-type Found<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
+/// Receives a node, and a bit set of the predicates that it is known to pass.
+type MatchVisitor<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// The schema node that a test on the child axis means, if it can be one only.
+    /// The only schema node that a test on the child axis can match, if there is one.
     pub(super) fn only_child(&self, place: &T::Inner, test: &NodeTest) -> Option<NodeId> {
         self.only_child_of(self.data.node(place), test)
     }
 
-    /// The same below a schema node.
+    /// [`Self::only_child`] for a schema node.
     pub(super) fn only_child_of(&self, parent: Option<NodeId>, test: &NodeTest) -> Option<NodeId> {
         let NodeTest::Name(module, name) = test else {
             return None;
@@ -88,37 +87,37 @@ impl<T: Instances> Evaluator<'_, T> {
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// Adds what a predicate (or an operand of `and` in one) on the instances of a list or leaf-list says.
-    pub(super) fn add_known(
+    /// Adds the values required by a predicate (or by an operand of its `and`) on the instances of a list or leaf-list.
+    pub(super) fn add_known_value(
         &self,
         id: NodeId,
         expr: &Expr,
         env: &Env<'_, T>,
-        known: &mut Known,
+        known: &mut KnownValues,
         predicate: Option<usize>,
     ) -> Result<(), T::Error> {
         let Expr::Binary(BinaryOperator::Equal, left, right) = expr else {
             return Ok(());
         };
         let (node, other, side) = match (self.own_leaf(id, left), self.own_leaf(id, right)) {
-            (Some(node), None) if is_free(right) => (node, right, Side::Left),
-            (None, Some(node)) if is_free(left) => (node, left, Side::Right),
+            (Some(node), None) if is_free(right) => (node, right, OperandSide::Left),
+            (None, Some(node)) if is_free(left) => (node, left, OperandSide::Right),
             _ => return Ok(()),
         };
-        match self.wanted((node, side), other, env)? {
-            Wanted::Value(value) => known.values.push(KnownValue {
+        match self.required_value((node, side), other, env)? {
+            RequiredValue::Value(value) => known.values.push(KnownLeaf {
                 node,
                 value,
                 predicate,
             }),
-            Wanted::Nothing => known.is_none = true,
-            Wanted::Unclear => {}
+            RequiredValue::Never => known.is_none = true,
+            RequiredValue::Unknown => {}
         }
         Ok(())
     }
 
-    /// The leaf or leaf-list that an expression names in an entry, or in containers in it; or the
-    /// leaf-list itself for `.`.
+    /// The leaf or leaf-list of an entry, or of containers in it, that an expression refers to; or the leaf-list
+    /// itself for `.`.
     fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
         let Expr::Path(path) = expr else {
             return None;
@@ -146,14 +145,14 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The value that a leaf on one side must have to equal an expression on the other.
-    fn wanted(
+    fn required_value(
         &self,
-        (leaf, side): (NodeId, Side),
+        (leaf, side): (NodeId, OperandSide),
         expr: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Wanted, T::Error> {
+    ) -> Result<RequiredValue, T::Error> {
         if let Expr::Literal(literal) = expr {
-            return Ok(self.wanted_text(leaf, literal, literal.as_name()));
+            return Ok(self.required_value_for_text(leaf, literal, literal.as_name()));
         }
         if self.is_node_set(expr) {
             let mut first: Option<Item<T>> = None;
@@ -161,33 +160,33 @@ impl<T: Instances> Evaluator<'_, T> {
             let _ = self.stream(expr, env, &mut |item| {
                 is_one = first.is_none();
                 first = first.take().or(Some(item));
-                Ok(if is_one { GO_ON } else { STOP })
+                Ok(if is_one { CONTINUE } else { STOP })
             })?;
             return Ok(match first {
-                None => Wanted::Nothing,
+                None => RequiredValue::Never,
                 Some(item) if is_one => {
                     let text = self.string_of(&item)?;
                     match side {
-                        Side::Left => self.wanted_of_node(leaf, &item, &text),
-                        Side::Right => self.wanted_text(leaf, &text, &text),
+                        OperandSide::Left => self.required_value_for_node(leaf, &item, &text),
+                        OperandSide::Right => self.required_value_for_text(leaf, &text, &text),
                     }
                 }
-                Some(_) => Wanted::Unclear,
+                Some(_) => RequiredValue::Unknown,
             });
         }
         Ok(match self.object(expr, env)? {
-            Object::String(text) => self.wanted_text(leaf, &text, &text),
+            Object::String(text) => self.required_value_for_text(leaf, &text, &text),
             Object::Number(number) if self.is_integer(leaf) && number.fract() == 0.0 => {
                 let text = number_to_string(number);
-                self.wanted_text(leaf, &text, &text)
+                self.required_value_for_text(leaf, &text, &text)
             }
-            _ => Wanted::Unclear,
+            _ => RequiredValue::Unknown,
         })
     }
 
-    /// The value that a leaf must have to equal a node on the right: its text must be the same. It is brought into
-    /// the canonical form of the type on the right, which changes nothing where both types are of one kind.
-    fn wanted_of_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> Wanted {
+    /// The value that a leaf must have to equal a node on the right: the texts must be equal. It is converted to the
+    /// canonical form of the type on the right, which changes nothing if both types are of one kind.
+    fn required_value_for_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> RequiredValue {
         let schema = self.schema();
         let type_of = |id: NodeId| {
             let value = schema.node(id).as_value();
@@ -195,28 +194,30 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         if let (Item::Leaf(other), Some(own)) = (other, type_of(leaf))
             && let Some(other) = type_of(other.node)
-            && !is_text_kept(own, other)
+            && !preserves_text(own, other)
         {
-            return Wanted::Unclear;
+            return RequiredValue::Unknown;
         }
-        match self.wanted_text(leaf, text, text) {
-            Wanted::Value(value) if !with_text(&value, |own| own == text) => Wanted::Nothing,
-            wanted => wanted,
+        match self.required_value_for_text(leaf, text, text) {
+            RequiredValue::Value(value) if !with_text(&value, |own| own == text) => {
+                RequiredValue::Never
+            }
+            other => other,
         }
     }
 
-    /// The value of a leaf that a text is; `name` is the text with module names for prefixes.
-    fn wanted_text(&self, leaf: NodeId, text: &str, name: &str) -> Wanted {
+    /// The value of a leaf for a text; `name` is the text with module names as prefixes.
+    fn required_value_for_text(&self, leaf: NodeId, text: &str, name: &str) -> RequiredValue {
         let schema = self.schema();
         let node = schema.node(leaf);
         let Some(of) = node.as_value().map(|node| resolved_type(&node.value_type)) else {
-            return Wanted::Unclear;
+            return RequiredValue::Unknown;
         };
         let text = match (&of.kind, of.canonical) {
-            // In a union, several values may be written alike.
-            (TypeKind::Union(_), _) => return Wanted::Unclear,
+            // In a union, several values may have the same text.
+            (TypeKind::Union(_), _) => return RequiredValue::Unknown,
             (TypeKind::String(..), Canonical::BuiltIn) => {
-                return Wanted::Value(Value::string(text));
+                return RequiredValue::Value(Value::string(text));
             }
             (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => name,
             _ => text,
@@ -225,8 +226,8 @@ impl<T: Instances> Evaluator<'_, T> {
             leaf_module: node.module,
         };
         match of.parse(schema, text, &names) {
-            Ok(value) => Wanted::Value(value),
-            Err(_) => Wanted::Unclear,
+            Ok(value) => RequiredValue::Value(value),
+            Err(_) => RequiredValue::Unknown,
         }
     }
 
@@ -236,17 +237,16 @@ impl<T: Instances> Evaluator<'_, T> {
         of.is_some_and(|of| matches!(of.kind, TypeKind::Integer(..)))
     }
 
-    /// The instances of a list or leaf-list in a place that may pass, if there is a way to find them
-    /// other than to enumerate all.
+    /// Visits the instances of a list or leaf-list that may match, if they can be found without enumerating all.
     pub(super) fn look_up(
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
         if known.is_none {
-            return Ok(Some(GO_ON));
+            return Ok(Some(CONTINUE));
         }
         if known.values.is_empty() {
             return Ok(None);
@@ -255,8 +255,8 @@ impl<T: Instances> Evaluator<'_, T> {
         match &node.kind {
             NodeKind::LeafList(_) if node.is_config => self.look_up_value(place, id, known, visit),
             NodeKind::List(list) => {
-                let keys: Option<SmallVec<[&KnownValue; 4]>> =
-                    list.keys.iter().map(|key| known.value_of(*key)).collect();
+                let keys: Option<SmallVec<[&KnownLeaf; 4]>> =
+                    list.keys.iter().map(|key| known.leaf(*key)).collect();
                 match keys.filter(|keys| !keys.is_empty()) {
                     Some(keys) => self.look_up_entry(place, id, &keys, visit).map(Some),
                     None => self.look_up_indexed(place, id, known, visit),
@@ -270,13 +270,13 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        keys: &[&KnownValue],
-        visit: &mut Found<'_, T>,
+        keys: &[&KnownLeaf],
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Visit<T::Error> {
-        self.step_one()?;
+        self.count_visit()?;
         let values: SmallVec<[Value; 4]> = keys.iter().map(|key| key.value.clone()).collect();
         let Some(entry) = self.data.entry(place, id, &values)? else {
-            return Ok(GO_ON);
+            return Ok(CONTINUE);
         };
         let bits = keys.iter().filter_map(|key| key.predicate);
         let held = bits
@@ -289,24 +289,23 @@ impl<T: Instances> Evaluator<'_, T> {
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let Some(wanted) = known.value_of(id) else {
+        let Some(value) = known.leaf(id) else {
             return Ok(None);
         };
-        self.step_one()?;
-        if self.data.has_value(place, id, &wanted.value)? {
-            let entry = Item::leaf(place.clone(), id, wanted.value.clone());
+        self.count_visit()?;
+        if self.data.has_value(place, id, &value.value)? {
+            let entry = Item::leaf(place.clone(), id, value.value.clone());
             return visit(entry, 0).map(Some);
         }
         let node = self.schema().node(id).as_value();
         let has_defaults = node.is_some_and(|node| !node.defaults.is_empty());
-        Ok((!has_defaults).then_some(GO_ON))
+        Ok((!has_defaults).then_some(CONTINUE))
     }
 
-    /// The entry of a list that a place is, or that is around it with nothing but containers
-    /// between.
+    /// The entry of a list that `place` is, or the closest one above it with only containers between.
     fn entry_around(&self, place: T::Inner, list: NodeId) -> Option<T::Inner> {
         let mut at = place;
         loop {
@@ -321,38 +320,38 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// By indexes on the leaves. Defaults are in no index.
+    /// Looks up entries by indexes on their leaves. Defaults are not in an index.
     fn look_up_indexed(
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &Known,
-        visit: &mut Found<'_, T>,
+        known: &KnownValues,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let may_be_indexed = |known: &&KnownValue| {
+        let may_be_indexed = |known: &&KnownLeaf| {
             let leaf = self.schema().node(known.node).as_value();
             leaf.is_some_and(|leaf| !leaf.defaults.contains(&known.value))
         };
-        let values: SmallVec<[&KnownValue; 2]> =
+        let values: SmallVec<[&KnownLeaf; 2]> =
             known.values.iter().filter(may_be_indexed).collect();
         if let [one] = values[..] {
             return self.stream_indexed(place, id, one, visit);
         }
-        let found = in_common::<_, T::Error>(values.len(), |which, limit, entries| {
-            let KnownValue { node, value, .. } = values[which];
-            let mut told = Told::All;
-            let answer = self.data.find(place, *node, value, &mut |holder| {
-                self.step_one()?;
+        let found = intersect::<_, T::Error>(values.len(), |index, limit, entries| {
+            let KnownLeaf { node, value, .. } = values[index];
+            let mut fetched = Fetched::Complete;
+            let indexed = self.data.find(place, *node, value, &mut |holder| {
+                self.count_visit()?;
                 if entries.len() >= limit {
-                    told = Told::Part;
+                    fetched = Fetched::Partial;
                     return Ok(STOP);
                 }
                 entries.extend(self.entry_around(holder, id));
-                Ok(GO_ON)
+                Ok(CONTINUE)
             })?;
-            Ok(match answer {
-                Indexed::Yes => told,
-                Indexed::No => Told::Nothing,
+            Ok(match indexed {
+                Indexed::Yes => fetched,
+                Indexed::No => Fetched::NoIndex,
             })
         })?;
         let Some(entries) = found else {
@@ -363,32 +362,32 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(Some(STOP));
             }
         }
-        Ok(Some(GO_ON))
+        Ok(Some(CONTINUE))
     }
 
     fn stream_indexed(
         &self,
         place: &T::Inner,
         id: NodeId,
-        known: &KnownValue,
-        visit: &mut Found<'_, T>,
+        known: &KnownLeaf,
+        visit: &mut MatchVisitor<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        let mut flow = GO_ON;
+        let mut flow = CONTINUE;
         let mut entry = |holder: T::Inner| {
-            self.step_one()?;
+            self.count_visit()?;
             if let Some(entry) = self.entry_around(holder, id) {
                 flow = visit(Item::Inner(entry), 0)?;
             }
             Ok(flow)
         };
-        let answer = self
+        let indexed = self
             .data
             .find(place, known.node, &known.value, &mut entry)?;
-        Ok((answer == Indexed::Yes).then_some(flow))
+        Ok((indexed == Indexed::Yes).then_some(flow))
     }
 }
 
-/// Whether the value of an expression does not depend on the context node.
+/// Returns whether the value of an expression is independent of the context node.
 fn is_free(expr: &Expr) -> bool {
     match expr {
         Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
@@ -399,15 +398,15 @@ fn is_free(expr: &Expr) -> bool {
         Expr::Path(path) => path.is_absolute,
         Expr::Filter { primary, .. } => is_free(primary),
         Expr::Call(function, arguments) => {
-            !asks_for_context(*function, arguments) && arguments.iter().all(is_free)
+            !reads_context(*function, arguments) && arguments.iter().all(is_free)
         }
         Expr::Literal(_) | Expr::Number(_) => true,
         Expr::Variable(..) => false,
     }
 }
 
-/// Whether a call asks for the context.
-fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
+/// Returns whether a call reads the context.
+fn reads_context(function: Function, arguments: &[Expr]) -> bool {
     match function {
         Function::Last | Function::Position | Function::Lang => true,
         Function::Current | Function::True | Function::False => false,
@@ -415,7 +414,7 @@ fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
     }
 }
 
-/// Whether a step is the name of a child, and nothing else.
+/// Returns whether a step is a child name without predicates.
 pub(super) fn is_plain_child(step: &PathStep) -> bool {
     step.axis == Axis::Child
         && matches!(step.test, NodeTest::Name(..))

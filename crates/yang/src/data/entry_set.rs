@@ -1,8 +1,8 @@
-//! The entries of one list or leaf-list instance met so far, to find duplicates in bounded memory.
+//! The entries of one list or leaf-list instance read so far, to detect duplicates in bounded memory.
 //!
-//! Entries mostly come in ascending order: then comparing with the last one is enough, and each
-//! costs one 128-bit hash, kept in case a later entry breaks the order. From there on a set of the
-//! hashes answers. Keeping the keys themselves was refused: they may be 4 KiB each.
+//! Entries are mostly in ascending order: then a comparison with the last one is enough, and each costs one
+//! 128-bit hash, kept in case a later entry breaks the order. From then on, a set of the hashes is used.
+//! Storing the keys themselves was rejected: they may be 4 KiB each.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 
 use crate::value::Value;
 
-/// The entries of the open lists of one document beyond this number are refused (16 bytes each
-/// in order, about 40 out of order).
+/// The maximum number of entries of the open lists of one document (16 bytes each in order, about 40 out of
+/// order).
 pub const ENTRIES_MAX: usize = 1 << 25;
 
 /// The key values of one entry, or the value of a leaf-list entry.
@@ -23,10 +23,10 @@ pub(super) type KeyValues = SmallVec<[Value; 1]>;
 
 /// The entries of one list or leaf-list instance.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// How many entries there were, duplicates included.
+pub(super) struct EntrySet {
+    /// The number of entries, including duplicates.
     pub(super) count: u64,
-    /// The greatest so far, while they ascend. Its hash is not in `hashes` yet.
+    /// The greatest entry so far, while they ascend. Its hash is not in `hashes` yet.
     last: Option<KeyValues>,
     hashes: Hashes,
 }
@@ -43,15 +43,15 @@ impl Default for Hashes {
     }
 }
 
-/// What an entry is among those before it.
+/// The result of an insertion.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     New,
-    /// With its keys given back.
+    /// Returns the keys.
     Duplicate(KeyValues),
 }
 
-impl Seen {
+impl EntrySet {
     /// Adds an entry.
     pub(super) fn insert(&mut self, keys: KeyValues) -> Entry {
         let order = match &self.last {
@@ -79,7 +79,7 @@ impl Seen {
         }
     }
 
-    /// How many hashes are kept.
+    /// The number of hashes.
     pub(super) fn len(&self) -> usize {
         match &self.hashes {
             Hashes::Ascending(hashes) => hashes.len(),
@@ -98,8 +98,8 @@ fn compare(left: &[Value], right: &[Value]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// SipHash beside FxHash: the first is strong, the second tells apart what it might not. Somebody
-/// who finds two keys with one hash gains an error in his own document.
+/// SipHash and FxHash combined: the first is strong, the second distinguishes what the first might not. A client
+/// that finds two keys with one hash only gets an error for its own document.
 fn hash(keys: &[Value]) -> u128 {
     let mut strong = DefaultHasher::new();
     keys.hash(&mut strong);
@@ -128,7 +128,7 @@ mod tests {
                 let at = random.random_range(0..=keys.len());
                 keys.insert(at, random.random_range(0..45));
             }
-            let mut seen = Seen::default();
+            let mut seen = EntrySet::default();
             let mut model = HashSet::new();
             for key in keys {
                 let ours = seen.insert(
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn values_of_two_kinds_that_compare_equal_are_two() {
-        let mut seen = Seen::default();
+        let mut seen = EntrySet::default();
         assert_eq!(
             seen.insert([Value::Int32(1)].into_iter().collect()),
             Entry::New

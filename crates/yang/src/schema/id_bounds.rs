@@ -1,7 +1,6 @@
-//! How many modules, identities and nodes the schema has whose ids are decoded.
-//!
-//! An id that is decoded is checked against them, in whatever type it stands, so that a new field with
-//! an id is checked too. The limits are of the thread, as derived decoders pass nothing on.
+//! The id ranges of a schema, for decoding: each decoded id is checked against them, in whatever type it occurs, so
+//! that a new field with an id is checked too. The limits are thread-local, because derived decoders pass no
+//! context.
 
 use std::cell::Cell;
 
@@ -9,23 +8,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::schema::{IdentityId, ModuleId, NodeId};
 
-/// Numbers of ids; each id is below its number.
+/// The numbers of modules, identities and nodes; each id is less than its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Bounds {
+pub(crate) struct IdBounds {
     pub modules: u32,
     pub identities: u32,
     pub nodes: u32,
 }
 
-impl Bounds {
-    /// Every id is within these.
+impl IdBounds {
+    /// No restriction.
     const NONE: Self = Self {
         modules: u32::MAX,
         identities: u32::MAX,
         nodes: u32::MAX,
     };
 
-    /// Decodes something with ids of a schema of these numbers: others are an error.
+    /// Decodes data that contains ids of a schema with these bounds; other ids are an error.
     pub fn decode<T>(self, decode: impl FnOnce() -> T) -> T {
         let outer = Restore(CURRENT.replace(self));
         let decoded = decode();
@@ -35,11 +34,11 @@ impl Bounds {
 }
 
 thread_local! {
-    static CURRENT: Cell<Bounds> = const { Cell::new(Bounds::NONE) };
+    static CURRENT: Cell<IdBounds> = const { Cell::new(IdBounds::NONE) };
 }
 
-/// Sets the limits back, after a panic too.
-struct Restore(Bounds);
+/// Restores the bounds, also after a panic.
+struct Restore(IdBounds);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -47,17 +46,17 @@ impl Drop for Restore {
     }
 }
 
-fn below<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
+fn check_id<E: serde::de::Error>(id: u32, number: u32) -> Result<(), E> {
     if id < number || number == u32::MAX {
         return Ok(());
     }
-    Err(E::custom("an id is not of this schema"))
+    Err(E::custom("the id is out of range for this schema"))
 }
 
 impl<'de> Deserialize<'de> for NodeId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u32::deserialize(deserializer)?;
-        below(id, CURRENT.get().nodes)?;
+        check_id(id, CURRENT.get().nodes)?;
         Ok(Self(id))
     }
 }
@@ -65,7 +64,7 @@ impl<'de> Deserialize<'de> for NodeId {
 impl<'de> Deserialize<'de> for ModuleId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u16::deserialize(deserializer)?;
-        below(id.into(), CURRENT.get().modules)?;
+        check_id(id.into(), CURRENT.get().modules)?;
         Ok(Self(id))
     }
 }
@@ -73,7 +72,7 @@ impl<'de> Deserialize<'de> for ModuleId {
 impl<'de> Deserialize<'de> for IdentityId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u32::deserialize(deserializer)?;
-        below(id, CURRENT.get().identities)?;
+        check_id(id, CURRENT.get().identities)?;
         Ok(Self(id))
     }
 }

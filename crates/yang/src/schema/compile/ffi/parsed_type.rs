@@ -1,5 +1,5 @@
-//! Types as the model writes them: with the names of typedefs, which compiled types lose where a
-//! typedef restricts nothing.
+//! Types as written in the model: with the names of typedefs, which compiled types lose if a typedef has no
+//! restriction.
 
 use libyang5_sys as sys;
 
@@ -8,26 +8,25 @@ use super::{Module, raw};
 
 /// A `type` statement.
 #[derive(Clone, Copy)]
-pub(in crate::schema::compile) struct WrittenType<'c> {
-    written: &'c sys::lysp_type,
+pub(in crate::schema::compile) struct ParsedType<'c> {
+    parsed: &'c sys::lysp_type,
     module: &'c sys::lysp_module,
-    /// The node or grouping that it is written in, for typedefs that are not at the top level;
-    /// null for types of typedefs at the top level.
+    /// The node or grouping that contains it, for local typedefs; null for types of top-level typedefs.
     scope: *const sys::lysp_node,
 }
 
-// SAFETY, for every block below: the view borrows a compiled context, whose parsed modules stay as
-// they are for `'c`.
-impl<'c> WrittenType<'c> {
+// SAFETY, for every block below: the view borrows a compiled context, whose parsed modules do not
+// change during `'c`.
+impl<'c> ParsedType<'c> {
     /// # Safety
     /// Type and scope live, unchanged, for `'c`; the scope may be null.
     pub(super) unsafe fn from_raw(
-        written: &'c sys::lysp_type,
+        parsed: &'c sys::lysp_type,
         scope: *const sys::lysp_node,
     ) -> Option<Self> {
-        let module = unsafe { written.pmod.as_ref()? };
+        let module = unsafe { parsed.pmod.as_ref()? };
         Some(Self {
-            written,
+            parsed,
             module,
             scope,
         })
@@ -35,7 +34,7 @@ impl<'c> WrittenType<'c> {
 
     /// The name without prefix.
     pub(in crate::schema::compile) fn name(self) -> &'c str {
-        let name = unsafe { raw::text(self.written.name) };
+        let name = unsafe { raw::text(self.parsed.name) };
         name.split_once(':').map_or(name, |(_, name)| name)
     }
 
@@ -47,7 +46,7 @@ impl<'c> WrittenType<'c> {
 
     fn parsed_module(self) -> Option<&'c sys::lysp_module> {
         unsafe {
-            let Some((prefix, _)) = raw::text(self.written.name).split_once(':') else {
+            let Some((prefix, _)) = raw::text(self.parsed.name).split_once(':') else {
                 return Some(self.module);
             };
             let own = self.module.mod_.as_ref()?;
@@ -61,7 +60,7 @@ impl<'c> WrittenType<'c> {
         }
     }
 
-    /// The type of the typedef that this one names; `None` for a built-in type.
+    /// The type of the typedef that it refers to; `None` for a built-in type.
     pub(in crate::schema::compile) fn base(self) -> Option<Self> {
         unsafe {
             let module = self.parsed_module()?;
@@ -69,7 +68,7 @@ impl<'c> WrittenType<'c> {
                 let mut scope = self.scope;
                 while let Some(node) = scope.as_ref() {
                     let typedefs = raw::sized_array(sys::lysp_node_typedefs(node));
-                    if let Some(found) = self.among(typedefs) {
+                    if let Some(found) = self.find_in(typedefs) {
                         return Self::from_raw(&found.type_, node);
                     }
                     scope = node.parent;
@@ -79,18 +78,18 @@ impl<'c> WrittenType<'c> {
             let submodules = raw::sized_array(main.includes)
                 .iter()
                 .filter_map(|include| {
-                    // A `lysp_submodule` begins as a `lysp_module` does.
+                    // A `lysp_submodule` has the layout of a `lysp_module` at its start.
                     include.submodule.cast::<sys::lysp_module>().as_ref()
                 });
             let found = [module, main]
                 .into_iter()
                 .chain(submodules)
-                .find_map(|module| self.among(raw::sized_array(module.typedefs)))?;
+                .find_map(|module| self.find_in(raw::sized_array(module.typedefs)))?;
             Self::from_raw(&found.type_, std::ptr::null())
         }
     }
 
-    fn among(self, typedefs: &'c [sys::lysp_tpdf]) -> Option<&'c sys::lysp_tpdf> {
+    fn find_in(self, typedefs: &'c [sys::lysp_tpdf]) -> Option<&'c sys::lysp_tpdf> {
         typedefs
             .iter()
             .find(|found| unsafe { raw::text(found.name) } == self.name())

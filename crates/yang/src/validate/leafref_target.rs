@@ -1,4 +1,4 @@
-//! Finding the target of a leafref by its value (RFC 7950 §9.9), without looking at all targets.
+//! Lookup of the target of a leafref by its value (RFC 7950 §9.9), without a scan of all targets.
 
 use std::ops::ControlFlow;
 
@@ -13,23 +13,23 @@ use crate::xpath::{Axis, BinaryOperator, Expr, Expression, NodeTest};
 /// The path of a leafref without `deref()`: up (or from the root), then down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetPath {
-    /// Levels up from the leafref; none from the root.
+    /// The number of levels up from the leafref; `None` from the root.
     up: Option<usize>,
     /// The nodes down to the target.
     down: Vec<NodeId>,
-    /// Keys that predicates give: the list (an index of `down`), the key, and what it equals.
+    /// Keys given by predicates: the list (an index of `down`), the key, and the path that it must equal.
     keys: Vec<(usize, NodeId, Expression)>,
 }
 
-/// A value to be found, and the leafref that has it.
-struct Sought<'a, T: Instances> {
+/// The value to find, and its leafref.
+struct TargetQuery<'a, T: Instances> {
     evaluator: &'a Evaluator<'a, T>,
     context: Item<T>,
     value: &'a Value,
 }
 
 impl TargetPath {
-    /// Compiles the path of a leafref to `target`; none for a path that only evaluation follows.
+    /// Compiles the path of a leafref to `target`; `None` for a path that can only be evaluated.
     pub fn compile(schema: &Schema, path: &Expression, target: NodeId) -> Option<Self> {
         let Expr::Path(location) = &path.root else {
             return None;
@@ -64,20 +64,20 @@ impl TargetPath {
         })
     }
 
-    /// Whether the target is found by keys alone: every list on the way has its keys given, but
-    /// for one key of the last that is the target.
+    /// Returns whether the target is found by keys alone: every list on the path has its keys given, except for one
+    /// key of the last list, which is the target.
     pub fn is_direct(&self, schema: &Schema) -> bool {
         let lists = self.down.iter().enumerate();
         lists
             .filter(|(_, node)| schema.node(**node).is_list())
             .all(|(depth, &list)| {
                 let keys = schema.node(list).keys();
-                let missing = keys.iter().filter(|&&key| !self.gives(depth, key));
+                let missing = keys.iter().filter(|&&key| !self.is_given(depth, key));
                 missing.eq(self
                     .target_in(depth)
                     .iter()
                     .filter(|key| keys.contains(key)))
-                    || keys.iter().all(|&key| self.gives(depth, key))
+                    || keys.iter().all(|&key| self.is_given(depth, key))
             })
     }
 
@@ -86,7 +86,7 @@ impl TargetPath {
         self.down.last().copied()
     }
 
-    /// The place from which the path goes down to a target in a place.
+    /// The node from which the path descends to a target in a node.
     pub fn start_above<T: Instances>(&self, data: &T, holder: &T::Inner) -> Option<T::Inner> {
         match self.up {
             None => Some(data.root()),
@@ -94,9 +94,9 @@ impl TargetPath {
         }
     }
 
-    /// Whether there is a target with a value below the place from which the path goes down. False where
-    /// that depends on the leafref.
-    pub fn is_there<T: Instances>(
+    /// Returns whether a target with a value exists below the node from which the path descends; false if that
+    /// depends on the leafref.
+    pub fn has_target_below<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
         from: &T::Inner,
@@ -106,28 +106,28 @@ impl TargetPath {
         if !self.keys.is_empty() {
             return Ok(false);
         }
-        let sought = Sought {
+        let query = TargetQuery {
             evaluator,
-            // Nothing reads it where there are no predicates.
+            // It is only read by predicates, and there are none.
             context: Item::leaf(from.clone(), leafref, value.clone()),
             value,
         };
-        self.below(&sought, from, 0)
+        self.search(&query, from, 0)
     }
 
-    fn gives(&self, depth: usize, key: NodeId) -> bool {
+    fn is_given(&self, depth: usize, key: NodeId) -> bool {
         self.keys
             .iter()
             .any(|(at, given, _)| *at == depth && *given == key)
     }
 
-    /// The target, where it is directly in the list at a depth.
+    /// The target, if it is directly in the list at a depth.
     fn target_in(&self, depth: usize) -> Option<NodeId> {
         (depth + 2 == self.down.len()).then(|| self.down[depth + 1])
     }
 
-    /// Whether there is a target with the value of a leafref.
-    pub fn finds<T: Instances>(
+    /// Returns whether a target with the value of a leafref exists.
+    pub fn has_target<T: Instances>(
         &self,
         evaluator: &Evaluator<'_, T>,
         holder: &T::Inner,
@@ -142,52 +142,52 @@ impl TargetPath {
         let Some(from) = from else {
             return Ok(false);
         };
-        let sought = Sought {
+        let query = TargetQuery {
             evaluator,
             context: Item::leaf(holder.clone(), leaf, value.clone()),
             value,
         };
-        self.below(&sought, &from, 0)
+        self.search(&query, &from, 0)
     }
 
-    /// Whether there is a target below a place that the path has come to.
-    fn below<T: Instances>(
+    /// Returns whether a target exists below a node that the path has reached.
+    fn search<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         from: &T::Inner,
         depth: usize,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let schema = data.schema();
         let node = schema.node(self.down[depth]);
         match &node.kind {
             NodeKind::Leaf(_) => {
-                let found = sought.evaluator.leaf(from, node.id)?;
-                Ok(found.is_some_and(|(value, _)| value == *sought.value))
+                let found = query.evaluator.leaf(from, node.id)?;
+                Ok(found.is_some_and(|(value, _)| value == *query.value))
             }
-            NodeKind::LeafList(_) => has_value(sought, from, node.id),
-            NodeKind::List(list) => match self.entry_keys(sought, depth, &list.keys)? {
+            NodeKind::LeafList(_) => has_value(query, from, node.id),
+            NodeKind::List(list) => match self.entry_keys(query, depth, &list.keys)? {
                 Some(keys) if keys.is_empty() => Ok(false),
                 Some(keys) => match data.entry(from, node.id, &keys)? {
-                    Some(entry) => self.below(sought, &entry, depth + 1),
+                    Some(entry) => self.search(query, &entry, depth + 1),
                     None => Ok(false),
                 },
-                None => self.among(sought, from, depth),
+                None => self.search_list(query, from, depth),
             },
-            _ => self.below(sought, &data.container(from, node.id), depth + 1),
+            _ => self.search(query, &data.container(from, node.id), depth + 1),
         }
     }
 
-    /// The key values of the one entry of a list that can hold the target, where they are known.
+    /// The key values of the only list entry that can contain the target, if they are given.
     fn entry_keys<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         keys: &[NodeId],
     ) -> Result<Option<Vec<Value>>, T::Error> {
         let target = self.target_in(depth);
-        let is_known = |&&key: &&NodeId| self.gives(depth, key) || target == Some(key);
-        if keys.is_empty() || keys.iter().filter(is_known).count() < keys.len() {
+        let is_determined = |&&key: &&NodeId| self.is_given(depth, key) || target == Some(key);
+        if keys.is_empty() || keys.iter().filter(is_determined).count() < keys.len() {
             return Ok(None);
         }
         let mut values = Vec::with_capacity(keys.len());
@@ -197,24 +197,24 @@ impl TargetPath {
                 .iter()
                 .find(|(at, given, _)| *at == depth && *given == key);
             match given {
-                Some((_, _, operand)) => match key_value(sought, key, operand)? {
+                Some((_, _, operand)) => match key_value(query, key, operand)? {
                     Some(value) => values.push(value),
                     None => return Ok(Some(Vec::new())),
                 },
-                None => values.push(sought.value.clone()),
+                None => values.push(query.value.clone()),
             }
         }
         Ok(Some(values))
     }
 
-    /// Looks for the target in the entries of a list: in the index, else in each.
-    fn among<T: Instances>(
+    /// Searches the entries of a list: by the index if there is one, otherwise one by one.
+    fn search_list<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         from: &T::Inner,
         depth: usize,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let schema = data.schema();
         let Some(&target) = self.down.last() else {
             return Ok(false);
@@ -222,37 +222,36 @@ impl TargetPath {
         let may_be_default = schema
             .node(target)
             .as_value()
-            .is_some_and(|node| node.defaults.contains(sought.value));
+            .is_some_and(|node| node.defaults.contains(query.value));
         let mut is_found = false;
         if !may_be_default {
-            let answer = data.find(from, target, sought.value, &mut |holder| {
-                is_found = self.is_reached(sought, depth, &holder)?;
+            let indexed = data.find(from, target, query.value, &mut |holder| {
+                is_found = self.is_reached(query, depth, &holder)?;
                 Ok(flow(is_found))
             })?;
-            if answer == Indexed::Yes {
+            if indexed == Indexed::Yes {
                 return Ok(is_found);
             }
         }
         data.entries(from, self.down[depth], &mut |entry| {
             is_found =
-                self.has_keys(sought, depth, &entry)? && self.below(sought, &entry, depth + 1)?;
+                self.has_keys(query, depth, &entry)? && self.search(query, &entry, depth + 1)?;
             Ok(flow(is_found))
         })?;
         Ok(is_found)
     }
 
-    /// Whether the path leads to a target that the index told: it satisfies the predicates from
-    /// `depth` on.
+    /// Returns whether the path leads to a target found by the index: it satisfies the predicates from `depth` on.
     fn is_reached<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         holder: &T::Inner,
     ) -> Result<bool, T::Error> {
-        let data = sought.evaluator.data();
+        let data = query.evaluator.data();
         let mut place = holder.clone();
         for at in (depth..self.down.len() - 1).rev() {
-            if !self.has_keys(sought, at, &place)? {
+            if !self.has_keys(query, at, &place)? {
                 return Ok(false);
             }
             match data.parent(&place) {
@@ -263,16 +262,16 @@ impl TargetPath {
         Ok(true)
     }
 
-    /// Whether an entry of the list at a depth has the keys that the predicates give.
+    /// Returns whether an entry of the list at a depth has the keys given by the predicates.
     fn has_keys<T: Instances>(
         &self,
-        sought: &Sought<'_, T>,
+        query: &TargetQuery<'_, T>,
         depth: usize,
         entry: &T::Inner,
     ) -> Result<bool, T::Error> {
         for (_, key, operand) in self.keys.iter().filter(|(at, ..)| *at == depth) {
-            let given = key_value(sought, *key, operand)?;
-            if given.is_none() || sought.evaluator.data().leaf(entry, *key)? != given {
+            let given = key_value(query, *key, operand)?;
+            if given.is_none() || query.evaluator.data().leaf(entry, *key)? != given {
                 return Ok(false);
             }
         }
@@ -288,35 +287,35 @@ fn flow(is_found: bool) -> ControlFlow<()> {
 }
 
 fn has_value<T: Instances>(
-    sought: &Sought<'_, T>,
+    query: &TargetQuery<'_, T>,
     holder: &T::Inner,
     node: NodeId,
 ) -> Result<bool, T::Error> {
-    let data = sought.evaluator.data();
-    if data.has_value(holder, node, sought.value)? {
+    let data = query.evaluator.data();
+    if data.has_value(holder, node, query.value)? {
         return Ok(true);
     }
     let defaults = data.schema().node(node).as_value();
-    if !defaults.is_some_and(|node| node.defaults.contains(sought.value)) {
+    if !defaults.is_some_and(|node| node.defaults.contains(query.value)) {
         return Ok(false);
     }
     let mut is_found = false;
-    sought.evaluator.values(holder, node, &mut |value, _| {
-        is_found = value == *sought.value;
+    query.evaluator.values(holder, node, &mut |value, _| {
+        is_found = value == *query.value;
         Ok(flow(is_found))
     })?;
     Ok(is_found)
 }
 
-/// The value that a predicate gives a key.
+/// The value that a predicate gives for a key.
 fn key_value<T: Instances>(
-    sought: &Sought<'_, T>,
+    query: &TargetQuery<'_, T>,
     key: NodeId,
     operand: &Expression,
 ) -> Result<Option<Value>, T::Error> {
-    let data = sought.evaluator.data();
+    let data = query.evaluator.data();
     let schema = data.schema();
-    let Object::NodeSet(nodes) = sought.evaluator.evaluate(operand, &sought.context)? else {
+    let Object::NodeSet(nodes) = query.evaluator.evaluate(operand, &query.context)? else {
         return Ok(None);
     };
     let node = schema.node(key);
@@ -333,7 +332,7 @@ fn key_value<T: Instances>(
         .ok())
 }
 
-/// The place so many levels above another.
+/// The ancestor of a node this many levels up.
 pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> Option<T::Inner> {
     let mut place = place.clone();
     for _ in 0..levels {
@@ -342,7 +341,7 @@ pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> 
     Some(place)
 }
 
-/// Takes the keys out of a predicate; none where it holds something else.
+/// Extracts the keys of a predicate; `None` if it contains anything else.
 fn key_predicates(
     schema: &Schema,
     list: NodeId,

@@ -1,4 +1,4 @@
-//! How much is read: point reads for keys, index reads, counts, and stopping at the first.
+//! The number of nodes read: point reads for keys, index reads, counts, and early termination.
 
 use espalier_yang::data::{Place, TreeInstances};
 use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
@@ -7,7 +7,7 @@ use espalier_yang::{DataError, ErrorTag, Instances, NodeId};
 
 use crate::fixture::{TreeItem, expression, place, schema, tree};
 
-/// Entries of the lists.
+/// The number of entries of the lists.
 const SIZE: usize = 2_000;
 
 fn document() -> String {
@@ -34,7 +34,7 @@ fn document() -> String {
     )
 }
 
-/// Context, expression, and how many nodes may be visited.
+/// Context, expression, and the maximum number of visited nodes.
 const CASES: &[(&str, &str, u64)] = &[
     ("/garage/car[plate = 'P9']", "../opened = 1999", 10),
     ("/garage/car[plate = 'P9']", "not(../gate)", 10),
@@ -90,7 +90,7 @@ const CASES: &[(&str, &str, u64)] = &[
 ];
 
 #[test]
-fn no_more_is_visited_than_needed() {
+fn the_number_of_visited_nodes_is_minimal() {
     let (schema, document) = (schema(), document());
     let tree = tree(&schema, &document);
     let indexed: Vec<NodeId> = schema
@@ -111,7 +111,7 @@ fn no_more_is_visited_than_needed() {
     }
 }
 
-fn refused<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> DataError {
+fn evaluation_error<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> DataError {
     let limits = Limits {
         steps_max: 1_000,
         ..Limits::default()
@@ -122,7 +122,7 @@ fn refused<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> 
 }
 
 #[test]
-fn too_much_work_is_an_error_that_names_the_limit() {
+fn exceeding_a_limit_is_an_error_that_names_the_limit() {
     let (schema, document) = (schema(), document());
     let tree = tree(&schema, &document);
     let data = TreeInstances::new(&schema, &tree);
@@ -133,11 +133,11 @@ fn too_much_work_is_an_error_that_names_the_limit() {
         "sum(/garage/phone)",
         "string(/)",
     ] {
-        let error = refused(&data, &root, text);
+        let error = evaluation_error(&data, &root, text);
         assert_eq!(error.tag, ErrorTag::ResourceDenied, "{text}");
         assert!(error.message.contains("STEPS_MAX"), "{text}");
     }
-    // The next evaluation has a budget of its own.
+    // The next evaluation has its own budget.
     let evaluator = Evaluator::new(
         &data,
         Limits {
@@ -155,7 +155,7 @@ fn too_much_work_is_an_error_that_names_the_limit() {
 }
 
 #[test]
-fn nesting_and_long_chains_do_not_end_the_stack() {
+fn nesting_and_long_chains_do_not_overflow_the_stack() {
     let schema = schema();
     let tree = tree(&schema, r#"{"garage:garage": {"name": "x"}}"#);
     let data = TreeInstances::new(&schema, &tree);
@@ -178,7 +178,7 @@ fn nesting_and_long_chains_do_not_end_the_stack() {
     }
 }
 
-/// A point read found the entry whose key is `5.0` in its type, where the text compared is `5`.
+/// Regression: a point read found the entry with the key `5.0` in its type although the compared text is `5`.
 #[test]
 fn a_key_equals_a_leaf_of_another_type_by_its_text() {
     let module = "module garage { yang-version 1.1; namespace 'urn:k'; prefix g; container garage {
@@ -201,7 +201,7 @@ fn a_key_equals_a_leaf_of_another_type_by_its_text() {
         ("car[size = current()/count]", false),
         ("car[current()/count = size]", true),
         ("car[size = current()/text]", true),
-        // The text on the left is brought into the form of the type on the right.
+        // The text on the left is converted to the canonical form of the type on the right.
         ("bus[size = ../count]", true),
         ("bus[size = current()/count]", true),
         ("bus[current()/count = size]", false),
@@ -213,7 +213,7 @@ fn a_key_equals_a_leaf_of_another_type_by_its_text() {
 }
 
 #[test]
-fn places_of_a_tree_know_their_path() {
+fn instances_of_a_tree_have_their_path() {
     let (schema, document) = (schema(), document());
     let tree = tree(&schema, &document);
     let data = TreeInstances::new(&schema, &tree);

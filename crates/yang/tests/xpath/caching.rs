@@ -1,5 +1,5 @@
-//! Values that context nodes share: an evaluator that keeps them gives what one that keeps nothing gives, for
-//! random expressions at every node of random trees.
+//! Caching of shared values: an evaluator that caches returns the same as one that does not, for random expressions
+//! at every node of random trees.
 
 use espalier_testkit::seed;
 use espalier_yang::data::TreeInstances;
@@ -13,42 +13,39 @@ use crate::fixture::{TreeItem, expression};
 use crate::random_expressions::Expressions;
 use crate::{random_data, random_schema};
 
-/// Schemas in one run.
+/// The number of schemas per run.
 const SCHEMAS: usize = 12;
 
-/// Trees of each schema.
+/// The number of trees per schema.
 const TREES: usize = 4;
 
-/// Expressions on each tree.
+/// The number of expressions per tree.
 const EXPRESSIONS: usize = 60;
 
 #[test]
-fn values_that_are_kept_are_those_of_an_evaluation() {
-    seed::run(
-        "values_that_are_kept_are_those_of_an_evaluation",
-        |random| {
-            let mut shared = 0;
-            for _ in 0..SCHEMAS {
-                let text = random_schema::module(random);
-                let source = SchemaSource {
-                    modules: ModuleSource::from_text(text.clone()).into_iter().collect(),
-                    ..SchemaSource::default()
-                };
-                let schema =
-                    Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-                for _ in 0..TREES {
-                    shared += check_tree(&schema, random);
-                }
+fn cached_values_equal_evaluated_values() {
+    seed::run("cached_values_equal_evaluated_values", |random| {
+        let mut shared = 0;
+        for _ in 0..SCHEMAS {
+            let text = random_schema::module(random);
+            let source = SchemaSource {
+                modules: ModuleSource::from_text(text.clone()).into_iter().collect(),
+                ..SchemaSource::default()
+            };
+            let schema =
+                Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+            for _ in 0..TREES {
+                shared += check_tree(&schema, random);
             }
-            assert!(
-                shared > SCHEMAS * TREES * EXPRESSIONS,
-                "{shared} evaluations"
-            );
-        },
-    );
+        }
+        assert!(
+            shared > SCHEMAS * TREES * EXPRESSIONS,
+            "{shared} evaluations"
+        );
+    });
 }
 
-/// Compares at every node of a random tree; returns how many evaluations there were.
+/// Compares at every node of a random tree; returns the number of evaluations.
 fn check_tree(schema: &Schema, random: &mut StdRng) -> usize {
     let tree = random_data::tree(schema, random);
     let leaves: Vec<NodeId> = schema
@@ -57,7 +54,7 @@ fn check_tree(schema: &Schema, random: &mut StdRng) -> usize {
         .map(|node| node.id)
         .collect();
     let nodes: Vec<NodeId> = schema.nodes().map(|node| node.id).collect();
-    // Longer than what is evaluated lives, as an evaluator that keeps values wants them.
+    // The expressions outlive the evaluator, as an evaluator that caches requires.
     let expressions: Vec<(NodeId, Expression)> = (0..EXPRESSIONS)
         .map(|index| {
             let current = nodes[index % nodes.len()];
@@ -68,12 +65,12 @@ fn check_tree(schema: &Schema, random: &mut StdRng) -> usize {
     let root = Item::Inner(data.root());
     let plain = Evaluator::new(&data, Limits::default());
     let all = plain.select(&expression("//*"), &root).expect("nodes");
-    let keeping = Evaluator::new(&data, Limits::default()).keeping_from(0);
+    let keeping = Evaluator::new(&data, Limits::default()).caching_from(0);
     let mut evaluations = 0;
     for (current, expression) in &expressions {
         let items = all.iter().filter(|item| item.node(&data) == Some(*current));
         for item in items {
-            // Twice: the first evaluation may only find that it is worth keeping.
+            // Twice: the first evaluation may only detect that caching is worthwhile.
             for _ in 0..2 {
                 compare(&data, (&plain, &keeping), expression, item);
                 evaluations += 1;
