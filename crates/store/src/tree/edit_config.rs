@@ -1,5 +1,5 @@
-//! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without making it, and going on
-//! where a part of it is impossible.
+//! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without committing it, and continuing
+//! after an error.
 
 use espalier_keyspace::Batch;
 use espalier_yang::Errors;
@@ -11,41 +11,41 @@ use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 
-/// How often edits are chosen again when somebody else changed the datastore meanwhile.
+/// Maximum number of tries when other commits change the datastore meanwhile.
 const EDIT_CONFIG_TRIES_MAX: usize = 16;
 
 /// `test-option` (RFC 6241 §7.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestOption {
-    /// Constraints are validated where the datastore must be valid at all times: in running always,
-    /// in a candidate when it is committed.
+    /// Constraints are validated when the datastore must be valid: in running always, in a candidate at its
+    /// commit.
     #[default]
     Set,
-    /// Constraints are validated, in a candidate too, and nothing is done where one is broken.
+    /// Constraints are validated, also in a candidate; nothing is written if one is violated.
     TestThenSet,
-    /// Constraints are validated, and nothing is done.
+    /// Constraints are validated; nothing is written.
     TestOnly,
 }
 
-/// `error-option` (RFC 6241 §7.2): what becomes of the other edits where one is impossible.
-/// Constraints are not about one edit: where the outcome breaks one, nothing is done.
+/// `error-option` (RFC 6241 §7.2): what happens to the other edits if one fails. Constraints concern the
+/// result as a whole: if one is violated, nothing is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorOption {
-    /// None is made.
+    /// No edit is applied.
     #[default]
     RollbackOnError,
-    /// Those before it are made.
+    /// The edits before the failed one are applied.
     StopOnError,
-    /// All others are made.
+    /// All other edits are applied.
     ContinueOnError,
 }
 
-/// What `<edit-config>` did.
+/// The result of `<edit-config>`.
 #[derive(Clone, Debug, Default)]
 pub struct EditReport {
-    /// The commit; none where nothing was to be done.
+    /// The commit; none for a test.
     pub commit: Option<Commit>,
-    /// The errors of the edits that were left out.
+    /// The errors of the edits that failed.
     pub errors: Errors,
 }
 
@@ -53,8 +53,8 @@ impl Tree {
     /// Applies edits in order, as one atomic commit, with the options of `<edit-config>`.
     ///
     /// # Errors
-    /// As [`Tree::commit`]; also where every edit is impossible. The errors of edits that were left
-    /// out beside others that were made are in the report.
+    /// As [`Tree::commit`]; also if every edit fails. If some edits fail and others are applied, the report
+    /// contains the errors.
     pub fn edit_config(
         &self,
         edits: &[Edit],
@@ -63,7 +63,7 @@ impl Tree {
         options: CommitOptions<'_>,
     ) -> Result<EditReport> {
         if on_error != ErrorOption::RollbackOnError {
-            // Which edits are possible no commit tells.
+            // The choice of edits is not verified by a commit.
             self.store().driver().catch_up()?;
         }
         let mut tries = 0;
@@ -78,7 +78,7 @@ impl Tree {
                 let commit = None;
                 return Ok(EditReport { commit, errors });
             }
-            // The choice holds for the state that it was made on.
+            // The choice is valid only for the version that it was made on.
             let unmoved = |view: &super::View| match view.version()? == version {
                 true => options.guard.map_or(Ok(()), |guard| guard(view)),
                 false => Err(Error::Precondition),
@@ -99,13 +99,14 @@ impl Tree {
         }
     }
 
-    /// Validates what edits would make of the datastore, and makes nothing of it.
+    /// Validates the result of edits without committing it.
     ///
     /// # Errors
-    /// Every error of the edits, or else every constraint that would be broken.
+    ///
+    /// Every error of the edits; if there is none, every violated constraint.
     pub fn test(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<()> {
         self.check_writable()?;
-        // No commit follows that would tell whether it is still so.
+        // No commit follows that would verify that this state is the newest.
         self.store().driver().catch_up()?;
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
@@ -123,7 +124,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The state that edits are tested on, as changes over what is valid.
+    /// The state that edits are tested on, as changes over a valid state.
     fn to_test(&self) -> Result<Overlay> {
         if self.datastore().is_candidate() {
             return self.candidate_over_running();
@@ -132,7 +133,7 @@ impl Tree {
         Ok(Overlay::new(self.stored_view()?.into_snapshot()))
     }
 
-    /// The edits that are possible, one after the other, and the errors of the others.
+    /// Applies the edits one by one; returns those that succeed and the errors of the others.
     fn possible(&self, edits: &[Edit], on_error: ErrorOption) -> Result<(Vec<Edit>, Errors)> {
         let (mut possible, mut errors) = (Vec::new(), Errors::new());
         if on_error == ErrorOption::RollbackOnError {

@@ -1,4 +1,4 @@
-//! Whether something is there, and how many of it.
+//! Existence and count of data nodes.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::InstancePath;
@@ -9,8 +9,8 @@ use crate::fragment::Fragment;
 use crate::keys::skip_key_values;
 
 impl State<'_> {
-    /// Whether a data node exists. A container without presence exists where the node around it
-    /// does (RFC 7950 §7.5.1); a whole list, where it has an entry.
+    /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
+    /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
@@ -27,7 +27,7 @@ impl State<'_> {
         }
     }
 
-    /// Whether something is stored at a path or below.
+    /// Whether data is stored at a path or below.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
@@ -53,7 +53,7 @@ impl State<'_> {
         }
     }
 
-    /// How many entries a list or leaf-list has; linear in that number.
+    /// The number of entries of a list or leaf-list; linear in that number.
     pub fn count(&self, path: &InstancePath) -> Result<u64> {
         let Some(place) = self.locate(path)? else {
             return Ok(0);

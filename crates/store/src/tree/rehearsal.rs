@@ -1,6 +1,8 @@
-//! What edits and readings are going to ask the engine for, found by trying them on an empty state. What
-//! is there leads to other keys than these, but the first ones are the same: the entries on the way, and
-//! their stamps; what is deleted with them; the first entries of what is read.
+//! Read prefetch: finds the keys that edits and reads will request first, by running them on an empty
+//! recording snapshot.
+//!
+//! Existing data leads to further keys, but the first ones are the same: the entries on the path and their
+//! stamps, the range of a deletion, the first entries of a read.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,13 +28,13 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 
-/// Keys, and ranges, that are found at most: a large edit is not done twice.
+/// Maximum number of keys, and of ranges, to prefetch: a large edit is not run twice.
 const READS_MAX: usize = 32;
 
-/// Entries of a range that are read before anybody asks for more.
+/// Maximum number of entries to prefetch of a range.
 const ENTRIES: usize = 16;
 
-/// Tells what some edits will read first.
+/// Announces the first reads of edits to the engine.
 pub(super) fn rehearse(
     edits: &[Edit],
     (compiled, tree): (&Compiled, TreeId),
@@ -42,7 +44,7 @@ pub(super) fn rehearse(
     let mut overlay = Overlay::new(Box::new(Blank(Arc::clone(&asked))));
     let mut applying = Applying::new(&mut overlay, compiled, tree);
     let mut resources = BTreeSet::new();
-    // An edit that cannot be done on nothing, or not so soon, has told what it asked for till then.
+    // The edits may fail on an empty state or exceed the limit; the reads recorded until then are used.
     let _ = try_out(edits, &mut applying, &mut resources);
     let touched = applying.touched.into_entries();
     resources.extend(touched.map(|(key, _)| key));
@@ -60,9 +62,9 @@ fn tell(asked: Arc<Mutex<Asked>>, mut keys: BTreeSet<Vec<u8>>, expected: &mut Ex
 }
 
 impl Tree {
-    /// The datastore as it is now, as [`Self::view`], for reading at a path: an engine behind a network
-    /// brings the beginning of what is selected there, and its stamp, in the round trip that it needs
-    /// anyway. All else can be read as well. (What the operational state is merged from is not told.)
+    /// Opens a view of the current state, as [`Self::view`], for a read at a path. A networked engine
+    /// prefetches the beginning of the selected data and its stamp, in the round trip that opens the
+    /// snapshot. Other data can be read from the view as well. (Nothing is prefetched for operational.)
     pub fn view_to_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
         if self.datastore() == Datastore::Operational {
             return self.view();
@@ -75,7 +77,7 @@ impl Tree {
                 compiled: self.compiled(),
                 tree: self.id(),
             };
-            // As above: what was asked for till then has been told.
+            // As above: a failure is ignored, the recorded reads are used.
             let _ = read(state, None, path, selection, &mut TreeBuilder::new());
             let _ = state
                 .locate(path)
@@ -85,7 +87,7 @@ impl Tree {
     }
 }
 
-/// Applies edits; what is around their places, and at them, is put with the resources.
+/// Applies edits, and collects the resources at and around their targets.
 fn try_out(
     edits: &[Edit],
     applying: &mut Applying<'_>,
@@ -111,7 +113,7 @@ struct Asked {
     ranges: Vec<KeyRange>,
 }
 
-/// Puts something with what was asked for, where it is new and there is room.
+/// Records a read if it is new. Fails if there is no room.
 fn note<T: PartialEq>(asked: &mut Vec<T>, one: T) -> espalier_keyspace::Result<()> {
     if asked.len() == READS_MAX {
         return Err(Error::new(ErrorKind::Aborted, "that is enough"));
@@ -122,7 +124,7 @@ fn note<T: PartialEq>(asked: &mut Vec<T>, one: T) -> espalier_keyspace::Result<(
     Ok(())
 }
 
-/// A state in which there is nothing, and which remembers what it was asked for.
+/// An empty snapshot that records what is read from it.
 struct Blank(Arc<Mutex<Asked>>);
 
 impl Snapshot for Blank {

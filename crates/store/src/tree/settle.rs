@@ -1,4 +1,7 @@
-//! From a proposed state to a commit: the one way that data becomes durable.
+//! The commit pipeline: the only path from a proposed state to durable data.
+//!
+//! The steps, in order: authorise (the caller's guard), propose, authorise (locks), validate, log,
+//! announce, commit, notify. A conflict with another process repeats them all on a new snapshot.
 
 use std::borrow::Cow;
 
@@ -26,33 +29,33 @@ use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
-/// How often a commit is tried again when another process changed the datastore meanwhile.
+/// Maximum number of tries of a commit when other processes change the datastore meanwhile.
 const COMMIT_TRIES_MAX: usize = 64;
 
-/// A state that is proposed to be the next.
+/// A proposed next state of a datastore.
 pub(super) struct Proposal {
-    /// What changes, over the state that it is based on.
+    /// The changes, over the state that they are based on.
     pub overlay: Overlay,
-    /// Resources that were touched, by their key.
+    /// The touched resources, by key.
     pub touched: Touched,
-    /// What happens in the same commit beside the data, and what it depends on: the end of a
-    /// candidate, a confirmation. Dropped where the data does not change.
+    /// Writes and preconditions besides the data that belong to the same commit, such as the end of a
+    /// candidate or a confirmation. Dropped if the data does not change.
     pub beside: Batch,
 }
 
-/// What a commit is based on.
+/// The version and the preconditions that a commit is based on.
 pub(super) struct Basis {
     /// The newest commit.
     pub last: Stamp,
-    /// The stamp of the commit that is being made.
+    /// The stamp of this commit.
     pub next: Stamp,
-    /// The datastore did not move, its anchor still stands, and so do its modules.
+    /// The datastore, its anchor and its modules are unchanged.
     pub conditions: [Precondition; 3],
 }
 
 impl Tree {
-    /// Has a state proposed over the newest one, and commits it; again where another process
-    /// changed the datastore meanwhile.
+    /// Commits the state that `propose` derives from the newest one. Retries if another process changed the
+    /// datastore meanwhile.
     pub(super) fn settle(
         &self,
         options: CommitOptions<'_>,
@@ -61,12 +64,12 @@ impl Tree {
         self.settle_planned(options, Plan::Edit, &|_| {}, propose)
     }
 
-    /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending, and
-    /// what the proposal will read.
+    /// As [`Self::settle`], with the commit's effect on a pending confirmed commit, and the reads to
+    /// prefetch.
     ///
-    /// Operational state is validated against the running configuration as it is known here: by the
-    /// time it is committed that may have moved anyway, and operational state may then break its
-    /// constraints (RFC 8342, section 5.3).
+    /// Operational state is validated against the running configuration of this snapshot. Running may
+    /// change before the commit; operational state may then violate its constraints (RFC 8342, section
+    /// 5.3).
     pub(super) fn settle_planned(
         &self,
         options: CommitOptions<'_>,
@@ -79,7 +82,8 @@ impl Tree {
             let result = self.settle_locked(options, plan, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
                 if result.is_err() {
-                    // An edit of rows that were written under other modules fails in any way.
+                    // If the modules were replaced, any error may follow from that: report the replacement
+                    // instead.
                     self.check_modules(&*self.store().driver().snapshot()?)?;
                 }
                 return result;
@@ -182,7 +186,8 @@ impl Tree {
         let announced = self.announce(&overlay)?;
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
-            // Its parts have no validators: what providers tell changes without a commit.
+            // Parts of the operational state have no validators: the data of providers changes without a
+            // commit.
             let whole = self.tree_key();
             touched.retain(|key| key == whole);
         }
@@ -206,7 +211,7 @@ impl Tree {
         })
     }
 
-    /// Records what changes in the log. Every key and value that no key space takes is an error.
+    /// Writes the changes to the log. A key or value that exceeds the limits of the key space is an error.
     fn record(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
         let mut too_big = Vec::new();
         each_change(overlay, &logged_ranges(self.id()), &mut |change| {
@@ -227,7 +232,7 @@ impl Tree {
         Ok(errors.into_result()?)
     }
 
-    /// What is stored, with the indexes that the constraints need.
+    /// The stored state, with the indexes that the constraints need.
     fn kept_view(&self, expect: Expect<'_>) -> Result<View> {
         let snapshot = self.store().driver().snapshot_to_change(&|expected| {
             self.expect_commit(expected);
@@ -242,14 +247,14 @@ impl Tree {
         Ok(self.stored_view()?.for_change())
     }
 
-    /// What every commit reads, whatever it changes.
+    /// Prefetches what every commit reads.
     fn expect_commit(&self, expected: &mut Expected) {
         expected.key(stamp_key(&self.tree_key()));
         expected.key(self.holds_key());
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
             expected.key(definition_key(self.id()));
         }
-        // What is to be kept of the log, and the oldest of it: one row where nobody said it, else two.
+        // The retention of the log and its oldest version: one row if no retention is set, else two.
         let log = self.id().prefix(Subspace::Log);
         expected.range(KeyRange::prefix(&log), 1);
         expected.range(KeyRange::below(&log), 1);
@@ -259,8 +264,7 @@ impl Tree {
         }
     }
 
-    /// Builds the indexes that the constraints need, where a model that changed needs others than
-    /// there are.
+    /// Rebuilds the indexes if a changed model needs others than those stored.
     pub(super) fn keep_indexes(&self) -> Result<()> {
         if !self.is_validated() {
             return Ok(());
@@ -288,7 +292,8 @@ impl Tree {
         }
     }
 
-    /// What a commit on a snapshot is based on. Time runs backwards in a log only where a clock was wrong.
+    /// The version and preconditions of a commit on a snapshot. A version's time is before its
+    /// predecessor's only if a clock was wrong.
     pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
         let root = stamp_key(&self.tree_key());
         let stored = snapshot.get(&root)?.map(Cow::into_owned);
@@ -319,7 +324,7 @@ impl Tree {
 }
 
 impl Tree {
-    /// The time of the commit after another one.
+    /// The time of the commit that follows `last`.
     fn time_after(&self, last: Stamp) -> Timestamp {
         let now = self.store().now();
         if last.time.is_ahead_of(now) {
@@ -327,16 +332,16 @@ impl Tree {
             tracing::warn!(
                 version = last.version,
                 seconds = ahead,
-                "this version has a time that is still to come: the clock of the machine that made it was ahead, \
-                 or this one is behind"
+                "the time of this version is in the future: the clock of the machine that committed it was ahead, \
+                 or the local clock is behind"
             );
         }
         now.after(last.time)
     }
 }
 
-/// Whether a result says something of the state that it was decided on. What was committed does not:
-/// it required that the state is still so.
+/// Whether a result is only valid for the newest state. A successful commit needs no check: its
+/// preconditions ensured that.
 fn has_to_be_current(result: &Result<Commit>) -> bool {
     match result {
         Ok(commit) => !commit.is_changed,
@@ -344,8 +349,8 @@ fn has_to_be_current(result: &Result<Commit>) -> bool {
     }
 }
 
-/// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
-/// written again. What it was over is left.
+/// Puts the changes of an overlay into a batch and returns the overlay's base. A cleared range is deleted
+/// as a range if nothing is written in it.
 pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     for cleared in overlay.cleared() {
         if !overlay.writes_in(&cleared) {
@@ -372,7 +377,7 @@ pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay
     Ok(below)
 }
 
-/// Stamps the touched resources.
+/// Writes the stamps of the touched resources into the overlay.
 pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
     for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
@@ -380,9 +385,9 @@ pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp
     Ok(())
 }
 
-/// The keys and values of the stamps of the touched resources. Those around a touched one are
-/// touched too, and come before it. What is new within something new is stamped as well: candidates
-/// tell by the stamps of running what that changed, and count on their own.
+/// The keys and values of the stamps of the touched resources. Enclosing resources are touched too and come
+/// first. A new resource inside a new one is stamped as well: candidates compare the stamps of running one
+/// by one.
 fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();

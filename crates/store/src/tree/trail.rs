@@ -1,4 +1,4 @@
-//! From a key of the tree back to the nodes on the way to it.
+//! Maps a key of the tree to the schema nodes on its path.
 
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step, Value};
 use smallvec::SmallVec;
@@ -10,23 +10,23 @@ use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
 
-/// A node on the way to a key.
+/// A schema node on the path of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waypoint {
     /// The container, list or leaf-list.
     pub node: NodeId,
-    /// The length of the key up to the node's number: the key of the whole list, for entries.
+    /// The length of the key up to the node's local id: for entries, the key of the whole list.
     pub list: usize,
     /// The length of the key of the container, list entry or leaf-list entry.
     pub end: usize,
 }
 
-/// The nodes on the way to a key, outermost first.
+/// The nodes on the path of a key, outermost first.
 pub(crate) type Trail = SmallVec<[Waypoint; 8]>;
 
 impl State<'_> {
-    /// The nodes on the way to a key of [`Subspace::Tree`]; none where the schema no longer has
-    /// one of them. The datastore's own key has an empty trail.
+    /// The nodes on the path of a key of [`Subspace::Tree`]; none if one of them is no longer in the
+    /// schema. Empty for the datastore's own key.
     pub fn trail(&self, key: &[u8]) -> Result<Option<Trail>> {
         let mut at = self.tree.prefix(Subspace::Tree).len();
         let mut trail = Trail::new();
@@ -48,8 +48,8 @@ impl State<'_> {
         Ok(Some(trail))
     }
 
-    /// The path of a trail along a key. Key values are read from the fragments on the way, as
-    /// keys may hold them shortened.
+    /// The instance path of a key. Key values are read from the fragments, because the key may contain them
+    /// shortened.
     pub fn path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
@@ -62,7 +62,8 @@ impl State<'_> {
         Ok(path)
     }
 
-    /// The same, where entries that have only a position stand without it: it changes when others do.
+    /// As [`Self::path_of`], but without the positions of entries that have no keys: these change when
+    /// other entries change.
     pub fn named_path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
@@ -78,7 +79,7 @@ impl State<'_> {
         Ok(path)
     }
 
-    /// Whether only its position tells an entry from the others.
+    /// Whether an entry is identified only by its position.
     fn is_numbered(&self, point: &Waypoint) -> bool {
         let node = self.schema().node(point.node);
         match &node.kind {
@@ -109,7 +110,7 @@ impl State<'_> {
         }
     }
 
-    /// The number of an entry among the entries of its list, from 1.
+    /// The index of an entry in its list, from 1.
     fn index_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
         let range = espalier_keyspace::KeyRange {
             start: key[..point.list].to_vec(),

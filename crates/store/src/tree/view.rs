@@ -1,4 +1,4 @@
-//! A consistent reading of a datastore.
+//! A consistent view of a datastore.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::overlay::ReadOnce;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
-/// What answers a question about a state, with what that state is made of where that is known.
+/// Reads from a state; for operational, with the sources that it is merged from.
 type Answer<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
 
-/// A datastore as it was at one moment, whatever is committed meanwhile. Holding one for long
-/// keeps the engine from reusing space.
+/// A datastore at one point in time, unaffected by later commits. The engine cannot reclaim space while a
+/// view is held.
 pub struct View {
     data: Data,
     compiled: Arc<Compiled>,
     tree: TreeId,
 }
 
-/// What is read.
+/// The data of a view.
 enum Data {
-    /// What is stored.
+    /// Stored data.
     Stored(Box<dyn Snapshot + Send>),
-    /// The operational state, whose providers are asked when it is read.
+    /// The operational state, whose providers are called on reads.
     Operational(Box<OperationalData>),
 }
 
@@ -66,7 +66,7 @@ impl View {
         })
     }
 
-    /// The same, for a change that reads some keys again and again.
+    /// The same view with a read cache, for a commit that reads some keys repeatedly.
     pub(super) fn for_change(mut self) -> Self {
         if let Data::Stored(snapshot) = self.data {
             self.data = Data::Stored(Box::new(ReadOnce::new(snapshot)));
@@ -81,7 +81,7 @@ impl View {
         }
     }
 
-    /// What is stored; of the operational state, without what providers tell.
+    /// The stored data; for operational, without the data of providers.
     fn snapshot(&self) -> &dyn Snapshot {
         match &self.data {
             Data::Stored(snapshot) => &**snapshot,
@@ -97,7 +97,7 @@ impl View {
         }
     }
 
-    /// Has a question about what is at a path answered, with the providers that have a part in it.
+    /// Runs a read of a path, with the providers whose data it selects.
     pub(super) fn answer<T>(
         &self,
         path: &InstancePath,
@@ -112,11 +112,11 @@ impl View {
             answered = Some(answer(state, Some(sources))?);
             Ok(())
         })?;
-        answered.ok_or_else(|| Error::corrupt("a question was not answered"))
+        answered.ok_or_else(|| Error::corrupt("a read did not return a result"))
     }
 
-    /// What readings of this view had to do without, since this was last asked: providers of
-    /// operational state that did not answer, or not what they should.
+    /// Removes and returns the warnings of reads since the last call: providers of operational state that
+    /// failed or returned unexpected data.
     pub fn take_warnings(&self) -> Vec<Warning> {
         match &self.data {
             Data::Stored(_) => Vec::new(),
@@ -129,13 +129,13 @@ impl View {
         &self.compiled.schema
     }
 
-    /// The number of the last commit to this datastore; 0 where there was none.
+    /// The number of the last commit to this datastore; 0 if there is none.
     pub fn version(&self) -> Result<u64> {
         Ok(self.stamp(&InstancePath::root())?.version)
     }
 
-    /// Whether a data node exists. A container without presence exists where the node around it
-    /// does (RFC 7950 §7.5.1); a whole list, where it has an entry.
+    /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
+    /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
         let at_least = Selection {
             depth: Some(1),
@@ -144,18 +144,17 @@ impl View {
         self.answer(path, &at_least, &mut |state, _| state.exists(path))
     }
 
-    /// Whether something is stored at a path or below: as [`Self::exists`], but a container without
-    /// presence has to hold something.
+    /// Whether data is stored at a path or below: as [`Self::exists`], but a non-presence container must
+    /// not be empty.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let all = Selection::default();
         self.answer(path, &all, &mut |state, _| state.has_content(path))
     }
 
-    /// The last change of a resource or of something in it. Kept for containers, list entries and
-    /// the datastore; for others, that of the container or entry around them. Of the operational
-    /// state, the last push. A datastore that nothing was committed to has version 0, and the time
-    /// since when it cannot have changed: that of its anchor, or when running was last replaced as a
-    /// whole.
+    /// The last change of a resource or of its content. Stored for containers, list entries and the
+    /// datastore; other nodes have the stamp of the enclosing container or entry. For operational, the
+    /// stamp of the last push. A datastore without commits has version 0 and the time since when it cannot
+    /// have changed: the creation of its anchor, or the last replacement of running as a whole.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
         if matches!(self.data, Data::Operational(_)) {
             let root = self.state().root();
@@ -184,8 +183,8 @@ impl View {
         })
     }
 
-    /// Sends a resource as events: the target itself, not the nodes around it. The datastore sends
-    /// every top-level node; a whole list, its entries. False where the target does not exist.
+    /// Sends a resource as events: the target itself, without its ancestors. For the datastore, every
+    /// top-level node; for a whole list, its entries. Returns false if the target does not exist.
     pub fn read(
         &self,
         path: &InstancePath,
@@ -197,7 +196,7 @@ impl View {
         })
     }
 
-    /// How many entries a list or leaf-list has; linear in that number.
+    /// The number of entries of a list or leaf-list; linear in that number.
     pub fn count(&self, path: &InstancePath) -> Result<u64> {
         let entries = Selection {
             depth: Some(1),
@@ -206,7 +205,7 @@ impl View {
         self.answer(path, &entries, &mut |state, _| state.count(path))
     }
 
-    /// How many keys the datastore takes; linear in that number.
+    /// The number of keys of the datastore; linear in that number.
     pub fn keys(&self) -> Result<u64> {
         let range = KeyRange::prefix(&self.tree.prefix(Subspace::Tree));
         let mut cursor = self.snapshot().scan(&range, Direction::Forward)?;

@@ -1,4 +1,4 @@
-//! The end of a candidate: validate, commit, discard, update.
+//! Operations on a whole candidate: validate, commit, discard, update.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::tree::settle::Proposal;
 use crate::tree::validate::validate;
 use crate::tree::{Commit, CommitOptions, Confirmed, Datastore, Tree};
 
-/// How often an update is tried again when somebody else changed the candidate meanwhile.
+/// Maximum number of tries of an update when others change the candidate meanwhile.
 const UPDATE_TRIES_MAX: usize = 64;
 
 impl Tree {
-    /// Whether the candidate changes anything.
+    /// Whether the candidate has changes.
     pub fn has_changes(&self) -> Result<bool> {
         self.check_candidate("only a candidate has changes")?;
         let snapshot = self.store().driver().snapshot()?;
         Ok(!self.stored_candidate(&*snapshot)?.changes.is_empty())
     }
 
-    /// What running and the candidate changed differently since the candidate was made.
+    /// The nodes that running and the candidate changed differently since the candidate's base version.
     pub fn conflicts(&self) -> Result<Vec<Conflict>> {
         self.check_candidate("only a candidate has conflicts with running")?;
         let snapshot = self.store().driver().snapshot()?;
@@ -35,16 +35,17 @@ impl Tree {
         Ok(self.merged(&*snapshot, &stored)?.conflicts.clone())
     }
 
-    /// Commits the candidate to running, all of it or nothing; afterwards it changes nothing.
+    /// Commits the candidate to running as a whole and empties it.
     ///
     /// # Errors
-    /// Every conflict with running, every constraint that the result would break, `in-use` where
-    /// somebody else holds a lock.
+    ///
+    /// Every conflict with running, every constraint that the result violates, `in-use` if another session
+    /// holds a lock.
     pub fn commit_candidate(&self, options: CommitOptions<'_>) -> Result<Commit> {
         self.commit_confirmed(Confirmed::default(), options)
     }
 
-    /// Commits the candidate, as a plan says.
+    /// Commits the candidate, with its effect on a confirmed commit.
     pub(in crate::tree) fn commit_planned(
         &self,
         plan: Plan<'_>,
@@ -71,7 +72,7 @@ impl Tree {
             })
         })?;
         if !commit.is_changed && !is_discarded {
-            // The changes came to nothing. Who edits the candidate just now keeps them.
+            // The changes had no effect. A concurrent edit of the candidate is kept.
             match self.discard_once(options) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {}
                 result => result?,
@@ -80,7 +81,7 @@ impl Tree {
         Ok(commit)
     }
 
-    /// Forgets what the candidate changes, so that it reads as running.
+    /// Discards the changes of the candidate, so that it reads as running.
     pub fn discard(&self, options: CommitOptions<'_>) -> Result<()> {
         self.check_candidate("only a candidate's changes can be discarded")?;
         let _one_at_a_time = self.store().lock(self.own_id());
@@ -115,8 +116,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes the candidate one of running as it is now. Where both changed the same node
-    /// differently, the resolution says which to take; the conflicts are told.
+    /// Rebases the candidate on the newest running. The resolution decides for nodes that both changed
+    /// differently; returns the conflicts.
     ///
     /// # Errors
     /// Every conflict, with [`Resolution::RevertOnConflict`]; nothing is changed then.
@@ -182,17 +183,18 @@ impl Tree {
         Ok(merged.conflicts)
     }
 
-    /// Tests what the datastore holds: for a candidate, what a commit would test; for the others,
-    /// every constraint in all of it.
+    /// Validates the content of the datastore: for a candidate, what its commit would validate; for the
+    /// others, every constraint of the whole.
     ///
     /// # Errors
-    /// Every conflict with running and every constraint that is broken.
+    ///
+    /// Every conflict with running and every violated constraint.
     pub fn validate(&self) -> Result<()> {
         if !self.datastore().is_candidate() {
             return self.validate_whole();
         }
         if !self.is_constrained() {
-            // Without the indexes that are kept for it, all of it is looked at.
+            // There are no indexes without constraints: the whole view is validated.
             return self.view()?.validate();
         }
         let mut overlay = self.candidate_over_running()?;
@@ -220,7 +222,7 @@ impl Tree {
         Ok(Overlay::with(snapshot, data_only(&merged, self)))
     }
 
-    /// Ends the changes of a candidate in a batch, under the condition that nobody changed it.
+    /// Empties a candidate in a batch, on condition that it is unchanged.
     fn put_emptied(
         &self,
         snapshot: &dyn Snapshot,
@@ -248,7 +250,7 @@ impl Tree {
     }
 }
 
-/// The changes of the data, without those of stamps, which a commit makes anew.
+/// The changes of data without those of stamps, which the commit writes itself.
 fn data_only(merged: &Merged, tree: &Tree) -> Arc<Changes> {
     let stamps = espalier_keyspace::KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
     let mut changes = Arc::clone(&merged.changes);

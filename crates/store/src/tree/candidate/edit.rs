@@ -1,4 +1,4 @@
-//! Changing a candidate: what an edit changes is folded into what the candidate changes already.
+//! Edits a candidate: the changes of an edit are folded into the candidate's changes.
 
 use std::sync::Arc;
 
@@ -19,33 +19,33 @@ use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loading};
 use crate::tree::settle::write_stamps;
 use crate::tree::{Commit, CommitOptions, Edit, Tree};
 
-/// How often an edit is tried again when somebody else changed the candidate meanwhile.
+/// Maximum number of tries of an edit when others change the candidate meanwhile.
 const EDIT_TRIES_MAX: usize = 64;
 
-/// A candidate about to be edited.
+/// A candidate prepared for an edit.
 pub(super) struct Editing {
-    /// The candidate as it is edited: its changes over what they were made on.
+    /// The content to edit: the candidate's changes over their base.
     pub candidate: Overlay,
-    /// The header that it will have.
+    /// The header after the edit.
     pub next: Header,
     stored: Stored,
-    /// Whether the changes were merged on a later version of running and are others now, so that
-    /// all are written.
+    /// Whether the changes were rebased on a later version of running and became different: all rows are
+    /// rewritten.
     is_rebased: bool,
-    /// Stamps that count on because running moved.
+    /// Stamps that are incremented because running changed.
     stamps: Changes,
 }
 
-/// A candidate with one more edit in it.
+/// An edit applied to a candidate.
 pub(super) struct Edited {
-    /// The candidate before.
+    /// The candidate before the edit.
     pub candidate: Overlay,
-    /// What the edit changes in it.
+    /// The changes of the edit.
     pub changes: Arc<Changes>,
 }
 
 impl Edited {
-    /// Puts stamps below those that the edit wrote.
+    /// Adds stamps; those that the edit wrote win.
     pub fn count_on(&mut self, mut stamps: Changes) {
         if !stamps.is_empty() {
             stamps.apply(&self.changes);
@@ -54,7 +54,7 @@ impl Edited {
     }
 }
 
-/// What an edit does to the candidate.
+/// Applies an edit to the candidate.
 type Change<'a> = &'a mut dyn FnMut(&Tree, Overlay, &Header) -> Result<Edited>;
 
 impl Tree {
@@ -79,7 +79,7 @@ impl Tree {
         })
     }
 
-    /// Makes the candidate what another datastore is.
+    /// Replaces the content of the candidate with that of another datastore.
     pub(in crate::tree) fn replace_candidate(
         &self,
         source: &Tree,
@@ -95,7 +95,7 @@ impl Tree {
         })
     }
 
-    /// Loads a document into the candidate. What it changes is held in memory.
+    /// Loads a document into the candidate. The changes are held in memory.
     pub(in crate::tree) fn load_candidate(
         &self,
         mut options: LoadOptions<'_>,
@@ -109,7 +109,7 @@ impl Tree {
             origin: options.origin,
         };
         let (mut fragments, mut values) = (0, 0);
-        // The document can be read once only, so there is one try.
+        // The document can be read only once: there is one try.
         let commit = self.change_candidate(commit_options, 1, &mut |tree, candidate, header| {
             let mut base = Overlay::over(candidate);
             if options.mode == LoadMode::Replace {
@@ -136,8 +136,7 @@ impl Tree {
         })
     }
 
-    /// Has the candidate changed, and stores what changed; again where somebody else changed it
-    /// meanwhile.
+    /// Applies a change to the candidate and stores it. Retries if the candidate was changed meanwhile.
     pub(super) fn change_candidate(
         &self,
         options: CommitOptions<'_>,
@@ -212,8 +211,8 @@ impl Tree {
         })
     }
 
-    /// The candidate as an edit sees it: merged on running as it is now, where nothing stands
-    /// against that; else on the version that it was made on.
+    /// Prepares the candidate for an edit: rebased on the newest running if there is no conflict; else on
+    /// its base version.
     pub(super) fn editing(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
@@ -245,8 +244,8 @@ impl Tree {
         })
     }
 
-    /// Puts the header for changes, under the condition that it did not change meanwhile. Changes
-    /// that came to nothing are forgotten.
+    /// Puts the header of changes, on condition that it is unchanged. A candidate without effective changes
+    /// is emptied.
     pub(super) fn put_header(
         &self,
         rows: &Rows,
@@ -273,14 +272,14 @@ impl Tree {
         batch.put(rows.header(), header.encode());
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
-        // The rows are keys under these modules.
+        // The rows have keys of these modules.
         let modules = &self.compiled().same_modules;
         batch.require(modules.key.clone(), modules.value.clone());
         header
     }
 }
 
-/// What was changed over an overlay.
+/// The changes of an edit in an overlay over the candidate.
 pub(super) fn edited(overlay: Overlay) -> Result<Edited> {
     let (candidate, changes) = overlay
         .into_below()

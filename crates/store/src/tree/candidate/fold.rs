@@ -1,4 +1,4 @@
-//! What an edit changes, folded into what the candidate changes already and into its rows.
+//! Folds an edit into the changes of a candidate and their rows.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::Tree;
 
-/// The rows of all changes of a candidate over a state, in place of those that there are.
+/// The rows of all changes of a candidate over a base; replaces the stored rows.
 pub(super) fn rows_of_all(
     tree: &Tree,
     rows: &Rows,
@@ -25,17 +25,17 @@ pub(super) fn rows_of_all(
     Ok(fold.batch)
 }
 
-/// Folding an edit into the changes of a candidate, and into its rows.
+/// Folds one edit into the changes of a candidate and their rows.
 pub(super) struct Fold<'a> {
     tree: &'a Tree,
     rows: &'a Rows,
     batch: Batch,
-    /// The keys of the entries whose places are put already.
+    /// The keys of the entries whose positions are already in the batch.
     placed: FxHashSet<Vec<u8>>,
 }
 
 impl<'a> Fold<'a> {
-    /// Into the rows of a candidate, beside what the batch has.
+    /// Starts with the rows of a candidate and the given batch.
     pub fn new(tree: &'a Tree, rows: &'a Rows, batch: Batch) -> Self {
         Self {
             tree,
@@ -45,7 +45,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// The changes with the edit in them, and the batch with their rows.
+    /// Returns the changes with the edit in them, and the batch with their rows.
     pub fn run(
         mut self,
         edited: Edited,
@@ -53,7 +53,7 @@ impl<'a> Fold<'a> {
         is_rebased: bool,
     ) -> Result<(Changes, Batch)> {
         let Edited { candidate, changes } = edited;
-        // Nobody else may hold the changes, so that they can be changed in place.
+        // Drop all other references, so that the changes are modified in place.
         self.tree.store().candidates().forget(self.rows);
         drop(stored);
         let mut whole = Arc::clone(candidate.changes());
@@ -123,7 +123,7 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// Puts where the entries stand that a deleted range is in.
+    /// Puts the positions of the entries that contain a deleted range.
     fn place(&mut self, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
         if range.start.first() == Some(&(Subspace::Stamp as u8)) {
             return Ok(());
@@ -133,7 +133,8 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// Puts where the entries stand that a written key is in, or that it puts another between.
+    /// Puts the positions of the entries that contain a written key, and of the neighbours of a new
+    /// position.
     fn place_written(
         &mut self,
         basis: &dyn Snapshot,
@@ -156,7 +157,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Writes every row anew.
+    /// Rewrites every row.
     fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
         self.batch.delete_range(self.rows.changes());
         self.placed.clear();

@@ -1,4 +1,4 @@
-//! Reading a candidate: running as it is, with the changes of the candidate.
+//! Reads a candidate: the newest running with the changes of the candidate.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tree::stamp::{self, Stamp};
 use crate::tree::{Tree, View};
 
 impl Tree {
-    /// The candidate of a snapshot, read as running with its changes merged in.
+    /// A view of the candidate in a snapshot: running with the changes merged in.
     pub(in crate::tree) fn candidate_view(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
@@ -42,7 +42,7 @@ impl Tree {
         self.store().candidates().read(snapshot, Rows::of(self))
     }
 
-    /// Who made the changes that are there.
+    /// The sessions that made the current changes.
     pub(in crate::tree) fn candidate_sessions(
         &self,
         snapshot: &dyn Snapshot,
@@ -56,8 +56,7 @@ impl Tree {
         Ok(record.unwrap_or_default().any)
     }
 
-    /// The changes as they are on running now; where both changed something differently, those of
-    /// the candidate.
+    /// The changes merged on the newest running; in conflicts the candidate wins.
     pub(super) fn merged(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Arc<Merged>> {
         let running = self.running_stamp(snapshot)?.version;
         if running == stored.header.base || stored.changes.is_empty() {
@@ -74,7 +73,7 @@ impl Tree {
         Ok(merged)
     }
 
-    /// Merges the changes on running as it is now.
+    /// Merges the changes on the newest running.
     pub(super) fn merge(
         &self,
         snapshot: &dyn Snapshot,
@@ -96,7 +95,7 @@ impl Tree {
                 .checked_sub(stored.header.base)
                 .ok_or_else(|| {
                     Error::corrupt(
-                        "the candidate was made on a version that running has not reached",
+                        "the base version of the candidate is newer than running",
                     )
                 })?,
             time: running.time,
@@ -104,8 +103,8 @@ impl Tree {
         merge(basis, &stored.changes, resolution)
     }
 
-    /// The changes that lead from running to what the candidate was made on: all of them where the
-    /// log has them, else those of the keys that the candidate changes.
+    /// The changes from running to the candidate's base: all if the log contains them, else those of the
+    /// keys that the candidate changes.
     pub(super) fn back_to_base(
         &self,
         snapshot: &dyn Snapshot,
@@ -121,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// The tree in a snapshot.
+    /// The state of the tree in a snapshot.
     pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
         State {
             snapshot,

@@ -1,4 +1,4 @@
-//! The changes of candidates, kept in memory between readings.
+//! An in-memory cache of the changes of candidates.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::rows::Rows;
 use crate::error::Result;
 use crate::overlay::Changes;
 
-/// Candidates kept at once; beyond, all are forgotten and read again when they are needed.
+/// Maximum number of cached candidates; beyond that, the cache is cleared.
 const RESIDENTS_MAX: usize = 64;
 
-/// The candidates of a store that were used last.
+/// The most recently used candidates of a store.
 #[derive(Default)]
 pub(crate) struct Residents {
     by_prefix: Mutex<FxHashMap<Vec<u8>, Resident>>,
@@ -28,17 +28,17 @@ struct Resident {
     merged: Option<(u64, Arc<Merged>)>,
 }
 
-/// A candidate as it is stored in a snapshot.
+/// A candidate as stored in a snapshot.
 pub(super) struct Stored {
     pub rows: Rows,
     pub header: Header,
-    /// The stored header; none where nobody ever edited.
+    /// The stored header; none if the candidate was never edited.
     pub header_bytes: Option<Vec<u8>>,
     pub changes: Arc<Changes>,
 }
 
 impl Residents {
-    /// The candidate of a snapshot, from memory where it did not change.
+    /// Reads the candidate in a snapshot, from the cache if it is unchanged.
     pub(super) fn read(&self, snapshot: &dyn Snapshot, rows: Rows) -> Result<Stored> {
         let header_bytes = snapshot
             .get(&rows.header())?
@@ -76,7 +76,7 @@ impl Residents {
         (resident.header == header).then(|| Arc::clone(&resident.changes))
     }
 
-    /// Keeps the changes that belong to a header.
+    /// Caches the changes of a header.
     pub(super) fn keep(&self, rows: &Rows, header: Vec<u8>, changes: &Arc<Changes>) {
         let mut residents = self.by_prefix.lock();
         if residents.len() >= RESIDENTS_MAX {
@@ -90,12 +90,12 @@ impl Residents {
         residents.insert(rows.prefix().to_vec(), resident);
     }
 
-    /// Forgets a candidate, so that its changes can be changed in place.
+    /// Removes a candidate, so that its changes can be modified in place.
     pub(super) fn forget(&self, rows: &Rows) {
         self.by_prefix.lock().remove(rows.prefix());
     }
 
-    /// The changes merged on a version of running, where that was done before.
+    /// The cached changes merged on a version of running.
     pub(super) fn merged(&self, stored: &Stored, running: u64) -> Option<Arc<Merged>> {
         let residents = self.by_prefix.lock();
         let resident = residents.get(stored.rows.prefix())?;
@@ -104,7 +104,7 @@ impl Residents {
         is_it.then(|| Arc::clone(merged))
     }
 
-    /// Keeps the changes merged on a version of running.
+    /// Caches the changes merged on a version of running.
     pub(super) fn keep_merged(&self, stored: &Stored, running: u64, merged: &Arc<Merged>) {
         let mut residents = self.by_prefix.lock();
         let resident = residents.get_mut(stored.rows.prefix());

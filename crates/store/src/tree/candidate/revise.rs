@@ -1,4 +1,4 @@
-//! Candidates whose modules change: their changes are worked out again over running as it will be.
+//! Recomputes the changes of candidates over the future running when modules change.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::tree::Tree;
 use crate::tree::copy::differ;
 use crate::tree::settle::write_stamps;
 
-/// A candidate as a snapshot has it.
+/// A candidate in a snapshot.
 pub(in crate::tree) struct Standing {
     stored: Stored,
     merged: Arc<Merged>,
-    /// Whether running is still what its changes were made on.
+    /// Whether running is still the base of its changes.
     pub is_on_newest: bool,
 }
 
 impl Standing {
-    /// Whether it changes anything.
+    /// Whether it has changes.
     pub fn has_changes(&self) -> bool {
         !self.stored.changes.is_empty()
     }
 
-    /// What it and running changed differently.
+    /// Its conflicts with running, as errors.
     pub fn conflicts(&self) -> Errors {
         let mut errors = Errors::new();
         for conflict in &self.merged.conflicts {
@@ -39,7 +39,7 @@ impl Standing {
         errors
     }
 
-    /// Its changes of the data.
+    /// Its changes of data, without stamps.
     pub fn data(&self, tree: &Tree) -> Arc<Changes> {
         let stamps = KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
         let mut changes = Arc::clone(&self.merged.changes);
@@ -47,14 +47,14 @@ impl Standing {
         changes
     }
 
-    /// That it is still so when a batch is committed.
+    /// Requires that the candidate is unchanged when a batch is committed.
     pub fn require(&self, batch: &mut Batch) {
         batch.require(self.stored.rows.header(), self.stored.header_bytes.clone());
     }
 }
 
 impl Tree {
-    /// The candidate of a snapshot.
+    /// The candidate in a snapshot.
     pub(in crate::tree) fn standing(&self, snapshot: &dyn Snapshot) -> Result<Standing> {
         let stored = self.stored_candidate(snapshot)?;
         let merged = self.merged(snapshot, &stored)?;
@@ -66,8 +66,8 @@ impl Tree {
         })
     }
 
-    /// Puts the candidate into a batch as the changes that make `candidate` of `running`, which will be
-    /// of a version.
+    /// Puts the candidate into a batch, as the changes from `running` to `candidate`; `version` is the
+    /// future version of running.
     pub(in crate::tree) fn put_revised(
         &self,
         standing: Standing,

@@ -1,11 +1,11 @@
-//! How the changes of a candidate are stored.
+//! The stored rows of a candidate's changes.
 //!
 //! | key after the candidate's prefix | value |
 //! |---|---|
 //! | `00` | the [header](super::header) |
-//! | `01`, subspace, the rest of a key of running | what it held and holds now |
+//! | `01`, subspace, the rest of a key of running | the new and the old value |
 //! | `02`, subspace, the rest of the start of a deleted range | a byte for the end: none, or its subspace and rest |
-//! | `03`, subspace, the rest of a key of running | what it held: entries of lists ordered by user that something in was changed, and their positions |
+//! | `03`, subspace, the rest of a key of running | its value: entries of lists ordered by user with changed content, and their positions |
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -21,19 +21,19 @@ const WRITTEN: u8 = 1;
 const CLEARED: u8 = 2;
 const PLACED: u8 = 3;
 
-/// Whether a row says that a key holds a value.
+/// Whether a key has a value.
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
-/// Where the rows of one candidate are.
+/// The key layout of one candidate's rows.
 pub(super) struct Rows {
     prefix: Vec<u8>,
-    /// The tree that the candidate is over.
+    /// The tree that the candidate is based on.
     tree: TreeId,
 }
 
 impl Rows {
-    /// Of the candidate that a tree is.
+    /// The rows of the candidate of a tree handle.
     pub fn of(tree: &Tree) -> Self {
         let mut prefix = anchor_prefix(Subspace::Candidate, tree.id().anchor);
         prefix.push(tree.datastore().id());
@@ -46,7 +46,7 @@ impl Rows {
         }
     }
 
-    /// What tells the candidate from all others.
+    /// The prefix of all rows of the candidate.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
@@ -62,7 +62,7 @@ impl Rows {
         self.kind(HEADER)
     }
 
-    /// Every row but the header.
+    /// All rows except the header.
     pub fn changes(&self) -> KeyRange {
         KeyRange {
             start: self.kind(WRITTEN),
@@ -70,7 +70,7 @@ impl Rows {
         }
     }
 
-    /// Where the tree's prefix ends in a key of running.
+    /// The length of the tree's prefix in a key of running.
     fn cut(&self) -> usize {
         self.tree.prefix(Subspace::Tree).len()
     }
@@ -81,7 +81,7 @@ impl Rows {
         row
     }
 
-    /// A key of running without what all of them have.
+    /// A key of running without the common tree prefix.
     fn short(&self, key: &[u8]) -> Vec<u8> {
         let mut short = vec![key[0]];
         short.extend_from_slice(key.get(self.cut()..).unwrap_or_default());
@@ -98,7 +98,7 @@ impl Rows {
         Ok(key)
     }
 
-    /// Puts a changed key, with what it held in the state below.
+    /// Puts a changed key, with its old value in the base.
     pub fn put_written(
         &self,
         batch: &mut Batch,
@@ -120,12 +120,12 @@ impl Rows {
         batch.put(self.row(WRITTEN, key), value);
     }
 
-    /// Takes away the row of a key.
+    /// Deletes the row of a key.
     pub fn forget_written(&self, batch: &mut Batch, key: &[u8]) {
         batch.delete(self.row(WRITTEN, key));
     }
 
-    /// Takes away the rows of the keys of a range, which lies in one subspace of the tree.
+    /// Deletes the rows of the keys in a range, which lies in one subspace of the tree.
     pub fn forget_written_in(&self, batch: &mut Batch, range: &KeyRange) {
         let end = match self.end_of(range) {
             Some(end) => self.row(WRITTEN, end),
@@ -138,7 +138,7 @@ impl Rows {
         batch.delete_range(KeyRange::new(self.row(WRITTEN, &range.start), end));
     }
 
-    /// The end of a range where it is a key of the tree; none where it is the end of the tree.
+    /// The end of a range if it is a key of the tree; none if it is the end of the tree.
     fn end_of<'r>(&self, range: &'r KeyRange) -> Option<&'r [u8]> {
         let cut = self.cut();
         let end = range.end.as_deref()?;
@@ -152,12 +152,12 @@ impl Rows {
         batch.put(self.row(CLEARED, &range.start), value);
     }
 
-    /// Takes away the row of a deleted range.
+    /// Deletes the row of a deleted range.
     pub fn forget_cleared(&self, batch: &mut Batch, range: &KeyRange) {
         batch.delete(self.row(CLEARED, &range.start));
     }
 
-    /// Puts what a key held that tells which entry stood at a position.
+    /// Puts a row that identifies the entry at a position.
     pub fn put_placed(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
         batch.put(self.row(PLACED, key), held.to_vec());
     }
@@ -189,7 +189,7 @@ impl Rows {
         Ok(changes)
     }
 
-    /// What the keys of these changes held when they were changed, and which entries stood where.
+    /// The old values of the changed keys, and the saved positions of entries.
     pub fn read_old(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
         let mut old = Changes::default();
         let placed = self.kind(PLACED);

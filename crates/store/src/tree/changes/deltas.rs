@@ -1,4 +1,4 @@
-//! The keys in which two states differ, in key order.
+//! Iterates over the keys in which two states differ, in key order.
 
 use std::ops::Bound;
 
@@ -10,16 +10,16 @@ use crate::overlay::{Changes, Gaps, Overlay};
 use crate::store::Compiled;
 use crate::tree::locate::State;
 
-/// Which of two states, one laid over the other, is the later.
+/// Which of two layered states is the newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Towards {
-    /// The upper: a commit that is proposed.
+    /// The upper one: a proposed commit.
     Upper,
-    /// The lower: the changes go back in time.
+    /// The lower one: the changes lead back in time.
     Lower,
 }
 
-/// Two states of one tree, one laid over the other by changes of keys.
+/// Two states of one tree, one layered over the other by changes.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison<'a> {
     pub compiled: &'a Compiled,
@@ -30,7 +30,7 @@ pub(crate) struct Comparison<'a> {
     pub towards: Towards,
 }
 
-/// Where the same thing is in both states; nothing where a state does not have it.
+/// The key of the same node in both states; none if it is absent in a state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
     pub before: Option<Vec<u8>>,
@@ -46,7 +46,7 @@ impl Sides {
         }
     }
 
-    /// What is further along both keys.
+    /// Appends `rest` to both keys.
     pub fn below(&self, rest: &[u8]) -> Self {
         let join = |key: &Option<Vec<u8>>| key.as_ref().map(|key| [key, rest].concat());
         Self {
@@ -55,7 +55,7 @@ impl Sides {
         }
     }
 
-    /// The keys changed in the same way.
+    /// Maps both keys.
     pub fn map(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         Self {
             before: self.before.as_deref().map(&change),
@@ -64,7 +64,7 @@ impl Sides {
     }
 }
 
-/// A key that holds something else: what follows the keys of the sides, and what it holds.
+/// A changed key: the part after the keys of the sides, with both values.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     pub rest: Vec<u8>,
@@ -72,17 +72,17 @@ pub(crate) struct Delta {
     pub new: Option<Vec<u8>>,
 }
 
-/// The keys in which two ranges differ, in order.
+/// An iterator over the keys in which two ranges differ, in order.
 pub(crate) trait Deltas {
-    /// The next one; false past the end.
+    /// Reads the next one; false past the end.
     fn next(&mut self, delta: &mut Delta) -> Result<bool>;
 
-    /// Goes on with the first key whose rest is not before `rest`; `None` ends it.
+    /// Continues with the first key whose rest is not before `rest`; `None` ends the iteration.
     fn seek(&mut self, rest: Option<&[u8]>) -> Result<()>;
 }
 
 impl<'a> Comparison<'a> {
-    /// An overlay and what it is over.
+    /// Compares an overlay with its base.
     pub fn new(
         compiled: &'a Compiled,
         tree: TreeId,
@@ -99,7 +99,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The state before.
+    /// The older state.
     pub fn before(&self) -> State<'a> {
         self.state(match self.towards {
             Towards::Upper => self.lower,
@@ -107,7 +107,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// The state after.
+    /// The newer state.
     pub fn after(&self) -> State<'a> {
         self.state(match self.towards {
             Towards::Upper => self.upper,
@@ -123,7 +123,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The keys below two places that differ.
+    /// The differing keys below the key of a node in both states.
     pub(super) fn deltas(&self, sides: &Sides) -> Result<Box<dyn Deltas + 'a>> {
         match (&sides.before, &sides.after) {
             (Some(before), Some(after)) if before == after => Ok(Box::new(Changed::new(
@@ -135,20 +135,20 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The keys that differ within a range; those of the deltas are whole.
+    /// The differing keys in a range; the deltas contain whole keys.
     pub fn keys_in(&self, range: &KeyRange) -> Result<impl Deltas + use<'a>> {
         Changed::new(*self, range.clone(), 0)
     }
 }
 
-/// A key, and what was written to it.
+/// A key with its written value.
 type Written<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// What an overlay changes within a range.
+/// The changes of an overlay in a range.
 struct Changed<'a> {
     comparison: Comparison<'a>,
     range: KeyRange,
-    /// The length of what all keys begin with.
+    /// The length of the common prefix of all keys.
     prefix: usize,
     cleared: std::vec::IntoIter<KeyRange>,
     cursor: Option<Box<dyn Cursor + 'a>>,
@@ -156,7 +156,7 @@ struct Changed<'a> {
     deleted: Option<(Vec<u8>, Vec<u8>)>,
     written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
     next_written: Option<Written<'a>>,
-    /// Where the lower state has no keys.
+    /// Ranges without keys in the lower state.
     gaps: Gaps,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Changed<'a> {
         Ok(changed)
     }
 
-    /// Takes the next key of the deleted ranges; those written again are told as written.
+    /// Reads the next key of the deleted ranges; rewritten keys are reported as written.
     fn read_deleted(&mut self) -> Result<()> {
         loop {
             if self.cursor.is_none() {
@@ -268,11 +268,11 @@ impl Deltas for Changed<'_> {
     }
 }
 
-/// One of the ranges that are read side by side.
+/// One of two ranges that are read in parallel.
 struct Side<'a> {
     key: Vec<u8>,
     cursor: Box<dyn Cursor + 'a>,
-    /// The rest of the next key, and what it holds.
+    /// The rest of the next key, and its value.
     next: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -310,7 +310,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Two ranges, read side by side.
+/// Two ranges read in parallel.
 struct SideBySide<'a> {
     before: Option<Side<'a>>,
     after: Option<Side<'a>>,
@@ -328,7 +328,7 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-/// Takes what a side has at `rest`.
+/// Takes the value of a side at `rest`.
 fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(side) = side else { return Ok(None) };
     match side.next.take() {

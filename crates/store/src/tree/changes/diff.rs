@@ -1,4 +1,4 @@
-//! A diff that is kept.
+//! A diff held in memory.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::walk::each_node_change;
 use crate::error::Result;
 use crate::store::Compiled;
 
-/// A diff of more changes than this is not kept: what is larger is streamed.
+/// Maximum number of changes of a diff in memory; larger diffs are streamed.
 pub const DIFF_CHANGES_MAX: usize = 2_000_000;
 
-/// The nodes that differ between two states, in document order. Paths are kept once for all the
-/// nodes below them.
+/// The nodes that differ between two states, in document order. A path is stored once for all nodes below
+/// it.
 #[derive(Clone, Debug)]
 pub struct Diff {
     compiled: Arc<Compiled>,
@@ -22,7 +22,7 @@ pub struct Diff {
     changes: Vec<Kept>,
 }
 
-/// A step of a path, and the step before it.
+/// A step of a path, linked to the previous one.
 #[derive(Clone, Debug)]
 struct Link {
     before: Option<u32>,
@@ -53,12 +53,12 @@ impl Diff {
         &self.compiled.schema
     }
 
-    /// How many nodes changed.
+    /// The number of changed nodes.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether nothing changed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -75,7 +75,7 @@ impl Diff {
         })
     }
 
-    /// The changes of a node and of what is below it; of every entry, for a list without keys.
+    /// The changes of a node and its descendants; for a list without keys, of every entry.
     pub fn below<'d>(&'d self, path: &'d InstancePath) -> impl Iterator<Item = NodeChange> + 'd {
         self.changes().filter(|change| change.is_below(path))
     }
@@ -103,8 +103,7 @@ impl Diff {
     }
 }
 
-/// Whether steps lead to a path or through it. Steps of the path without keys are every entry of
-/// their list.
+/// Whether steps lead to or through a path. A step of the path without keys matches every entry.
 fn leads_through(path: &InstancePath, steps: &[&Step]) -> bool {
     let mut both = path.steps.iter().zip(steps);
     path.steps.len() <= steps.len() && both.all(|(outer, step)| is_along(outer, step))
@@ -129,7 +128,7 @@ impl DiffBuilder {
         }
     }
 
-    /// Adds a change, and takes its contents.
+    /// Adds a change, moving its contents.
     ///
     /// # Errors
     /// `too-big` beyond [`DIFF_CHANGES_MAX`].

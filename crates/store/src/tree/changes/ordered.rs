@@ -1,10 +1,9 @@
-//! Lists and leaf-lists whose order is kept.
+//! Differences in lists and leaf-lists with a stored order.
 //!
-//! A key of such a list has the position of its entry. Where users order the entries, the order
-//! index tells which entry stands elsewhere. That alone is no move: a list that was renumbered has
-//! the same order. Entries moved where an entry that kept its position stands between the old
-//! position and the new, and, of the others, where they are not in the longest run that kept its
-//! order.
+//! A key of such a list contains the position of its entry. In lists ordered by user, the order index shows
+//! which entries have another position. That alone is not a move: a renumbered list has the same order. An
+//! entry moved if an entry with an unchanged position is between its old and its new position; of the other
+//! repositioned entries, those outside a longest run in unchanged order moved.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
@@ -19,11 +18,11 @@ use crate::fragment::take_entry_value;
 use crate::position::Position;
 use crate::tree::locate::{State, entry_prefix, order_key};
 
-/// A position, as it stands in a key.
+/// A position as encoded in a key.
 type At = Vec<u8>;
 
 impl Walk<'_, '_> {
-    /// A list or leaf-list of the current node; `list` has its key on both sides.
+    /// Compares a list or leaf-list of the current node; `list` has its key on both sides.
     pub fn ordered(&mut self, list: &Sides, id: NodeId) -> Result<()> {
         let node = self.schema().node(id);
         let is_by_user = node.is_config && (node.is_leaf_list() || !node.keys().is_empty());
@@ -50,7 +49,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The entries that stood and stand at a position.
+    /// Reports the entries before and after at one position.
     fn entry(
         &mut self,
         list: &Sides,
@@ -83,12 +82,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// An entry that stood at a position and does not any more.
+    /// Reports an entry that is no longer at a position.
     fn gone(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::Before))?;
         let stands = self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
         if stands.is_some() {
-            // It is told of where it stands now.
+            // Reported at its new position.
             return Ok(());
         }
         let here = Sides {
@@ -98,7 +97,7 @@ impl Walk<'_, '_> {
         self.one_sided(step, node, &here, ChangeKind::Deleted)
     }
 
-    /// An entry that stands at a position and did not before.
+    /// Reports an entry that is new at a position.
     fn come(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::After))?;
         let stood = self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
@@ -123,7 +122,7 @@ impl Walk<'_, '_> {
         self.inside(step, &here)
     }
 
-    /// An entry that is on one side only.
+    /// Reports an entry that exists on one side only.
     fn one_sided(&mut self, step: Step, node: &Node, here: &Sides, kind: ChangeKind) -> Result<()> {
         if !node.is_leaf_list() {
             return self.inside(step, here);
@@ -138,7 +137,7 @@ impl Walk<'_, '_> {
         self.tell_at(step, kind, old, new)
     }
 
-    /// What differs in an entry.
+    /// Compares the content of an entry.
     fn inside(&mut self, step: Step, here: &Sides) -> Result<()> {
         let node = step.node;
         self.enter(step);
@@ -173,7 +172,7 @@ impl Walk<'_, '_> {
         Ok(Step { node, keys })
     }
 
-    /// Where an entry stands on one side, where users order the entries.
+    /// The position of an entry on one side, if the list is ordered by user.
     fn position(
         &self,
         state: State<'_>,
@@ -187,7 +186,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What an entry stands after.
+    /// The predecessor of an entry.
     fn point_of(
         &self,
         list: &Sides,
@@ -211,7 +210,7 @@ impl Walk<'_, '_> {
         Ok(keys.map(Point::After))
     }
 
-    /// The positions of the entries that moved, as they are now.
+    /// The new positions of the entries that moved.
     fn moved(&self, list: &Sides) -> Result<FxHashSet<At>> {
         let index = list.map(|list| order_key(list, &[]));
         let mut deltas = self.comparison.deltas(&index)?;
@@ -247,11 +246,11 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What tells the entries of a list apart.
+/// How the entries of a list are identified.
 enum Entries {
-    /// Their keys; with the positions of those that moved.
+    /// By their keys; with the new positions of moved entries.
     ByUser(FxHashSet<At>),
-    /// Their positions alone: state, and lists without keys. Counted before and after.
+    /// By position only: state data and lists without keys. Counted before and after.
     ByPosition([Count; 2]),
 }
 
@@ -261,16 +260,16 @@ enum Side {
     After,
 }
 
-/// Counts the entries of a list up to places that come in order.
+/// Counts the entries of a list up to ascending keys.
 #[derive(Default)]
 struct Count {
-    /// The entry that was counted last.
+    /// The last counted entry.
     last: Vec<u8>,
     entries: u64,
 }
 
 impl Count {
-    /// The number of the entry with a key, from 1.
+    /// The index of the entry with a key, from 1.
     fn up_to(&mut self, state: State<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
         let start = match self.last.is_empty() {
             true => KeyRange::below(list).start,
@@ -292,11 +291,10 @@ impl Count {
     }
 }
 
-/// The positions that the entries that changed had and have, and whether entries that did not
-/// change stand between them.
+/// The old and new positions of changed entries, and whether unchanged entries are between them.
 struct Gaps {
     marks: Vec<At>,
-    /// For each mark, how many of the gaps before it hold something.
+    /// For each position, the number of non-empty gaps before it.
     filled: Vec<usize>,
 }
 

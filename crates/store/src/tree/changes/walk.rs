@@ -1,4 +1,4 @@
-//! From keys to nodes.
+//! Converts key changes to node changes.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
@@ -13,8 +13,7 @@ use crate::subspace::Subspace;
 use crate::tree::locate::State;
 use crate::tree::read::skip_entry;
 
-/// Who is told of the changes, and may take the contents to keep them. An error ends the walk and is
-/// returned.
+/// The callback for changes; it may move the contents out. An error ends the walk and is returned.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(&mut NodeChange) -> Result<()>;
 
 /// Calls `visit` with each node that changed between two states, in document order.
@@ -37,21 +36,21 @@ pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> 
     walk.below(&root, None)
 }
 
-/// A container or list entry around the current key.
+/// A container or list entry that encloses the current key.
 struct Frame {
     node: NodeId,
-    /// How long its rest of the key is.
+    /// The length of its part of the key.
     length: usize,
 }
 
-/// A walk through the keys that differ.
+/// A walk over the differing keys.
 pub(super) struct Walk<'a, 'v> {
     pub comparison: Comparison<'a>,
-    /// Its path is that of the node that the walk is at.
+    /// The current node's path is in it.
     pub change: NodeChange,
-    /// Where the entry stands that is told next.
+    /// The new place of the next reported entry.
     pub point: Option<Point>,
-    /// How long the path is of the node that came or went as a whole, while the walk is in it.
+    /// The path length of the created or deleted subtree that encloses the current node.
     whole: Option<usize>,
     pub visit: Visit<'v>,
 }
@@ -61,8 +60,8 @@ impl<'a> Walk<'a, '_> {
         &self.comparison.compiled.schema
     }
 
-    /// Everything that differs at and below two keys of one node (none: the datastore), whose
-    /// path is the current one.
+    /// Reports everything that differs at and below two keys of one node (none: the datastore) at the
+    /// current path.
     pub fn below(&mut self, sides: &Sides, node: Option<NodeId>) -> Result<()> {
         let outside = self.change.path.steps.len();
         let mut deltas = self.comparison.deltas(sides)?;
@@ -89,7 +88,7 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// One key that differs; the list where it lies in one whose order is kept.
+    /// Visits one differing key. Returns the list if the key is in a list with a stored order.
     fn key(
         &mut self,
         sides: &Sides,
@@ -105,7 +104,7 @@ impl<'a> Walk<'a, '_> {
         while at < delta.rest.len() {
             let mut rest = &delta.rest[at..];
             let Some(child) = layout.child(parent, take_local_id(&mut rest)?) else {
-                // A node that an upgrade of the model took away.
+                // A node that a model upgrade removed.
                 return Ok(None);
             };
             let list = delta.rest.len() - rest.len();
@@ -139,7 +138,7 @@ impl<'a> Walk<'a, '_> {
         Ok(None)
     }
 
-    /// The key values of a list entry, which is there on at least one side.
+    /// The key values of a list entry, which exists on at least one side.
     fn entry_keys(&self, node: &Node, sides: &Sides) -> Result<Keys> {
         let states = [
             (self.comparison.after(), &sides.after),
@@ -157,7 +156,7 @@ impl<'a> Walk<'a, '_> {
         ))
     }
 
-    /// An entry of a leaf-list that the system orders.
+    /// Reports an entry of a leaf-list ordered by system.
     fn entry_value(&mut self, node: NodeId, delta: &Delta) -> Result<()> {
         let (kind, value) = match (&delta.old, &delta.new) {
             (_, Some(new)) => (ChangeKind::Created, take_entry_value(new)?),
@@ -173,7 +172,7 @@ impl<'a> Walk<'a, '_> {
         self.tell_at(Step { node, keys }, kind, old, new)
     }
 
-    /// The fragment of the current node.
+    /// Reports the fragment of the current node.
     fn fragment(&mut self, node: Option<NodeId>, delta: &Delta) -> Result<()> {
         let is_node = node.is_some_and(|node| !self.schema().node(node).is_np_container());
         match (&delta.old, &delta.new) {
@@ -201,7 +200,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The leaves of the current node, which both states have, beyond its keys.
+    /// Compares the leaves of the current node, without its keys; both states have the node.
     fn leaves_of_both(&mut self, node: Option<NodeId>, keys: usize, delta: &Delta) -> Result<()> {
         let leaves = |bytes: &Option<Vec<u8>>| -> Result<Vec<(LocalId, Packed)>> {
             Reader::new(bytes.as_deref().unwrap_or_default())
@@ -242,14 +241,14 @@ impl<'a> Walk<'a, '_> {
         self.tell_at(Step { node, keys }, kind, old, new)
     }
 
-    /// Goes one step further, to a node that is not the one before.
+    /// Steps into another child of the current node.
     pub fn enter(&mut self, step: Step) {
         self.change.path.steps.push(step);
         let length = self.change.path.steps.len();
         self.whole = self.whole.filter(|whole| *whole < length);
     }
 
-    /// Tells of a child of the current node.
+    /// Reports a change of a child of the current node.
     pub fn tell_at(
         &mut self,
         step: Step,
@@ -263,7 +262,7 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// Tells of the current node.
+    /// Reports a change of the current node.
     pub fn tell(
         &mut self,
         kind: ChangeKind,
@@ -280,13 +279,13 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// The key values in the fragment of an entry; none where it is not there.
+/// The key values in the fragment of an entry; none if it does not exist.
 pub(super) fn stored_keys(state: State<'_>, node: &Node, key: &[u8]) -> Result<Option<Keys>> {
     let stored = state.snapshot.get(key)?;
     stored.map(|stored| keys_in(node, &stored)).transpose()
 }
 
-/// The key values in what is stored for an entry.
+/// The key values in the stored row of an entry.
 pub(crate) fn keys_in(node: &Node, stored: &[u8]) -> Result<Keys> {
     if node.is_leaf_list() {
         return Ok(Keys::Values(vec![take_entry_value(stored)?]));

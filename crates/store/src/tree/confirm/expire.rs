@@ -1,4 +1,4 @@
-//! Rolling back what was not confirmed.
+//! Rolls back unconfirmed commits.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::tree::lock::PendingCommit;
 use crate::tree::settle::Proposal;
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
-/// The author of rollbacks that nobody asked for.
+/// The author of automatic rollbacks.
 const AUTHOR: &str = "espalier";
 
 impl Store {
-    /// Rolls back every confirmed commit whose time has passed; how many there were. To be called
-    /// now and then by whoever serves a store. Costs one read of a mostly empty range.
+    /// Rolls back every confirmed commit whose timeout has passed; returns their number. A server must call
+    /// this periodically. Costs one read of a mostly empty range.
     pub fn expire(&self) -> Result<usize> {
         let mut count = 0;
         for tree in self.held_trees()? {
@@ -30,7 +30,7 @@ impl Store {
 }
 
 impl Tree {
-    /// Rolls back the confirmed commit of the anchor if its time has passed; whether it had.
+    /// Rolls back the confirmed commit of the anchor if its timeout has passed; returns whether it did.
     pub fn expire(&self) -> Result<bool> {
         let running = match self.datastore() {
             Datastore::Running => self.clone(),
@@ -51,16 +51,16 @@ impl Tree {
         Ok(is_due)
     }
 
-    /// How much longer a confirmed commit waits before it is rolled back.
+    /// The time until a confirmed commit is rolled back.
     pub fn remaining(&self, pending: &PendingCommit) -> Duration {
         pending.remaining(self.store().clock())
     }
 
-    /// Has a confirmed commit wait from now on, where the clock was set back behind its beginning: whoever opens
-    /// the datastore later then sees time go by.
+    /// Restarts the timeout of a confirmed commit if the clock was set back before its start, so that the
+    /// timeout can pass in this and later processes.
     fn begin_waiting_anew(&self) -> Result<()> {
         tracing::warn!(
-            "the clock is behind the time of a commit that waits for its confirmation: it waits anew"
+            "the clock is behind the start of a pending confirmed commit: its timeout is restarted"
         );
         self.change_holds(&mut |tree, _, holds| {
             let clock = tree.store().clock();
@@ -74,7 +74,7 @@ impl Tree {
         })
     }
 
-    /// Restores what running was before the pending commit, if one still is.
+    /// Restores the state of running before the pending commit, if there still is one.
     pub(in crate::tree) fn roll_back_pending(&self, comment: &str) -> Result<Commit> {
         let options = CommitOptions {
             author: AUTHOR,
@@ -87,7 +87,7 @@ impl Tree {
                 Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
                     .ok_or_else(|| {
                         let message = format!(
-                            "version {}, to roll back to, is no longer kept",
+                            "version {} is no longer kept: cannot roll back to it",
                             pending.restores
                         );
                         Error::data(ErrorTag::RollbackFailed, message)

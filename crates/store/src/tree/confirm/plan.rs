@@ -1,4 +1,4 @@
-//! What a commit does to a confirmed commit that is pending.
+//! The effect of a commit on a pending confirmed commit.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use crate::error::{Error, Result};
 use crate::tree::Tree;
 use crate::tree::lock::{Holds, PendingCommit, Timing};
 
-/// Tells an error that a pending commit has run out from the others.
+/// The app-tag of errors caused by a timed-out pending commit.
 const OVERDUE: &str = "confirmed-commit-overdue";
 
-/// What a commit means for a pending confirmed commit.
+/// The effect of a commit on a pending confirmed commit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tree) enum Plan<'a> {
-    /// An edit of running: it confirms what is pending, unless that outlives sessions (RFC 8040
+    /// An edit of running: confirms the pending commit, unless that persists beyond its session (RFC 8040
     /// §1.4).
     #[default]
     Edit,
     /// A commit of a candidate.
     Commit(Confirmed<'a>),
-    /// The rollback of what is pending.
+    /// The rollback of the pending commit.
     Rollback,
 }
 
-/// Whether a commit was refused because a pending one has to be rolled back first.
+/// Whether a commit failed because a pending one must be rolled back first.
 pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
     let Error::Data(errors) = error else {
         return false;
@@ -37,14 +37,14 @@ pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
 }
 
 impl Plan<'_> {
-    /// Changes what holds running as the commit of `last + 1` needs it.
+    /// Updates the lock record of running for the commit `last + 1`.
     pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
         let clock = tree.store().clock();
         if let Some(pending) = &holds.locks.pending
             && pending.remaining(clock).is_zero()
             && !matches!(self, Self::Rollback)
         {
-            let message = "a confirmed commit has run out and is being rolled back";
+            let message = "a confirmed commit has timed out and is being rolled back";
             return Err(DataError::new(ErrorTag::InUse, message)
                 .with_app_tag(OVERDUE)
                 .into());
@@ -64,7 +64,7 @@ impl Plan<'_> {
 }
 
 impl Confirmed<'_> {
-    /// What is pending after a commit.
+    /// The pending commit after this one.
     fn next(
         self,
         holds: &Holds,
@@ -93,7 +93,7 @@ impl Confirmed<'_> {
     }
 }
 
-/// Requires that a session may confirm or cancel what is pending.
+/// Fails unless a session may confirm or cancel the pending commit.
 pub(super) fn check_owner(
     pending: &PendingCommit,
     persist_id: Option<&str>,
@@ -115,13 +115,13 @@ fn no_such() -> DataError {
 fn in_use(pending: &PendingCommit) -> DataError {
     let how = match pending.persist {
         Some(_) => "confirm or cancel it with its persist-id",
-        None => "its session has to confirm or cancel it",
+        None => "its session must confirm or cancel it",
     };
-    let whose = match pending.session.as_str() {
+    let owner = match pending.session.as_str() {
         "" => String::new(),
         session => format!(" of session “{session}”"),
     };
     let message =
-        format!("a confirmed commit{whose} is pending: {how}, or wait until it is rolled back");
+        format!("a confirmed commit{owner} is pending: {how}, or wait until it is rolled back");
     DataError::new(ErrorTag::InUse, message)
 }

@@ -1,4 +1,4 @@
-//! Applying edits, from the outermost node inwards.
+//! Applies edits to an overlay, from the outermost node inwards.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
@@ -16,72 +16,72 @@ use crate::position::Position;
 use crate::store::Compiled;
 use crate::tree::locate::{Place, Shape, State};
 
-/// What a step adds to a key, about.
+/// Approximate size of a step in a key.
 const STEP_BYTES: usize = 32;
 
-/// How a resource was touched.
+/// The extent of a change of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tree) enum Touch {
-    /// It, or something in it, changed.
+    /// The resource or its content changed.
     Within,
-    /// It was created, or replaced as a whole.
+    /// The resource was created, or replaced as a whole.
     Whole,
 }
 
-/// Resources that were touched, by their key.
+/// Touched resources, by key.
 pub(in crate::tree) type Touched = KeyMap<Touch>;
 
-/// Which of the resources that are touched are remembered.
+/// Which touched resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tree) enum Remembered {
-    /// Each one: all of them are stamped.
+    /// Every resource: all are stamped.
     Each,
-    /// The datastore alone.
+    /// Only the datastore.
     Datastore,
 }
 
 /// The leaves of a resource whose children are applied.
 enum Leaves {
-    /// Those that are stored.
+    /// The stored leaves.
     Stored,
-    /// Those of a resource that is being created, which is not written yet.
+    /// Those of a resource that is being created and not yet written.
     New(Fragment),
-    /// All of them are written.
+    /// All leaves are written already.
     Written,
 }
 
-/// Edits being applied to an overlay. Errors are collected; after the first, nothing is kept.
+/// Applies edits to an overlay. Errors are collected; after the first one, the result is discarded.
 pub(in crate::tree) struct Applying<'a> {
     pub overlay: &'a mut Overlay,
     pub compiled: &'a Compiled,
     pub tree: TreeId,
     pub errors: Errors,
-    /// Resources that were touched, by their key.
+    /// Touched resources, by key.
     pub touched: Touched,
-    /// Where the edit is, for errors.
+    /// The path of the current edit, for errors.
     pub path: InstancePath,
-    /// The list whose last entry was added last, and the position of that entry.
+    /// The list that an entry was last appended to, and the position of that entry.
     pub last: Option<(Vec<u8>, Position)>,
-    /// Which resources are put into `touched`.
+    /// Which resources are recorded in `touched`.
     remembered: Remembered,
-    /// The resource that was last found in `touched`.
+    /// The last resource found in `touched`.
     pub known: Vec<u8>,
-    /// The container that was last found to exist. So does what is around it.
+    /// The last container found to exist. Its ancestors exist too.
     existing: Vec<u8>,
 }
 
-/// The resource whose children are being edited.
+/// The resource whose children are edited.
 #[derive(Clone, Debug)]
 pub(in crate::tree) struct Around {
     pub key: Vec<u8>,
     pub node: Option<NodeId>,
     pub boundaries: Vec<usize>,
-    /// Whether it was created by this edit, so that nothing was in it.
+    /// Whether this edit created it, so that it was empty before.
     pub is_new: bool,
 }
 
 impl Around {
-    /// A resource that was there before; its key is as long as the last of `boundaries`.
+    /// An existing resource; its key has the length of the last of `boundaries`.
     pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
         let length = boundaries.last().copied().unwrap_or_default();
         Self {
@@ -110,12 +110,12 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// The same, remembering other resources.
+    /// Sets which resources are recorded.
     pub fn remembering(self, remembered: Remembered) -> Self {
         Self { remembered, ..self }
     }
 
-    /// Forgets what was found where, because keys are deleted or moved.
+    /// Clears the cached keys, because keys are deleted or moved.
     pub fn forget_places(&mut self) {
         self.last = None;
         self.known.clear();
@@ -136,7 +136,7 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// Where keys are found: in the overlay, so that a later edit sees an earlier one.
+    /// The state with all edits so far, in which keys are looked up.
     pub fn state(&self) -> State<'_> {
         State {
             snapshot: &*self.overlay,
@@ -177,8 +177,7 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
-    /// The containers without presence on a path that are in a case and hold nothing: each with
-    /// what is around it and its key.
+    /// The empty non-presence containers on a path that belong to a case: each with its parent and its key.
     fn cases_that_may_come_to_be(
         &self,
         path: &InstancePath,
@@ -200,8 +199,8 @@ impl<'a> Applying<'a> {
         Ok(found)
     }
 
-    /// Whether children can be created at a place: it exists, or is a container without presence
-    /// in a place where they can.
+    /// Whether children can be created at a location: it exists, or is a non-presence container in a
+    /// location where they can.
     fn holds(&self, place: &Place, path: &InstancePath) -> Result<bool> {
         let Some(node) = place.node.map(|node| self.schema().node(node)) else {
             return Ok(true);
@@ -228,8 +227,8 @@ impl<'a> Applying<'a> {
         if first.is_empty() || !matches!(leaves, Leaves::Stored) {
             return self.children_in_order(around, nodes, operation, leaves);
         }
-        // What creates data of one case deletes that of the others. What the edit deletes itself comes
-        // before that, else it would be missing.
+        // Creating data of one case deletes the other cases. Deletions in the edit come first, else their
+        // targets would be missing.
         let (mut deleted, mut others) = (Vec::new(), Vec::new());
         for (index, data) in nodes.iter().enumerate() {
             match first.contains(&index) {
@@ -266,7 +265,7 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
-    /// The key of a container in a resource, or what the keys of a list's entries begin with.
+    /// The key of a container in a resource, or the key prefix of a list's entries.
     pub fn child_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
         let mut key = Vec::with_capacity(around.key.len() + STEP_BYTES);
         key.extend_from_slice(&around.key);
@@ -286,7 +285,7 @@ impl<'a> Applying<'a> {
         result
     }
 
-    /// A container or list entry whose key is known. Fragments of new list entries are written by
+    /// Applies a container or list entry with a given key. The fragments of new list entries are written by
     /// the caller's `fragment`.
     pub fn inner(
         &mut self,
@@ -321,7 +320,7 @@ impl<'a> Applying<'a> {
         if operation != Operation::None {
             self.clear_rivals(around, node)?;
         }
-        // What is created in a container that is only passed through may be what makes it exist.
+        // Content created below a container with operation `none` may make the container exist.
         let may_come_to_be = operation == Operation::None && !exists && !node.cases.is_empty();
         let mut boundaries = Vec::with_capacity(around.boundaries.len() + 1);
         boundaries.extend_from_slice(&around.boundaries);
@@ -347,8 +346,8 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
-    /// Makes a node exist, with the keys of an entry; a container without presence needs nothing
-    /// for that. Where nothing is special about its leaves they are written at once.
+    /// Creates a node with the keys of an entry; a non-presence container needs no row. Plain leaves are
+    /// written at once.
     fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Leaves {
         self.touch(inside, Touch::Whole);
         if node.is_np_container() {
@@ -365,7 +364,7 @@ impl<'a> Applying<'a> {
         })
     }
 
-    /// Remembers that a resource was touched, and with it those around it.
+    /// Records that a resource and its ancestors were touched.
     pub fn touch(&mut self, around: &Around, touch: Touch) {
         let mut touch = touch;
         let mut boundaries = around.boundaries.as_slice();
@@ -382,7 +381,7 @@ impl<'a> Applying<'a> {
                 Touch::Within => self.touched.contains_key(key),
             };
             if is_known {
-                // What is around it was touched with it.
+                // Its ancestors were touched with it.
                 self.known.clear();
                 self.known.extend_from_slice(key);
                 return;
@@ -394,13 +393,13 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// Whether a key of the tree is there.
+    /// Whether a key of the tree exists.
     pub fn overlay_has(&mut self, key: &[u8]) -> Result<bool> {
         let found = self.overlay.get_new(key)?;
         Ok(found.is_some())
     }
 
-    /// Whether a container is there: one without presence, where something is in it.
+    /// Whether a container exists; a non-presence container exists if it has content.
     fn exists(&mut self, node: NodeId, key: &[u8]) -> Result<bool> {
         if self.existing.starts_with(key) {
             return Ok(true);
@@ -416,7 +415,7 @@ impl<'a> Applying<'a> {
         Ok(exists)
     }
 
-    /// Deletes one key of the tree: what is around it may be empty then.
+    /// Deletes one key of the tree; its ancestors may become empty.
     pub fn delete(&mut self, key: Vec<u8>) {
         self.existing.clear();
         self.overlay.delete(key);
@@ -433,7 +432,7 @@ impl<'a> Applying<'a> {
         self.fail_with(data, DataError::new(tag, message));
     }
 
-    /// Something is wrong with `data`.
+    /// Records an error of `data` at the current path.
     pub fn fail_with(&mut self, data: &DataNode, error: DataError) {
         let path = self.path.to_instance_identifier(self.schema());
         self.errors.push(error.at(path).on_line(data.mark.line));

@@ -1,4 +1,4 @@
-//! Choices: creating a node of one case deletes the nodes of the others (RFC 7950 §7.9).
+//! Choices: creating a node of one case deletes the nodes of the other cases (RFC 7950 §7.9).
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
 
-/// The siblings of a node that belong to other cases of a choice it is in.
+/// The siblings of a node in other cases of a choice that it belongs to.
 pub(in crate::tree) fn rivals<'s>(
     schema: &'s Schema,
     node: &'s Node,
@@ -34,8 +34,8 @@ fn is_rival(node: &Node, other: &Node) -> bool {
     differing.take(1).any(|is_same_choice| is_same_choice)
 }
 
-/// Whether a node of an edit makes data exist. What is deleted does not, nor what the operation `none`
-/// only passes through on the way to it. `inherited` is the operation of a node that has none.
+/// Whether a node of an edit creates data. Deletions do not, nor do nodes with operation `none` without
+/// created descendants. `inherited` is the operation of a node without its own.
 fn creates(data: &DataNode, inherited: Operation) -> bool {
     let operation = data.operation().unwrap_or(inherited);
     match operation {
@@ -49,9 +49,8 @@ fn creates(data: &DataNode, inherited: Operation) -> bool {
 }
 
 impl Applying<'_> {
-    /// Reports siblings that would create data of two cases of one choice (RFC 7950 §7.9): the last
-    /// one would delete the others. Only what is deleted may be of another case: gives the indexes of
-    /// such siblings.
+    /// Reports siblings that would create data of two cases of one choice (RFC 7950 §7.9): the last one
+    /// would delete the others. Only deletions may belong to another case: returns their indexes.
     pub(super) fn check_cases(&mut self, nodes: &[DataNode], operation: Operation) -> Vec<usize> {
         let schema = self.schema();
         let mut deleting = Vec::new();
@@ -101,7 +100,7 @@ impl Applying<'_> {
         deleting
     }
 
-    /// Deletes what is stored in other cases than that of `node`, which is about to be created.
+    /// Deletes stored nodes of other cases than that of `node`, which is about to be created.
     pub fn clear_rivals(&mut self, around: &Around, node: &Node) -> Result<()> {
         if node.cases.is_empty()
             || around.is_new && self.errors.is_empty() && !self.has_written(around)
@@ -140,7 +139,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Removes the leaves of other cases from a fragment; whether there were any.
+    /// Removes the leaves of other cases from a fragment; returns whether there were any.
     pub fn remove_rivals(&self, fragment: &mut Fragment, node: &Node) -> bool {
         let mut removed = false;
         for rival in rivals(self.schema(), node) {

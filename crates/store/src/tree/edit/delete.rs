@@ -1,4 +1,4 @@
-//! Deleting subtrees.
+//! Deletes subtrees.
 
 use std::ops::Bound;
 
@@ -15,7 +15,7 @@ use crate::tree::locate::{Place, Shape, in_subspace, order_key};
 const MISSING: &str = "the node to delete does not exist";
 
 impl Applying<'_> {
-    /// Deletes the resource of a path.
+    /// Deletes the resource at a path.
     pub fn delete_path(&mut self, path: &InstancePath, operation: Operation) -> Result<()> {
         let place = self.state().locate(path)?;
         let Some(place) = place else {
@@ -82,7 +82,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Takes a deleted entry out of the order index.
+    /// Deletes the order-index row of a deleted entry.
     fn forget_position(&mut self, path: &InstancePath) -> Result<()> {
         let Some(step) = path.steps.last() else {
             return Ok(());
@@ -116,7 +116,7 @@ impl Applying<'_> {
         self.touch(&around, Touch::Within);
     }
 
-    /// Deletes a container or list entry that an edit names.
+    /// Deletes a container or list entry of an edit.
     pub fn delete_inner(
         &mut self,
         around: &Around,
@@ -134,7 +134,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// A container without presence that was emptied is a resource still, and changed.
+    /// Records that a non-presence container was emptied: it is still a resource.
     pub fn touch_emptied(&mut self, node: Option<NodeId>, key: &[u8]) {
         if node.is_some_and(|node| self.schema().node(node).is_np_container()) {
             self.touched.insert(key.to_vec(), Touch::Whole);
@@ -155,7 +155,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Takes the resources at and below a key out of those that were touched.
+    /// Removes and returns the touched resources at and below a key.
     pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, Touch)> {
         let below = self.touched.range(Bound::Included(key), Bound::Unbounded);
         let taken: Vec<_> = below
@@ -181,7 +181,7 @@ impl Applying<'_> {
             .insert(self.tree.prefix(Subspace::Tree), Touch::Whole);
     }
 
-    /// Whether the node that an edit names in a list means every entry of it.
+    /// Whether a node of an edit stands for every entry of its list.
     pub fn is_whole_list(&self, node: &Node, has_keys: bool, operation: Operation) -> bool {
         let deletes = operation.deletes();
         deletes && !has_keys && (node.is_list() || node.is_leaf_list())

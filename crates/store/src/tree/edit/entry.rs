@@ -16,7 +16,7 @@ use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace, is_order_index, order_key};
 
-/// Where a new or moved entry goes.
+/// The place for a new or moved entry.
 pub(in crate::tree) enum Insert {
     First,
     Last,
@@ -98,7 +98,7 @@ impl Applying<'_> {
         self.inner(around, data, inherited, key, exists)
     }
 
-    /// An entry of a list ordered by user, or of a keyless list (where each is a new one).
+    /// Applies an entry of a list ordered by user, or of a keyless list (where every entry is new).
     fn ordered_entry(
         &mut self,
         around: &Around,
@@ -143,13 +143,13 @@ impl Applying<'_> {
         self.inner(around, data, inherited, key, stored.is_some())
     }
 
-    /// The position at a key of the order index.
+    /// The position stored under a key of the order index.
     pub fn stored_position(&mut self, index: &[u8]) -> Result<Option<Vec<u8>>> {
         let found = self.overlay.get_new(index)?;
         Ok(found.map(Cow::into_owned))
     }
 
-    /// Where the document says that an entry goes.
+    /// The place for an entry, from its annotations.
     pub fn insert(&mut self, data: &DataNode) -> Result<Option<Insert>> {
         let mut insert = None;
         let mut point = None;
@@ -184,7 +184,7 @@ impl Applying<'_> {
         })
     }
 
-    /// The entry that `yang:key` names: predicates on the list of the entry being edited.
+    /// The entry that `yang:key` refers to: predicates on the list of the edited entry.
     fn key_point(&mut self, data: &DataNode, predicates: &str) -> Option<Vec<Value>> {
         let schema = self.schema();
         let around = self.path.parent().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Applying<'_> {
         }
     }
 
-    /// The entry that `yang:value` names.
+    /// The entry that `yang:value` refers to.
     fn value_point(&mut self, data: &DataNode, text: &str) -> Option<Vec<Value>> {
         let schema = self.schema();
         let node = schema.node(data.node);
@@ -255,7 +255,7 @@ impl Applying<'_> {
         Ok(bytes)
     }
 
-    /// The position of the last entry of a list, known where an entry was just added there.
+    /// The position of the last entry of a list; cached after an entry was appended.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         match &self.last {
             Some((known, position)) if known == list => Ok(Some(position.clone())),
@@ -263,8 +263,8 @@ impl Applying<'_> {
         }
     }
 
-    /// The positions on both sides of the place of a new entry; `None` where the entry that it
-    /// should stand beside does not exist.
+    /// The positions before and after the place of a new entry; `None` if the entry to insert at does not
+    /// exist.
     #[allow(clippy::type_complexity)]
     fn neighbours(
         &self,
@@ -322,7 +322,7 @@ impl Applying<'_> {
         Position::take(&mut &key[list.len()..]).map(Some)
     }
 
-    /// Gives an existing entry another place, with everything in it.
+    /// Moves an existing entry with its content.
     pub fn move_entry(
         &mut self,
         list: &[u8],
@@ -336,7 +336,7 @@ impl Applying<'_> {
             true => None,
             false => Some(self.new_position(list, insert, data)?),
         };
-        // Only now: finding a place may have renumbered the list.
+        // Read now: assigning a position may have renumbered the list.
         let stored = self.state().position(list, keys)?.unwrap_or_default();
         let Some(new) = new.filter(|new| !new.is_empty()) else {
             return Ok(stored);
@@ -355,7 +355,7 @@ impl Applying<'_> {
         Ok(new)
     }
 
-    /// Moves every key that begins with `old` to where it begins with `new`.
+    /// Replaces the prefix `old` by `new` in every key.
     fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
         self.forget_places();
         let range = KeyRange::prefix(old);
@@ -379,8 +379,7 @@ impl Applying<'_> {
         Ok(pairs)
     }
 
-    /// Gives every entry of a list a new position in the same order, so that there is room between
-    /// any two.
+    /// Renumbers the entries of a list in the same order, so that there is room between any two.
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
         self.forget_places();
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! Leaves: the content of fragments.
+//! Leaves, which are stored in the fragment of their parent.
 
 use espalier_yang::data::{Content, DataNode, Operation};
 use espalier_yang::schema::Node;
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_leaf_value};
 use crate::keys::LocalId;
 
-/// What the fragment of a small entry needs, about.
+/// Approximate size of the fragment of a small entry.
 const PACKED_BYTES: usize = 48;
 
 impl Applying<'_> {
-    /// Applies the leaves among the children of a resource to its fragment, and writes it once. A
-    /// `fresh` fragment is written in any case.
+    /// Applies the leaves among the children of a resource to its fragment, and writes it once. A `fresh`
+    /// fragment is always written.
     pub fn leaves(
         &mut self,
         around: &Around,
@@ -49,7 +49,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Applies one leaf; whether the fragment changed.
+    /// Applies one leaf; returns whether the fragment changed.
     fn leaf(
         &mut self,
         fragment: &mut Fragment,
@@ -111,7 +111,7 @@ impl Applying<'_> {
         Ok(is_changed)
     }
 
-    /// The fragment of a resource, where it has one.
+    /// The fragment of a resource, if it has one.
     pub fn fragment(&self, around: &Around) -> Result<Option<Fragment>> {
         let keys = around
             .node
@@ -122,7 +122,7 @@ impl Applying<'_> {
             .transpose()
     }
 
-    /// Writes the fragment of a resource; a container that then holds nothing has none.
+    /// Writes the fragment of a resource; a non-presence container without leaves has none.
     pub fn write_fragment(&mut self, around: &Around, fragment: &Fragment) {
         let needs_none = around
             .node
@@ -135,8 +135,8 @@ impl Applying<'_> {
         self.touch(around, Touch::Within);
     }
 
-    /// The fragment of a new node, packed. None where it has leaves that more is to be said about than
-    /// their value, or not in the order in which they are kept.
+    /// The encoded fragment of a new node. None if its leaves have annotations or cases, or are not in
+    /// storage order.
     pub fn packed(&self, node: &Node, data: &DataNode) -> Option<Vec<u8>> {
         let (schema, layout) = (self.schema(), &self.compiled.layout);
         let mut bytes = Vec::with_capacity(PACKED_BYTES);
@@ -167,7 +167,7 @@ impl Applying<'_> {
     }
 }
 
-/// Whether a node is kept in the fragment around it, and is not a key.
+/// Whether a node is stored in the fragment of its parent and is not a key.
 fn is_editable_leaf(schema: &Schema, data: &DataNode) -> bool {
     match &schema.node(data.node).kind {
         NodeKind::Leaf(value) => !value.is_key,

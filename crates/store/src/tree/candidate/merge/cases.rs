@@ -1,4 +1,4 @@
-//! Choices: running and the candidate may each have created nodes of another case.
+//! Choices: running and the candidate may have created nodes of different cases.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::keys::put_local_id;
 use crate::subspace::Subspace;
 use crate::tree::edit::rivals;
 
-/// Looks at a node of a case: the key of what is around it, the node of that, and its own.
+/// Visits a node of a case: the key and node of its parent, and the node.
 type Look<'l, 'm> = &'l dyn Fn(&mut Merging<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
 
 impl<'m> Merging<'m> {
-    /// Resolves where both created nodes of different cases of one choice.
+    /// Resolves conflicts where both sides created nodes of different cases of a choice.
     pub fn cases(&mut self) -> Result<()> {
         for (key, pair) in self.changed.rows() {
             if let Some(running) = &pair.running {
@@ -28,7 +28,7 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// The same, where it is not known what running changed.
+    /// As [`Self::cases`], if the changes of running are not available.
     pub fn cases_of_candidate(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let changes = Arc::clone(&self.changes);
@@ -40,8 +40,7 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// Looks at the nodes on the way to a key, and at the leaves in its value that were not in
-    /// `before`.
+    /// Visits the nodes on the path of a key, and the leaves in its value that are not in `before`.
     fn nodes_in_cases(
         &mut self,
         key: &[u8],
@@ -77,8 +76,8 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// Looks for nodes of other cases that the candidate created beside a node of running, in the
-    /// node with key `around`.
+    /// Finds nodes of other cases that the candidate created, for a node that running created in the node
+    /// with key `around`.
     fn created_by_running(
         &mut self,
         around: &[u8],
@@ -98,8 +97,7 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// Looks for nodes of other cases that running has beside a node that the candidate wrote, which
-    /// had none beside it then.
+    /// Finds nodes of other cases in running, for a node that the candidate created.
     fn written_by_candidate(
         &mut self,
         around: &[u8],
@@ -119,7 +117,7 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// A node of running and one of the candidate exclude each other.
+    /// Reports the conflict of two cases and removes the losing node.
     fn both_cases(
         &mut self,
         around: &[u8],
@@ -199,7 +197,7 @@ impl<'m> Merging<'m> {
         Ok(self.changes.has_written(around) && self.has(around, node)?)
     }
 
-    /// Takes a node out of the merged state.
+    /// Removes a node from the merged state.
     fn remove(&mut self, around: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
         if !self.is_leaf(node) {
             let key = self.key_of(around, node);

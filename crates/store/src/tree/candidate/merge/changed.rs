@@ -1,4 +1,4 @@
-//! What running changed since the base.
+//! The changes of running since the base version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +13,21 @@ use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::locate::in_subspace;
 
-/// What a key held and holds.
+/// The base value and the value in running of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     pub base: Option<Vec<u8>>,
     pub running: Option<Vec<u8>>,
 }
 
-/// The named keys that hold something else now.
+/// The named keys whose values changed in running.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changed {
     keys: BTreeMap<Vec<u8>, Pair>,
 }
 
 impl Changed {
-    /// The keys that differ between the base and running; `back` leads from running to the base.
+    /// The keys that differ between the base and running; `back` are the changes from running to the base.
     pub fn between(base: &Named<'_>, running: &Named<'_>, back: &Changes) -> Result<Self> {
         let mut names = BTreeSet::new();
         for (key, value) in back.written() {
@@ -38,14 +38,14 @@ impl Changed {
                 names.extend(running.name(key)?);
             }
         }
-        // Where an entry has another position, its own key is another too.
+        // An entry with another position has another key.
         let order = running.stored.tree.prefix(Subspace::Order);
         let entries = names.iter().filter(|name| name.starts_with(&order));
         let entries: Vec<_> = entries
             .map(|row| in_subspace(row, Subspace::Tree))
             .collect();
         names.extend(entries);
-        // Everything that is there now came after the base.
+        // The base was empty in this range: all of running's rows are new.
         for range in logged_ranges(running.stored.tree) {
             if !back.is_cleared(&range.start) {
                 continue;
@@ -69,8 +69,8 @@ impl Changed {
         Ok(changed)
     }
 
-    /// Leaves the entries that have another position and are where they were: they stand where
-    /// running has them.
+    /// Removes the entries that have another position but the same place in the order: running's position
+    /// is used for them.
     fn forget_unmoved(&mut self, base: &Named<'_>, running: &Named<'_>) -> Result<()> {
         let mut entries = Vec::new();
         for (entry, pair) in self.positions() {
@@ -94,8 +94,7 @@ impl Changed {
         Ok(())
     }
 
-    /// The changed keys of the tree and what they held and hold, in key order: what is around comes
-    /// before what is in it.
+    /// The changed keys of the tree with both values, in key order: ancestors first.
     pub fn rows(&self) -> Vec<(Vec<u8>, Pair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Tree as u8)
@@ -108,7 +107,7 @@ impl Changed {
         self.keys.contains_key(&in_subspace(entry, Subspace::Order))
     }
 
-    /// The entries whose positions changed, as keys of the tree, and their positions.
+    /// The entries whose positions changed, as keys of the tree, with their positions.
     pub fn positions(&self) -> Vec<(Vec<u8>, Pair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Order as u8)

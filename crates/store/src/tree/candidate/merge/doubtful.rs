@@ -1,9 +1,10 @@
-//! What running may have changed, of what the candidate deleted without having looked at it.
+//! Uncertain merges: possible changes of running in subtrees that the candidate deleted without reading
+//! them.
 //!
-//! Of a deleted subtree the candidate keeps no old values. Where the log does not have them either,
-//! stamps tell: of each container and list entry that something in it changed, or that all of it was
-//! written. A stamp does not tell which of the leaves, nor which entries of a leaf-list; so these
-//! count as changed where anything around them was.
+//! The candidate stores no old values of a deleted subtree. If the log does not contain them either, stamps
+//! are used: they show for each container and list entry whether its content changed or it was written as a
+//! whole. A stamp does not show which leaf or leaf-list entry changed; these count as changed if their
+//! parent did.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +23,7 @@ use crate::tree::locate::in_subspace;
 use crate::tree::stamp::{self, StampRecord};
 
 impl Merging<'_> {
-    /// Finds the conflicts about what the candidate deleted, and running may have changed since the
-    /// base.
+    /// Finds conflicts between deletions of the candidate and possible changes of running since the base.
     pub fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
         let stored = Arc::clone(&self.stored);
         let doubtful = Doubtful {
@@ -39,7 +39,7 @@ impl Merging<'_> {
                 continue;
             };
             let before = self.base.place(&key)?;
-            // Of keys that the candidate wrote, or deleted one by one, the old values are known.
+            // The old values of keys that the candidate wrote, or deleted individually, are stored.
             let is_known = before.is_some_and(|before| stored.has_written(&before));
             if is_known || self.is_settled(&key) {
                 continue;
@@ -62,8 +62,8 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Finds what the candidate put between entries of lists that were made anew since: where these
-    /// stood is not known.
+    /// Finds entries that the candidate placed in lists that were rewritten since: the positions of their
+    /// former neighbours are lost.
     pub fn placed_among_others(&mut self, base: u64) -> Result<()> {
         let order = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Order));
         let rows: Vec<_> = self
@@ -91,7 +91,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Whether running has entries in the list of an entry, and made all of that list anew.
+    /// Whether running has entries in the list of an entry, and rewrote the whole list.
     fn is_among_others(&self, entry: &[u8], base: u64) -> Result<bool> {
         let Some(list) = self.running.list_of(entry)? else {
             return Ok(false);
@@ -110,21 +110,21 @@ impl Merging<'_> {
     }
 }
 
-/// A search for such rows, by stored keys.
+/// A search for possibly changed rows, by stored keys.
 struct Doubtful<'a> {
     running: Named<'a>,
     made_on: Named<'a>,
-    /// What is known of that.
+    /// The changes from running to the base, as far as available.
     back: &'a Changes,
-    /// What the candidate changes.
+    /// The changes of the candidate.
     changes: &'a Changes,
-    /// The version that it was made on.
+    /// The base version.
     base: u64,
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Doubtful<'_> {
-    /// The rows of running, in key order.
+    /// The rows of running that may have changed, in key order.
     fn find(mut self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let all = KeyRange::prefix(&tree);
@@ -140,7 +140,7 @@ impl Doubtful<'_> {
         Ok(self.rows)
     }
 
-    /// Looks through a range that the candidate deleted.
+    /// Searches a range that the candidate deleted.
     fn deleted(&mut self, range: &KeyRange) -> Result<()> {
         for now in self.made_on.ranges_now(&self.running, range, self.back)? {
             self.now(&now)?;
@@ -148,7 +148,7 @@ impl Doubtful<'_> {
         Ok(())
     }
 
-    /// Looks through a range of running.
+    /// Searches a range of running.
     fn now(&mut self, range: &KeyRange) -> Result<()> {
         let around = self.around(range);
         let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
@@ -191,7 +191,7 @@ impl Doubtful<'_> {
         Ok(())
     }
 
-    /// The resources that a range is in, the innermost last.
+    /// The resources that contain a range, the innermost last.
     fn around(&self, range: &KeyRange) -> Vec<Boundary> {
         let schema = self.running.stored.schema();
         let is_leaf_list = |own: &Boundary| {
@@ -206,7 +206,7 @@ impl Doubtful<'_> {
         around
     }
 
-    /// The entries of the leaf-lists of a node, as far as they are in a range.
+    /// Adds the entries in a range of the leaf-lists of a node.
     fn entries_of(&mut self, around: &[u8], node: Option<NodeId>, range: &KeyRange) -> Result<()> {
         let compiled = self.running.stored.compiled;
         for child in compiled.layout.children(node) {

@@ -1,9 +1,9 @@
-//! Merging without a whole base: the log no longer reaches back to the version that the candidate
-//! was made on, so that of the base only the keys are known that the candidate changed.
+//! Merges with a partial base: the log no longer reaches back to the base version, so only the keys that
+//! the candidate changed are available from it.
 //!
-//! What running changed in what the candidate deleted is told by stamps then ([`super::doubtful`]),
-//! and entries that running deleted by their absence. Such conflicts cannot be resolved for the candidate where
-//! that needs what is no longer known: the node is left as running has it.
+//! Stamps show then what running changed in subtrees that the candidate deleted ([`super::doubtful`]), and
+//! missing entries show what running deleted. If a conflict cannot be resolved for the candidate because
+//! old data is lost, the node of running is used.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
 impl Merging<'_> {
-    /// Finds the conflicts that the keys known of the base do not show.
+    /// Finds the conflicts that the available keys of the base do not show.
     ///
-    /// `lost` are stored keys that the candidate changed, of entries that are no longer known.
+    /// `lost` are stored keys that the candidate changed, of entries whose names are lost.
     pub fn gaps(&mut self, base: u64, lost: &[Vec<u8>]) -> Result<()> {
         self.deleted_though_changed(base)?;
         self.placed_among_others(base)?;
@@ -28,8 +28,8 @@ impl Merging<'_> {
         self.lost(lost)
     }
 
-    /// Finds what the candidate wrote in entries and containers that running no longer has. It is to
-    /// be called first: what is around is not known, so that nothing in it can be put back.
+    /// Finds writes of the candidate in entries and containers that running no longer has. Must be called
+    /// first: their ancestors are lost and cannot be restored.
     pub fn written_where_nothing_is(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let written = self.changes.written_in(&tree);
@@ -58,7 +58,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// An entry whose place is known and its content not, or the other way round.
+    /// Finds entries with a position but no content, or the other way round.
     fn half_an_entry(&mut self) -> Result<()> {
         let all = PLACES.map(|place| KeyRange::prefix(&self.running.stored.tree.prefix(place)));
         let entries: BTreeSet<Vec<u8>> = all

@@ -1,4 +1,4 @@
-//! Fragments and leaf-list entries that running changed.
+//! Merges the fragments and leaf-list entries that running changed.
 
 use espalier_keyspace::{KeyRange, Snapshot};
 use espalier_yang::NodeId;
@@ -34,7 +34,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Both have written the key.
+    /// Both sides wrote the key.
     fn both(
         &mut self,
         key: &[u8],
@@ -100,7 +100,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The candidate wrote the key anew with what it held: running alone changed it.
+    /// The candidate rewrote the key with its base value: only running changed it.
     fn rewritten_alike(
         &mut self,
         key: &[u8],
@@ -119,7 +119,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Whether the candidate writes anything of a node that the base does not have there.
+    /// Whether the candidate writes anything in a node that differs from the base.
     fn differs_below(&self, key: &[u8]) -> Result<bool> {
         for place in PLACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
@@ -132,7 +132,7 @@ impl Merging<'_> {
         Ok(false)
     }
 
-    /// Takes what running has at a key.
+    /// Uses the value of running for a key.
     fn take(&mut self, key: &[u8], running: Option<&[u8]>) {
         match running {
             _ if !self.changes.is_cleared(key) => self.changing().forget(key),
@@ -144,7 +144,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Both created an entry or a container with presence, and gave it different leaves.
+    /// Both sides created an entry or presence container with different leaves.
     fn created_by_both(&mut self, key: &[u8]) -> Result<()> {
         self.node_conflict(key)?;
         if self.prefers_running() {
@@ -156,7 +156,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Running deleted an entry or a container with presence that the candidate changed.
+    /// Running deleted an entry or presence container that the candidate changed.
     fn deleted_by_running(&mut self, key: &[u8]) -> Result<()> {
         self.node_conflict(key)?;
         if self.prefers_running() {
@@ -168,7 +168,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The candidate deleted what running changed, or something around it.
+    /// The candidate deleted a node that running changed, or one of its ancestors.
     pub fn deleted_by_candidate(
         &mut self,
         key: &[u8],
@@ -189,33 +189,33 @@ impl Merging<'_> {
         if self.prefers_running() {
             self.leave(node);
         } else {
-            // What it did not know of when it deleted the node goes too.
+            // Content that running added after the base is deleted too.
             self.hide(node)?;
         }
         self.settle(node);
         Ok(())
     }
 
-    /// Whether the candidate deleted a key, or an entry or a container with presence around it.
+    /// Whether the candidate deleted a key or an enclosing entry or presence container.
     pub fn is_deleted(&self, key: &[u8], trail: &[Waypoint]) -> bool {
         self.changes.is_cleared(key) || self.is_in_gone(key, trail)
     }
 
-    /// Whether the candidate deleted an entry or a container with presence that a key is of or in.
+    /// Whether the candidate deleted an entry or presence container that is or contains a key.
     fn is_in_gone(&self, key: &[u8], trail: &[Waypoint]) -> bool {
         trail
             .iter()
             .any(|point| self.is_gone(&key[..point.end], point.node))
     }
 
-    /// Whether the candidate deleted a node, and nothing of it is there again.
+    /// Whether the candidate deleted a node and wrote nothing in it again.
     fn is_gone(&self, key: &[u8], node: NodeId) -> bool {
         let is_deleted = self.changes.get(key) == Some(None) && self.stands_by_itself(node);
         (is_deleted || self.changes.is_cleared(key)) && !self.writes_below(key)
     }
 
-    /// The candidate wrote everything around a key anew, and left the key out: as if it had
-    /// deleted the leaves, where it is a container's without presence.
+    /// The candidate rewrote everything around a key without the key. In a non-presence container this
+    /// deletes its leaves.
     fn lacked_by_candidate(&mut self, key: &[u8], trail: &[Waypoint], pair: &Pair) -> Result<()> {
         if pair.base.is_none() {
             self.node_conflict(key)?;
@@ -238,8 +238,8 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Running alone changed the key; where it deleted an entry, the candidate may have changed
-    /// something in it, or moved it.
+    /// Only running changed the key. If running deleted an entry, the candidate may have changed its
+    /// content or moved it.
     fn changed_by_running(&mut self, key: &[u8], trail: &[Waypoint], pair: &Pair) -> Result<()> {
         let stands_by_itself = trail
             .last()

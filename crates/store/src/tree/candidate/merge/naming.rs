@@ -1,8 +1,7 @@
-//! The changes of a candidate, from stored keys to named ones.
+//! Converts the changes of a candidate from stored to named keys.
 //!
-//! An entry that the candidate moved was deleted at its old position and written at the new one, with
-//! everything in it. By name it is where it was: what is left of the move is the position in its row
-//! of the order index.
+//! A moved entry was deleted at its old position and written with its content at the new one. Under its
+//! name it is unchanged: of the move only the position in its row of the order index remains.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{NodeId, Schema};
@@ -16,11 +15,11 @@ use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// The nodes that are lists ordered by user, or have such below.
+/// The nodes that are lists ordered by user or contain one.
 pub(super) struct Ordered(FxHashSet<NodeId>);
 
 impl Ordered {
-    /// Of a schema.
+    /// Collects the nodes of a schema.
     pub fn of(schema: &Schema) -> Self {
         let mut found = FxHashSet::default();
         for node in schema.nodes().filter(|node| node.is_positional()) {
@@ -37,7 +36,7 @@ impl Ordered {
         !self.0.is_empty()
     }
 
-    /// Whether keys below a boundary are other ones by name than in the store.
+    /// Whether named keys below a boundary differ from stored ones.
     pub fn is_below(&self, schema: &Schema, boundary: &Boundary) -> bool {
         match boundary.node {
             Some(node) if boundary.is_whole => self.0.contains(&node),
@@ -50,15 +49,16 @@ impl Ordered {
     }
 }
 
-/// The smallest part of the tree that a range lies in.
+/// The smallest subtree that contains a range.
 pub(super) struct Span {
+    /// The prefix of the subtree.
     pub around: Boundary,
-    /// Whether the range is all of it.
+    /// Whether the range is the whole subtree.
     pub is_all: bool,
 }
 
 impl Span {
-    /// Of a range of stored or of named keys.
+    /// Of a range of stored or named keys.
     pub fn of(view: &Named<'_>, range: &KeyRange, told: Told) -> Option<Self> {
         let boundaries = view.boundaries(&range.start, told);
         let around = boundaries
@@ -73,27 +73,27 @@ impl Span {
     }
 }
 
-/// Finds the named keys of what a candidate changes.
+/// Converts the changes of a candidate to named keys.
 pub(super) struct Naming<'a> {
-    /// What the changes were made on.
+    /// The base of the changes.
     pub base: &'a Named<'a>,
-    /// What they made of it.
+    /// The candidate: the base with the changes.
     pub made: &'a Named<'a>,
     pub ordered: &'a Ordered,
     pub stored: &'a Changes,
 }
 
 impl Naming<'_> {
-    /// The changes by name, and the stored keys that have none because what is around them is not
-    /// known (any more).
+    /// Returns the changes by named keys, and the stored keys without a name because an enclosing entry is
+    /// missing in the base.
     pub fn run(&self) -> Result<(Changes, Vec<Vec<u8>>)> {
         let mut named = Changes::default();
         let mut lost = Vec::new();
         for range in self.stored.cleared() {
             self.cleared(&range, &mut named)?;
         }
-        // What was at a written key is gone from there, where it was deleted or its position was given
-        // to another; it may be there again elsewhere.
+        // A written key replaces the node that the base has there: it was deleted, or its position was
+        // given to another entry. It may be written again under another key.
         for (key, value) in self.stored.written() {
             match self.base.name(key)? {
                 Some(name) if self.base.get(&name)?.is_some() => named.delete(name),
@@ -118,7 +118,7 @@ impl Naming<'_> {
         Ok((named, lost))
     }
 
-    /// Leaves the entries that have another position and are where they were.
+    /// Removes the entries with a changed position but the same place in the order.
     fn forget_unmoved(&self, named: &mut Changes) -> Result<()> {
         let order = self.base.stored.tree.prefix(Subspace::Order);
         let mut entries = Vec::new();
@@ -178,7 +178,7 @@ impl Naming<'_> {
         self.cleared_rows(range, named)
     }
 
-    /// A range over several children of a node: ranges that met were joined.
+    /// A range over several children of a node, joined from adjacent ranges.
     fn cleared_children(
         &self,
         range: &KeyRange,
@@ -199,7 +199,7 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// A range row by row, so that what is written again as it was is no change.
+    /// A range row by row, so that rows rewritten with their old value are no change.
     fn cleared_rows(&self, range: &KeyRange, named: &mut Changes) -> Result<()> {
         let snapshot = self.base.stored.snapshot;
         let mut cursor = snapshot.scan(range, Direction::Forward)?;
@@ -211,8 +211,8 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// Whether the candidate still has the entry, or entries of the list, that it deleted at its old
-    /// place.
+    /// Whether an entry, or an entry of a list, that was deleted at its old position still exists in the
+    /// candidate.
     fn is_still_there(&self, prefix: &[u8], around: &Boundary) -> Result<bool> {
         let schema = self.base.stored.schema();
         let Some(node) = around.node.map(|node| schema.node(node)) else {
@@ -231,7 +231,7 @@ impl Naming<'_> {
     }
 }
 
-/// A range below one prefix as a range below another.
+/// Replaces the prefix of a range.
 pub(super) fn with_prefix(range: &KeyRange, from: &[u8], to: &[u8]) -> KeyRange {
     let below = |key: &[u8]| [to, &key[from.len()..]].concat();
     let end = range.end.as_ref().filter(|end| end.starts_with(from));

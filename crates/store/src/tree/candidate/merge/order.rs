@@ -1,7 +1,6 @@
-//! The places of entries in lists ordered by user.
+//! Merges the positions of entries in lists ordered by user.
 //!
-//! Whether an entry is there at all is decided with its fragment (or value); here, by which of the
-//! positions it stands.
+//! Whether an entry exists is decided with its fragment (or value); only its position is decided here.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
@@ -29,7 +28,7 @@ impl Merging<'_> {
         let row = in_subspace(entry, Subspace::Order);
         let mine = self.changes.get(&row).map(|mine| mine.map(<[u8]>::to_vec));
         let Some(running) = pair.running.as_deref() else {
-            // Where the candidate changed the entry it is settled.
+            // If the candidate changed the entry, it is already resolved.
             return Ok(());
         };
         match mine {
@@ -41,7 +40,7 @@ impl Merging<'_> {
                         return Ok(());
                     }
                 }
-                // Where both created the entry alike, it stands where running has it.
+                // If both sides created the same entry, running's position is used.
                 if self.changes.is_cleared(&row) {
                     let running = running.to_vec();
                     self.changing().put(row, running);
@@ -59,14 +58,15 @@ impl Merging<'_> {
         }
     }
 
-    /// Whether the entries of a node are told by their positions for want of keys (RFC 7950
-    /// §7.8.2), or because no position changed.
+    /// Whether the entries of a node are identified by position: they have no keys (RFC 7950 §7.8.2), or no
+    /// position changed.
     pub fn has_position(&self, node: NodeId) -> bool {
         let node = self.running.stored.schema().node(node);
         node.is_positional() && !self.running.is_indexed(node)
     }
 
-    /// Puts an entry of the candidate behind all others of its list: running has another one there.
+    /// Moves an entry of the candidate to the end of its list, because running has another entry at its
+    /// position.
     pub fn relocate(&mut self, list: &[u8], entry: &[u8]) -> Result<()> {
         let end = Position::between(self.last_position(list)?.as_ref(), None)
             .ok_or_else(|| Error::corrupt("a list has no further positions"))?;
@@ -89,7 +89,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The last position that running or the candidate has in a list.
+    /// The last position of a list in running or the candidate.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         let range = KeyRange::below(list);
         let mut last = None;

@@ -1,8 +1,8 @@
-//! Which entries of lists ordered by user stood where when a candidate was changed.
+//! The saved positions of entries of lists ordered by user, as they were when a candidate was edited.
 //!
-//! Keys hold positions, and a position says nothing once running has put another entry there. So a
-//! candidate keeps, beside its changes, the entries that these are in, and their positions. Where
-//! the log no longer has what it was made on, this is how its changes find their entries again.
+//! Keys contain positions, which become meaningless once running puts another entry there. Next to its
+//! changes, a candidate therefore stores the entries that contain them, with their positions. If the log no
+//! longer reaches back to the base version, the changes find their entries by these rows.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, entry_prefix, in_subspace, order_key};
 
-/// A stored key with what it holds.
+/// A stored key with its value.
 type Row = (Vec<u8>, Vec<u8>);
 
-/// The entries ordered by user that a key, or a range of keys, is in or is about, with their rows of
-/// the order index.
+/// The entries ordered by user that contain or equal a key, or a range of keys, with their rows of the
+/// order index.
 pub(in crate::tree::candidate) fn places(state: State<'_>, range: &KeyRange) -> Result<Vec<Row>> {
     let view = Named {
         stored: state,
@@ -51,7 +51,7 @@ pub(in crate::tree::candidate) fn places(state: State<'_>, range: &KeyRange) -> 
     Ok(rows)
 }
 
-/// The entries that one is put between, as a row of the order index says, and their own rows.
+/// The entries before and after the position in a row of the order index, with their own rows.
 pub(in crate::tree::candidate) fn neighbours(
     state: State<'_>,
     row: &[u8],
@@ -88,7 +88,7 @@ pub(in crate::tree::candidate) fn neighbours(
 }
 
 impl Named<'_> {
-    /// Whether a boundary ends an entry that has a row in the order index.
+    /// Whether a boundary ends at an entry with a row in the order index.
     pub fn is_entry(&self, boundary: &Boundary) -> bool {
         let schema = self.stored.schema();
         !boundary.is_whole
@@ -97,7 +97,7 @@ impl Named<'_> {
                 .is_some_and(|node| self.is_indexed(schema.node(node)))
     }
 
-    /// The entry that ends a stored key, where it ends one, and the length of the key of its list.
+    /// The length of the list's key, if a stored key ends at an entry.
     fn own_entry(&self, key: &[u8]) -> Option<usize> {
         let boundaries = self.boundaries(key, Told::ByPosition);
         let last = boundaries.last().filter(|last| last.length == key.len())?;
@@ -105,7 +105,7 @@ impl Named<'_> {
         self.is_entry(last).then_some(list.length)
     }
 
-    /// Adds an entry, whose list's key has this length, and its row of the order index.
+    /// Adds an entry and its row of the order index; `list` is the length of its list's key.
     fn place_of(&self, entry: &[u8], list: usize, rows: &mut Vec<Row>) -> Result<()> {
         let Some(value) = self.stored.snapshot.get(entry)?.map(Cow::into_owned) else {
             return Ok(());
@@ -121,7 +121,7 @@ impl Named<'_> {
         Ok(())
     }
 
-    /// The same of every entry in a range of one list.
+    /// Adds every entry in a range of one list.
     fn places_in(&self, range: &KeyRange, list: usize, rows: &mut Vec<Row>) -> Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -138,7 +138,7 @@ impl Named<'_> {
         Ok(())
     }
 
-    /// Where the keys of a stored range of the base are in running.
+    /// The ranges of running that contain the entries of a stored range of the base.
     pub(super) fn ranges_now(
         &self,
         running: &Named<'_>,
@@ -171,8 +171,8 @@ impl Named<'_> {
     }
 }
 
-/// What leads from running to what is known of the base, from the keys that are known of it. Where
-/// entries may have changed places, what is not known of them is in neither place.
+/// The changes from running to the base, as far as its keys were saved. Entries that may have moved are
+/// hidden at both positions, except for the saved rows.
 pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> Result<Changes> {
     let running = Named {
         stored: running,
@@ -204,7 +204,7 @@ pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> R
             for subspace in PLACES {
                 apart.hide(&KeyRange::prefix(&in_subspace(&place, subspace)));
             }
-            // Another that is there now was somewhere else, or nowhere.
+            // Another entry that is at this position in running was elsewhere or absent in the base.
             if let Some(other) = running.name(&place)?
                 && Some(&other) != name.as_ref()
                 && let Some(row) = running.place(&in_subspace(&other, Subspace::Order))?

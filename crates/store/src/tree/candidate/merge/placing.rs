@@ -1,8 +1,7 @@
-//! The merged changes, from named keys to stored ones.
+//! Converts the merged changes from named to stored keys.
 //!
-//! Here positions come back. Each entry of a list ordered by user has one, by the row of the order
-//! index that the merge left it: its own key, the keys of what is in it and the row itself are all
-//! made from this one value, so that they agree.
+//! Each entry of a list ordered by user has one position, in its merged row of the order index: its own
+//! key, the keys of its content and the key of the row are all derived from this value, so that they agree.
 
 use std::collections::BTreeSet;
 
@@ -16,23 +15,23 @@ use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// Where the keys of an entry are.
+/// The subspaces with keys of an entry.
 const PLACES: [Subspace; 3] = [Subspace::Tree, Subspace::Order, Subspace::Stamp];
 
-/// Finds the stored keys of what a merge came to.
+/// Converts the result of a merge to stored keys.
 pub(super) struct Placing<'a> {
     pub running: &'a Named<'a>,
-    /// The candidate as it was made.
+    /// The candidate on its base.
     pub made: &'a Named<'a>,
-    /// What running changed.
+    /// The changes of running.
     pub changed: &'a Changed,
     pub ordered: &'a Ordered,
-    /// The merged changes, by name.
+    /// The merged changes, by named keys.
     pub named: Changes,
 }
 
 impl Placing<'_> {
-    /// The changes over running, by stored keys; and those stamps by stored keys too.
+    /// Returns the changes over running and the given stamps, both by stored keys.
     pub fn run(mut self, stamps: &Changes) -> Result<(Changes, Changes)> {
         self.seat_newcomers()?;
         let mut stored = Changes::default();
@@ -52,7 +51,7 @@ impl Placing<'_> {
         Ok((stored, counted_on))
     }
 
-    /// Puts what is written under the keys where it is in the merged state.
+    /// Puts the written rows under their keys in the merged state.
     fn put(&self, named: &Changes, stored: &mut Changes) -> Result<()> {
         for (name, value) in named.written() {
             let Some(value) = value else { continue };
@@ -63,7 +62,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// The stored key of a named one in the merged state.
+    /// The stored key of a named key in the merged state.
     fn place(&self, name: &[u8]) -> Result<Option<Vec<u8>>> {
         self.running.place_by(name, &|entry| self.position(entry))
     }
@@ -78,8 +77,8 @@ impl Placing<'_> {
         }
     }
 
-    /// Takes everything that running has in an entry along to where the entry is to be; the stored
-    /// places that are left.
+    /// Copies the content that running has in moved entries to the changes. Returns the stored keys of
+    /// their old positions.
     fn carry(&mut self) -> Result<Vec<Vec<u8>>> {
         let order = self.running.stored.tree.prefix(Subspace::Order);
         let mut moved = Vec::new();
@@ -108,9 +107,9 @@ impl Placing<'_> {
         Ok(left)
     }
 
-    /// Hides what running has in the named ranges that are deleted.
+    /// Hides the content of running in deleted ranges.
     fn clear(&self, stored: &mut Changes) -> Result<()> {
-        // What has no range of its own in the store, because positions order it otherwise.
+        // Ranges that are not contiguous in the store, because of positions.
         let mut scattered = BTreeSet::new();
         for range in self.named.cleared() {
             self.clear_range(&range, stored, &mut scattered)?;

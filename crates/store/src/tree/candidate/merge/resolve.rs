@@ -1,7 +1,7 @@
-//! What resolving a conflict does to the changes of the candidate.
+//! Applies the resolution of a conflict to the changes of the candidate.
 //!
-//! A node is always resolved in both of the subspaces where keys of it are: an entry and its place in
-//! its list are one thing.
+//! A node is always resolved in both subspaces that contain keys of it: an entry and its position belong
+//! together.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
@@ -12,18 +12,18 @@ use crate::overlay::Layered;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// Where the keys of a subtree are.
+/// The subspaces with keys of a subtree.
 pub(super) const PLACES: [Subspace; 2] = [Subspace::Tree, Subspace::Order];
 
 impl Merging<'_> {
-    /// Whether running is preferred.
+    /// Whether running wins conflicts.
     pub fn prefers_running(&self) -> bool {
         self.resolution == Resolution::PreferRunning
     }
 
-    /// Records a conflict about a node with what is in it.
+    /// Records a conflict about a node with its content.
     pub fn node_conflict(&mut self, key: &[u8]) -> Result<()> {
-        // The candidate as it was made, without what running changed since.
+        // The candidate on its base, without later changes of running.
         let made = Layered {
             base: &self.base,
             changes: &self.changes,
@@ -42,7 +42,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Leaves a subtree as running has it.
+    /// Uses running's version of a subtree.
     pub fn leave(&mut self, key: &[u8]) {
         for place in PLACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
@@ -50,7 +50,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Hides what running has in a subtree; what the candidate has in it shows.
+    /// Hides running's version of a subtree; the candidate's remains.
     pub fn hide(&mut self, key: &[u8]) -> Result<()> {
         for place in PLACES {
             let key = in_subspace(key, place);
@@ -61,7 +61,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Puts a subtree back as the base had it, below what the candidate changed in it.
+    /// Restores a subtree from the base, except what the candidate changed in it.
     pub fn restore(&mut self, key: &[u8]) -> Result<()> {
         for place in PLACES {
             let range = KeyRange::prefix(&in_subspace(key, place));

@@ -1,4 +1,4 @@
-//! A merge under way, and its outcome.
+//! The merge algorithm and its result.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -17,42 +17,42 @@ use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
 use crate::tree::locate::State;
 
-/// What the changes of a candidate are merged on.
+/// The states that the changes of a candidate are merged on.
 #[derive(Clone, Copy)]
 pub(in crate::tree::candidate) struct Basis<'a> {
-    /// Running as it is now.
+    /// The newest running.
     pub running: State<'a>,
-    /// Running as the candidate was made on.
+    /// The version of running that the candidate was made on.
     pub base: Layered<'a>,
-    /// How much of the base is known.
+    /// Which part of the base is available.
     pub known: Known,
-    /// How many versions lie between.
+    /// The number of versions between base and running.
     pub moved: u64,
-    /// When running changed last.
+    /// The time of the last change of running.
     pub time: Timestamp,
 }
 
-/// How much is known of the version that a candidate was made on.
+/// Which part of a candidate's base version is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tree::candidate) enum Known {
-    /// All of it, by the log.
+    /// All of it, from the log.
     Everything,
-    /// The keys that the candidate changed; the log no longer reaches back to this version.
+    /// Only the keys that the candidate changed; the log no longer reaches back to this version.
     Changed(u64),
 }
 
-/// The outcome of a merge.
+/// The result of a merge.
 pub(in crate::tree::candidate) struct Merged {
-    /// The changes over running as it is now.
+    /// The changes over the newest running.
     pub changes: Arc<Changes>,
-    /// Stamps that have to change because running changed something in what the candidate changed.
+    /// Stamps of the candidate that change because running changed content of the same resources.
     pub stamps: Changes,
-    /// What both changed differently.
+    /// The conflicts.
     pub conflicts: Vec<Conflict>,
 }
 
 impl Merged {
-    /// Changes on the very version that they were made on.
+    /// The result if running is still the base.
     pub fn unchanged(changes: &Arc<Changes>) -> Self {
         Self {
             changes: Arc::clone(changes),
@@ -62,35 +62,34 @@ impl Merged {
     }
 }
 
-/// A merge under way. All keys in it are named keys.
+/// A merge in progress. All keys are named keys.
 pub(super) struct Merging<'a> {
     pub running: Named<'a>,
     pub base: Named<'a>,
     pub basis: Basis<'a>,
     pub resolution: Resolution,
-    /// What running changed.
+    /// The changes of running.
     pub changed: Changed,
-    /// What the candidate changes.
+    /// The changes of the candidate, as merged so far.
     pub changes: Arc<Changes>,
-    /// The same as the merge began, by stored keys.
+    /// The candidate's original changes, by stored keys.
     pub stored: Arc<Changes>,
     pub conflicts: Vec<Conflict>,
-    /// Subtrees that are settled, none in another; what running changed in them is not looked at
-    /// again.
+    /// Resolved subtrees, none inside another; changes of running in them are skipped.
     settled: BTreeSet<Vec<u8>>,
 }
 
-/// What a candidate changes.
+/// The changes of a candidate.
 struct Proposed<'a> {
     /// By named keys.
     named: Arc<Changes>,
     /// By stored keys.
     stored: &'a Arc<Changes>,
-    /// The stored keys without names, of entries that are no longer known.
+    /// The stored keys without names, of entries that are no longer available.
     lost: Vec<Vec<u8>>,
 }
 
-/// Merges changes on running as it is now. Conflicts are resolved as asked, and told.
+/// Merges changes on the newest running. Conflicts are resolved with `resolution` and reported.
 pub(in crate::tree::candidate) fn merge(
     basis: Basis<'_>,
     changes: &Arc<Changes>,
@@ -128,7 +127,7 @@ fn may_have_moved(basis: &Basis<'_>, changes: &Changes) -> bool {
     !is_known || has_order(changes) || has_order(basis.base.changes)
 }
 
-/// Merges where positions changed.
+/// Merges by named keys: positions changed.
 fn merge_by_name(
     basis: Basis<'_>,
     changes: &Arc<Changes>,
@@ -182,7 +181,7 @@ fn merge_by_name(
 }
 
 impl<'a> Merging<'a> {
-    /// Merges; and the stamps that count on.
+    /// Runs the merge. Also returns the stamps that are incremented.
     fn run(
         basis: Basis<'a>,
         [running, base]: [Named<'a>; 2],
@@ -214,7 +213,7 @@ impl<'a> Merging<'a> {
         Ok((merging, stamps))
     }
 
-    /// The changes, to be changed.
+    /// The changes, for modification.
     pub fn changing(&mut self) -> &mut Changes {
         Arc::make_mut(&mut self.changes)
     }
@@ -227,7 +226,7 @@ impl<'a> Merging<'a> {
         }
     }
 
-    /// Takes a subtree out of what is still to be merged.
+    /// Marks a subtree as resolved.
     pub fn settle(&mut self, key: &[u8]) {
         if self.is_settled(key) {
             return;
@@ -242,7 +241,7 @@ impl<'a> Merging<'a> {
         self.settled.insert(key.to_vec());
     }
 
-    /// Whether a key is in a subtree that is settled.
+    /// Whether a key is in a resolved subtree.
     pub fn is_settled(&self, key: &[u8]) -> bool {
         let before = self
             .settled
@@ -260,7 +259,7 @@ impl<'a> Merging<'a> {
             .any(|(_, value)| value.is_some())
     }
 
-    /// Whether the candidate writes anything of a node: what is in it, or where it stands.
+    /// Whether the candidate writes the content or the position of a node.
     pub fn writes_node(&self, key: &[u8]) -> bool {
         super::resolve::PLACES
             .iter()

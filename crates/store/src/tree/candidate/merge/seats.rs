@@ -1,8 +1,8 @@
-//! Positions for the entries that running does not have where they are to be.
+//! Assigns positions to entries that running does not have at their merged place.
 //!
-//! What the candidate created or moved stands before the entry that it stood before in the candidate,
-//! or at the end; what running put into the same gap goes first. The position that the candidate gave
-//! is kept where it says just this.
+//! An entry that the candidate created or moved is put before its successor in the candidate, or at the
+//! end; entries that running inserted in the same gap come first. The candidate's own position is kept if
+//! it already meets this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,35 +14,35 @@ use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace};
 
-/// An entry that is to get a position.
+/// An entry that needs a position.
 struct Newcomer {
     /// Its named key.
     entry: Vec<u8>,
-    /// Where it is in the candidate.
+    /// Its position in the candidate.
     made: Position,
-    /// What the merge gave it.
+    /// Its position in the merged changes.
     wanted: Position,
 }
 
-/// Entries that follow in the candidate and stand where running has them: their positions there.
+/// Positions in running of the entries that follow in the candidate and stay where running has them.
 #[derive(Default)]
 struct Followers {
     /// The first that neither side moved.
     unmoved: Option<Position>,
-    /// The first.
+    /// The first of all.
     any: Option<Position>,
 }
 
-/// One list with newcomers.
+/// The positions of one list.
 struct Seating {
-    /// The stored key of the list in running; none where it is not there.
+    /// The stored key of the list in running; none if it does not exist there.
     running: Option<Vec<u8>>,
-    /// Positions that newcomers have.
+    /// The positions assigned so far.
     taken: BTreeSet<Position>,
 }
 
 impl Placing<'_> {
-    /// Gives every newcomer a position of its own.
+    /// Assigns a unique position to every new entry.
     pub fn seat_newcomers(&mut self) -> Result<()> {
         for (list, mut newcomers) in self.newcomers()? {
             newcomers.sort_by(|one, other| one.made.cmp(&other.made));
@@ -61,7 +61,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// The newcomers, list by list.
+    /// The entries that need a position, by list.
     fn newcomers(&self) -> Result<BTreeMap<Vec<u8>, Vec<Newcomer>>> {
         let order = self.running.stored.tree.prefix(Subspace::Order);
         let mut lists: BTreeMap<Vec<u8>, Vec<Newcomer>> = BTreeMap::new();
@@ -85,9 +85,9 @@ impl Placing<'_> {
         Ok(lists)
     }
 
-    /// For each newcomer, the position in running of the entry that it is to stand before: of those
-    /// that follow in the candidate, the first that neither side moved. Where none of them stayed, it
-    /// stands at the end, if it stood behind one that did, else before the first that there is.
+    /// For each new entry, the position in running of the entry to put it before: the first following entry
+    /// in the candidate that neither side moved. If there is none: the end if an unmoved entry precedes it,
+    /// else before the first following entry.
     fn followers(&self, list: &[u8], newcomers: &[Newcomer]) -> Result<Vec<Option<Position>>> {
         let Some(list) = self.made.place(list)? else {
             return Ok(vec![None; newcomers.len()]);
@@ -120,7 +120,7 @@ impl Placing<'_> {
         Ok(followers)
     }
 
-    /// What there is to stand before in a range of the candidate.
+    /// The possible successors in a range of the candidate.
     fn followers_in(&self, list: &[u8], range: &KeyRange) -> Result<Followers> {
         let mut found = Followers::default();
         let mut cursor = self.made.stored.snapshot.scan(range, Direction::Forward)?;
@@ -146,7 +146,7 @@ impl Placing<'_> {
         Ok(found)
     }
 
-    /// Gives newcomers that follow each other positions before that of an entry, or at the end.
+    /// Assigns positions before that of an entry, or at the end, to consecutive new entries.
     fn seat(
         &mut self,
         seating: &mut Seating,
@@ -161,7 +161,7 @@ impl Placing<'_> {
                 let seats = spread(last.as_ref(), before, newcomers.len());
                 match seats {
                     Some(seats) => seats,
-                    // No room between two neighbours: to the end.
+                    // No room between two neighbours: put them at the end.
                     None => spread(
                         self.last_before(seating, None)?.as_ref(),
                         None,
@@ -181,8 +181,8 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// Whether the wanted positions are right as they are: in order, and nothing else from the first
-    /// of them up to the entry that they are to stand before.
+    /// Whether positions can be kept: they ascend, and nothing else is between the first of them and the
+    /// successor.
     fn fits(
         &self,
         seating: &Seating,
@@ -229,7 +229,7 @@ impl Placing<'_> {
         Ok(true)
     }
 
-    /// The last position before another that running or a newcomer has.
+    /// The last position before another one, in running or assigned.
     fn last_before(
         &self,
         seating: &Seating,
@@ -254,7 +254,7 @@ impl Placing<'_> {
     }
 }
 
-/// The stored keys of the entries of a list from one position to before another.
+/// The stored keys of the entries of a list from one position to another (exclusive).
 fn range_of(list: &[u8], from: Option<&Position>, before: Option<&Position>) -> KeyRange {
     let key = |position: &Position| {
         let mut key = list.to_vec();
@@ -268,7 +268,7 @@ fn range_of(list: &[u8], from: Option<&Position>, before: Option<&Position>) -> 
     }
 }
 
-/// So many positions in order between two others; none where there is no room.
+/// A number of ascending positions between two others; none if there is no room.
 fn spread(
     after: Option<&Position>,
     before: Option<&Position>,
@@ -287,7 +287,7 @@ fn spread(
             }
             seats.reverse();
         }
-        // Halves of halves, so that positions stay short.
+        // Bisection keeps positions short.
         (Some(_), Some(_)) if count > 0 => {
             let middle = Position::between(after, before)?;
             seats = spread(after, Some(&middle), count / 2)?;

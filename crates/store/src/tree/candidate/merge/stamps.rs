@@ -1,4 +1,4 @@
-//! The stamps of what the candidate changed, where running changed something in it too.
+//! Merges stamps: resources that both the candidate and running changed.
 
 use espalier_keyspace::KeyRange;
 
@@ -10,7 +10,7 @@ use crate::tree::locate::in_subspace;
 use crate::tree::stamp::{self, StampRecord, stamp_key};
 
 impl Merging<'_> {
-    /// Such stamps count on with the versions of running.
+    /// The stamps of the candidate, incremented by the versions of running.
     pub fn stamps(&self) -> Result<Changes> {
         let mut stamps = Changes::default();
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
@@ -27,12 +27,13 @@ impl Merging<'_> {
         Ok(stamps)
     }
 
-    /// What running may have changed something in.
+    /// The keys that running may have changed.
     fn touched(&self) -> Vec<Vec<u8>> {
         let changed = [self.changed.rows(), self.changed.positions()].concat();
         let mut touched: Vec<_> = changed.into_iter().map(|(key, _)| key).collect();
         if self.basis.known != Known::Everything {
-            // Nobody knows all that running changed, but only the candidate's stamps can need it.
+            // The changes of running are incomplete, but only resources with a stamp of the candidate
+            // matter.
             let stamps = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Stamp));
             let stamps = self.changes.written_in(&stamps);
             touched.extend(stamps.map(|(key, _)| in_subspace(key, Subspace::Tree)));
@@ -40,8 +41,8 @@ impl Merging<'_> {
         touched
     }
 
-    /// Has the candidate's stamp of a resource count on. Tells what running says of the resource, by what
-    /// it says of the one around it.
+    /// Increments the candidate's stamp of a resource. Returns running's stamp record of the resource,
+    /// derived from `around`, that of its parent, if it has none.
     fn count_on(
         &self,
         key: &[u8],
@@ -62,7 +63,7 @@ impl Merging<'_> {
         let mut record = StampRecord::decode(held)?;
         record.any.version += self.basis.moved;
         record.any.time = self.basis.time.after(record.any.time);
-        // Resources in it have it that nobody touched by themselves: running may have loaded them.
+        // Applies to resources inside without a stamp of their own: running may have loaded them.
         if running.whole.version > record.whole.version {
             record.whole = running.whole;
         }
