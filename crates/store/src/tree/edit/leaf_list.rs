@@ -52,7 +52,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// An entry that the system orders by its value.
+    /// Applies an entry of a leaf-list ordered by system.
     fn sorted_value(
         &mut self,
         data: &DataNode,
@@ -72,7 +72,7 @@ impl Applying<'_> {
         Ok(true)
     }
 
-    /// An entry that the user orders.
+    /// Applies an entry of a leaf-list ordered by user.
     fn ordered_value(
         &mut self,
         data: &DataNode,
@@ -106,8 +106,8 @@ impl Applying<'_> {
         Ok(true)
     }
 
-    /// An entry of a state leaf-list, which may hold a value twice (RFC 7950 §7.7): a new one each
-    /// time; a delete takes the first that is equal.
+    /// Applies an entry of a state leaf-list, where values may repeat (RFC 7950 §7.7): adds a new one each
+    /// time; a delete removes the first equal one.
     fn state_value(
         &mut self,
         data: &DataNode,
@@ -143,7 +143,7 @@ impl Applying<'_> {
         Ok(None)
     }
 
-    /// Whether an operation on an entry changes something; records where it must not be asked for.
+    /// Whether an operation changes an entry; records an error if it is not allowed.
     fn may(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
         match (operation, exists) {
             (Operation::Create, true) => {

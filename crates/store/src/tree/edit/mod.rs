@@ -1,4 +1,4 @@
-//! Edits (RFC 6241 §7.2): what they are, and applying them to an overlay.
+//! Edits (RFC 6241 §7.2), and their application to an overlay.
 
 mod apply;
 mod cases;

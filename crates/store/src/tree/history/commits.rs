@@ -1,4 +1,4 @@
-//! Which commits there were.
+//! Lists commits, opens earlier versions and compares versions.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ use crate::tree::locate::State;
 use crate::tree::upgrade::{Correspondence, convert_all, models_at};
 use crate::tree::view::View;
 
-/// At most this many commits are listed at once.
+/// Maximum number of commits listed at once.
 pub const HISTORY_PAGE_MAX: usize = 10_000;
 
-/// A commit, as the log has it.
+/// A commit, as recorded in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// The version that it made.
+    /// The version that it created.
     pub version: u64,
-    /// When.
+    /// The time of the commit.
     pub time: Timestamp,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: String,
-    /// Why; may be empty.
+    /// The comment; may be empty.
     pub comment: String,
 }
 
-/// The versions that are kept.
+/// The range of versions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tree) struct Kept {
-    /// The first whose commit is in the log; the newest, where none is.
+    /// The first version with a commit in the log; the newest version if there is none.
     pub oldest: u64,
     pub newest: u64,
 }
@@ -57,8 +57,8 @@ impl Kept {
         Ok(Self { oldest, newest })
     }
 
-    /// Refuses a version whose state is not known. Version 0, the empty datastore, is kept as
-    /// long as the first commit.
+    /// Rejects a version whose state is not available. Version 0, the empty datastore, is kept as long as
+    /// the first commit.
     pub fn check(self, version: u64) -> Result<()> {
         let Self { oldest, newest } = self;
         if version > newest {
@@ -73,8 +73,8 @@ impl Kept {
 }
 
 impl Tree {
-    /// The newest commits, newest first, those up to version `from` where it is given; at most
-    /// `limit`, and at most [`HISTORY_PAGE_MAX`]. What is no longer kept is not listed.
+    /// The newest commits, newest first, up to version `from` if given; at most `limit`, and at most
+    /// [`HISTORY_PAGE_MAX`]. Pruned versions are not listed.
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
         let snapshot = self.store().driver().snapshot()?;
         let Kept { oldest, newest } = Kept::read(&*snapshot, self.id())?;
@@ -96,8 +96,7 @@ impl Tree {
         Ok(commits)
     }
 
-    /// Reads what the log says of every commit that is kept; tells the versions that it lacks, or that
-    /// cannot be read.
+    /// Reads the log of every kept commit; reports the versions that are missing or unreadable.
     pub(crate) fn examine_history(
         &self,
         snapshot: &dyn Snapshot,
@@ -118,8 +117,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The datastore as it was at a version, under the modules of that time ([`View::schema`]). Costs as
-    /// much as the changes since; every resource of it has the stamp of that version.
+    /// Opens the datastore at an earlier version, with the modules of that time ([`View::schema`]). Costs
+    /// as much as the changes since; every resource has the stamp of that version.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`].
@@ -130,7 +129,7 @@ impl Tree {
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
-    /// The schema that a version is read by: that of its time.
+    /// The schema of a version.
     pub(in crate::tree) fn compiled_at(
         &self,
         snapshot: &dyn Snapshot,
@@ -145,9 +144,9 @@ impl Tree {
         }
     }
 
-    /// What is different at version `b` from what was at version `a`, which may be the later one, under
-    /// the modules of the later one. Where the modules changed in between, the earlier version is what its
-    /// data are under the later modules; what those do not have is left out.
+    /// The differences from version `a` to version `b`, which may be the earlier one, in the schema of the
+    /// later one. If the modules changed in between, the earlier version is converted to the later modules;
+    /// data without a node in these is left out.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`], and `too-big` beyond
@@ -161,9 +160,9 @@ impl Tree {
         diff.ok_or_else(|| Error::corrupt("two versions were not compared"))
     }
 
-    /// As [`Self::diff`], for differences of any size: calls `visit` with the schema and each changed
-    /// node. Data of nodes that the later modules do not have come first, as changes under the earlier
-    /// ones. An error that it returns ends it, and is returned.
+    /// As [`Self::diff`], for differences of any size: calls `visit` with the schema and each changed node.
+    /// Data of nodes that the later modules do not have comes first, as changes in the earlier schema. An
+    /// error of `visit` ends the call and is returned.
     pub fn each_difference(
         &self,
         a: u64,
@@ -176,7 +175,7 @@ impl Tree {
         })
     }
 
-    /// Compares two versions under the modules of the later one.
+    /// Compares two versions in the schema of the later one.
     pub(in crate::tree) fn compare_converted(
         &self,
         a: u64,
@@ -188,8 +187,8 @@ impl Tree {
         })
     }
 
-    /// Compares two versions: once, or once under the modules of each where some data are known to the
-    /// earlier ones only.
+    /// Compares two versions: once in the later schema, and before that in the earlier one if it has data
+    /// that the later one does not.
     fn compare(&self, a: u64, b: u64, across: Across, compare: Compare<'_>) -> Result<()> {
         let driver = self.store().driver();
         let snapshot = driver.snapshot()?;
@@ -223,8 +222,8 @@ impl Tree {
         compare(&now, Comparison::new(&now, self.id(), &earlier, towards))
     }
 
-    /// Makes of an earlier state what it is under later modules. What these do not have is taken out, and
-    /// returned as the deletions under the earlier ones.
+    /// Converts an earlier state to later modules. Data without a node in these is removed; returns it as
+    /// deletions in the earlier schema.
     fn convert_past(
         &self,
         earlier: &mut Overlay,
@@ -243,19 +242,19 @@ impl Tree {
     }
 }
 
-/// Which differences of versions under two schemas are of interest.
+/// Which differences between versions with different schemas are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Across {
-    /// Those that the later schema has.
+    /// Those of nodes in the later schema.
     Converted,
-    /// Also those that only the earlier one has.
+    /// Also those of nodes that only the earlier schema has.
     Everything,
 }
 
-/// What is done with the comparison of two states, and the schema of both.
+/// The callback for a comparison, with the schema of both states.
 type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<()>;
 
-/// Commits whose clock was ahead: of the next commit's, or of now.
+/// Finds commits whose time is later than that of the next commit, or than now.
 #[derive(Default)]
 struct Ahead {
     last: Option<(u64, Timestamp)>,
@@ -264,7 +263,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Takes the next version.
+    /// Checks the next version.
     fn take(&mut self, version: u64, time: Timestamp) {
         if let Some((last, last_time)) = self.last.replace((version, time))
             && last_time.is_ahead_of(time)
@@ -274,14 +273,14 @@ impl Ahead {
         }
     }
 
-    /// No fault of the store, but something to know.
+    /// Logs a warning. The store itself is not damaged.
     fn warn(&self) {
         if self.count > 0 {
             tracing::warn!(
                 count = self.count,
                 version = self.example,
-                "a clock was ahead when this version was committed, or is behind now; versions, not times, say what \
-                 came before what"
+                "a clock was ahead when this version was committed, or is behind now; the order of commits is that \
+                 of their versions, not of their times"
             );
         }
     }

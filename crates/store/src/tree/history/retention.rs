@@ -1,4 +1,4 @@
-//! How many versions are kept, and deleting those beyond.
+//! Retention: how many versions are kept, and the deletion of older ones.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use crate::tree::log::LogTarget;
 use crate::tree::stamp::Stamp;
 use crate::tree::upgrade::release_past;
 
-/// How many versions are kept where nobody says otherwise.
+/// The default number of versions kept.
 pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
 
-/// A commit deletes at most this many versions, so that it costs what it changes also where
-/// retention was shortened.
+/// Maximum number of versions deleted by one commit, so that its cost stays bounded after retention is
+/// shortened.
 const PRUNED_AT_ONCE_MAX: u64 = 32;
 
-/// How long a clock may be wrong before versions are deleted by it: a day, or the age that is kept if that is less.
+/// Tolerated clock error before versions are deleted by age: one day, or the retention age if that is
+/// shorter.
 const CLOCK_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Of so many versions that are kept there is one more before any is deleted, so that most commits need
-/// not delete: a range to delete is another place of the engine to change.
+/// One extra version is kept per this many versions, so that most commits delete nothing: a range deletion
+/// is one more engine page to modify.
 const KEPT_FOR_ONE_MORE: u64 = 256;
 
-/// How many versions of a datastore are kept. The newest is kept in any case.
+/// How many versions of a datastore are kept. The newest version is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// At most this many versions; at least 1. Large numbers are exceeded by up to 1 in 256, and by up to
-    /// 16.
+    /// Maximum number of versions; at least 1. Large numbers may be exceeded by 1 in 256, at most by 16.
     pub versions: u64,
-    /// Those that are not older. (Where nobody committed for long, or a clock was set ahead, older ones are kept for
-    /// up to a day more.)
+    /// Maximum age. (After a long time without commits, or if a clock was set ahead, older versions are
+    /// kept for up to a day longer.)
     pub age: Option<Duration>,
 }
 
@@ -72,7 +72,7 @@ impl Retention {
 }
 
 impl Tree {
-    /// How many versions of this datastore are kept.
+    /// The retention of this datastore.
     pub fn retention(&self) -> Result<Retention> {
         let snapshot = self.store().driver().snapshot()?;
         let stored = snapshot.get(&self.id().prefix(Subspace::Log))?;
@@ -81,8 +81,7 @@ impl Tree {
         })
     }
 
-    /// Sets how many versions are kept. Those beyond are deleted by the next commits, a few by
-    /// each.
+    /// Sets the retention. The next commits delete the excess versions, a few each.
     pub fn set_retention(&self, retention: Retention) -> Result<()> {
         let AnchorRow { key, value, .. } = self.anchor().clone();
         let mut batch = espalier_keyspace::Batch::new();
@@ -97,8 +96,8 @@ impl Tree {
         }
     }
 
-    /// Deletes versions that are not kept once a commit with this stamp is made; never `pinned`,
-    /// which a commit that waits for its confirmation needs, or what came after it.
+    /// Deletes versions that exceed the retention after a commit with this stamp; never `pinned`, which a
+    /// pending confirmed commit needs, or later ones.
     pub(in crate::tree) fn prune<T: LogTarget + ?Sized>(
         &self,
         base: &dyn Snapshot,
@@ -149,9 +148,10 @@ impl Tree {
 
     /// The time before which versions are too old at `now`.
     ///
-    /// A clock that was set ahead would make all of them too old. So the time since the commit before the first
-    /// of the last day does not count, unless this process has seen it go by: where the clock is wrong, there is a
-    /// day to set it right, and where there was no commit for long, versions are deleted a day later.
+    /// A clock that was set ahead would make all versions too old. Therefore the time before the first
+    /// commit of the last day, back to its predecessor, is not counted unless this process observed it
+    /// pass: a wrong clock can be corrected within a day, and after a long time without commits, versions
+    /// are deleted one day later.
     fn kept_from(
         &self,
         base: &dyn Snapshot,
@@ -188,7 +188,7 @@ impl Tree {
         if recent == kept.start {
             return Ok(by_the_clock);
         }
-        // Not those whose clock was ahead.
+        // Skip versions whose clock was ahead.
         for back in steps(recent - kept.start) {
             let before = time(recent - 1 - back)?;
             if before <= first {
@@ -200,7 +200,8 @@ impl Tree {
         Ok(Timestamp(0))
     }
 
-    /// Whether a version is of before a time. One whose clock was ahead counts as a later one whose clock was not.
+    /// Whether a version is older than a time. A version whose clock was ahead is judged by the next one
+    /// whose clock was not.
     fn is_before(
         &self,
         base: &dyn Snapshot,
@@ -223,7 +224,7 @@ impl Tree {
     }
 }
 
-/// 0, 1, 3, 7 and so on, below `end`: many versions in a row may be of a clock that was ahead.
+/// 0, 1, 3, 7 and so on, below `end`: many consecutive versions may have a clock that was ahead.
 fn steps(end: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(0), |step: &u64| Some(2 * step + 1))
         .take_while(move |step| *step < end)

@@ -1,4 +1,4 @@
-//! Taking commits back.
+//! Undoes commits.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
-/// How far to go back.
+/// The version to go back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
-    /// To a version; the stamps are left as they are.
+    /// A version; the stamps are unchanged.
     Kept(u64),
-    /// From a version that is the snapshot's, to an earlier one.
+    /// From the snapshot's version to an earlier one.
     Further(u64, u64),
-    /// To a version, with its stamp on everything.
+    /// A version, with its stamp on every resource.
     Seen(u64),
 }
 
@@ -47,7 +47,7 @@ pub(super) fn rewind(
     Ok(overlay)
 }
 
-/// The changes that lead from a snapshot back to an earlier version; none where that is not kept.
+/// The changes from a snapshot back to an earlier version; none if that is not kept.
 pub(in crate::tree) fn changes_back_to(
     snapshot: &dyn Snapshot,
     tree: TreeId,
@@ -88,8 +88,7 @@ fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     })
 }
 
-/// Everything of an earlier state has the stamp of its version; and indexes and counts, which are
-/// those of the newest state, are as if they were not kept.
+/// Stamps an earlier state with its version. Hides indexes and counts, which belong to the newest state.
 fn stamp_all(overlay: &mut Overlay, tree: TreeId, version: u64) -> Result<()> {
     for subspace in [Subspace::Stamp, Subspace::Index, Subspace::Count] {
         overlay.delete_range(&KeyRange::prefix(&tree.prefix(subspace)));

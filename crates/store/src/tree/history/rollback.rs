@@ -1,4 +1,4 @@
-//! Going back to an earlier version, by a commit.
+//! Rolls back to an earlier version by a new commit.
 
 use espalier_keyspace::{Batch, KeyRange};
 use espalier_yang::ErrorTag;
@@ -15,13 +15,13 @@ use crate::tree::settle::Proposal;
 use crate::tree::upgrade::convert_strictly;
 
 impl Tree {
-    /// Makes a commit that brings back the state of a version. It is validated as any other, and
-    /// makes no version where the state is that already. A version that was made under other modules is
-    /// read by those and converted.
+    /// Commits the state of an earlier version. It is validated like any other commit, and creates no
+    /// version if nothing changes. A version with other modules is read with those and converted.
     ///
     /// # Errors
+    ///
     /// [`crate::Error::NoVersion`], [`crate::Error::Pruned`], and those of [`Tree::commit`];
-    /// [`Error::Data`] with every place of the version that does not fit the modules of today.
+    /// [`Error::Data`] with every place of the version that does not conform to the current modules.
     pub fn rollback(&self, version: u64, options: CommitOptions<'_>) -> Result<Commit> {
         if self.datastore().is_candidate() {
             let message = "a candidate has no history: roll back running";
@@ -49,8 +49,8 @@ impl Tree {
         })
     }
 
-    /// The resources that an overlay changes: as a whole where they come to be. Takes the stamps
-    /// of those that go.
+    /// The resources that an overlay changes: as a whole if they are created. Deletes the stamps of those
+    /// that are deleted.
     pub(in crate::tree) fn touched_by(&self, overlay: &mut Overlay) -> Result<Touched> {
         let mut touching = Touching::default();
         let root = self.tree_key();
@@ -77,9 +77,9 @@ impl Tree {
 #[derive(Default)]
 struct Touching {
     touched: Touched,
-    /// Resources whose stamps, and those of all in them, go.
+    /// Resources whose stamps are deleted, with those of all descendants.
     gone: Vec<Vec<u8>>,
-    /// The last resource that is deleted with all in it.
+    /// The last resource that is deleted with its content.
     deleted: Option<Vec<u8>>,
 }
 

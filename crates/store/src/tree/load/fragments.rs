@@ -1,4 +1,4 @@
-//! From closed nodes to keys and values.
+//! Writes closed nodes as keys and values.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ use crate::tree::locate::{in_subspace, order_key};
 use crate::tree::too_big::{is_too_big, too_big};
 
 impl Loading<'_, '_> {
-    /// Gives the innermost frame its key: that of the frame around it, its local id, and its key
-    /// values or position.
+    /// Completes the key of the innermost frame: that of its parent, its local id, and its key values or
+    /// position.
     pub fn place(&mut self) -> Result<()> {
         let Some((frame, around)) = self.frames.split_last_mut() else {
             return Ok(());
@@ -45,7 +45,8 @@ impl Loading<'_, '_> {
         self.look_around(node)
     }
 
-    /// Completes the key of an entry kept in order: by the position that it has, or a new last one.
+    /// Completes the key of an entry in a list with a stored order: its existing position, or a new last
+    /// one.
     fn put_position(&mut self, node: &Node) -> Result<()> {
         let depth = self.frames.len() - 1;
         let list = self.frames[depth].key.clone();
@@ -95,7 +96,7 @@ impl Loading<'_, '_> {
         Position::take(&mut &key[list.len()..]).map(Some)
     }
 
-    /// Finds out whether anything is stored in the frame that was just placed.
+    /// Checks whether anything is stored in the frame whose key was just set.
     fn look_around(&mut self, node: &Node) -> Result<()> {
         let depth = self.frames.len() - 1;
         if self.frames[depth].is_fresh {
@@ -117,7 +118,7 @@ impl Loading<'_, '_> {
         Ok(())
     }
 
-    /// The error of a top-level node that is there and must not be.
+    /// The error of a top-level node that exists already.
     fn exists(&self, node: NodeId, values: Vec<Value>) -> DataError {
         let keys = if values.is_empty() {
             Keys::None
@@ -129,7 +130,7 @@ impl Loading<'_, '_> {
         DataError::new(ErrorTag::DataExists, "the node exists already").at(path)
     }
 
-    /// Writes the fragment of a closed frame, merged with what is stored.
+    /// Writes the fragment of a closed frame, merged with the stored one.
     pub fn write(&mut self, mut frame: Frame) -> Result<Frame> {
         let node = frame.node.map(|node| self.compiled.schema.node(node));
         let needs_none = node.is_none_or(Node::is_np_container);
@@ -154,7 +155,7 @@ impl Loading<'_, '_> {
         Ok(frame)
     }
 
-    /// Writes the fragment of a frame that closed.
+    /// Writes the fragment of a closed frame.
     fn put_frame(&mut self, frame: &Frame, value: &[u8]) -> Result<()> {
         if is_too_big(&frame.key, value) {
             let path = path_of(self.frames.iter().chain([frame]));
@@ -203,7 +204,7 @@ impl Loading<'_, '_> {
         Ok(frame)
     }
 
-    /// Whether what is directly in a node (none: the datastore) must not be there before.
+    /// Whether the children of a node (none: the datastore) must not exist before.
     fn creates(&self, node: Option<&Node>) -> bool {
         node.is_none() && self.mode == LoadMode::Create
     }
@@ -236,7 +237,7 @@ impl Loading<'_, '_> {
         self.put(&key, &bytes)
     }
 
-    /// Deletes what the frame at a depth holds in other cases than that of `node`.
+    /// Deletes nodes of other cases than that of `node` in the frame at a depth.
     fn clear_rivals(&mut self, depth: usize, node: &Node) -> Result<()> {
         if node.cases.is_empty() {
             return Ok(());
@@ -292,7 +293,7 @@ impl Loading<'_, '_> {
     }
 }
 
-/// The path of open frames, the outermost first.
+/// The path of open frames, outermost first.
 fn path_of<'f>(frames: impl Iterator<Item = &'f Frame>) -> InstancePath {
     let steps = frames.filter_map(|frame| {
         let values: Option<Vec<Value>> = frame.keys.iter().cloned().collect();

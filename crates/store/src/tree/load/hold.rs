@@ -1,15 +1,15 @@
-//! Events held back until the keys of the list entry around them are known.
+//! Events that are deferred until the keys of their list entry are complete.
 
 use espalier_yang::{NodeId, Value};
 
-/// Bytes held back at the most. A list entry with more content before its keys is refused; put the
+/// Maximum size of deferred events. A list entry with more content before its keys is rejected; put the
 /// keys first.
 pub(super) const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// Roughly what one held event takes beside its text.
+/// Approximate size of a deferred event without its text.
 const EVENT_BYTES: usize = 48;
 
-/// An event held back.
+/// A deferred event.
 pub(super) enum Held {
     Open(NodeId),
     Leaf(NodeId, Value),
@@ -17,17 +17,17 @@ pub(super) enum Held {
     Close,
 }
 
-/// The events held back for the innermost frame.
+/// The deferred events of the innermost frame.
 #[derive(Default)]
 pub(super) struct Holding {
     pub events: Vec<Held>,
-    /// How many held nodes are open.
+    /// The number of open nodes among the deferred events.
     pub depth: usize,
     bytes: usize,
 }
 
 impl Holding {
-    /// Holds an event back; false where that is too much.
+    /// Defers an event; false if the limit is exceeded.
     pub fn push(&mut self, event: Held) -> bool {
         self.bytes += EVENT_BYTES
             + match &event {

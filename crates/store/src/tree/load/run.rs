@@ -1,4 +1,4 @@
-//! The commit of a load.
+//! Loads a document in one commit.
 
 use std::sync::Arc;
 
@@ -20,16 +20,17 @@ use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::validate::{rebuild, validate_whole};
 
-/// How often a load begins again where somebody else was faster, before the document is asked for.
+/// Maximum number of tries after conflicts, before the document is read.
 const TRIES_MAX: usize = 64;
 
 impl Tree {
-    /// Streams a document into one atomic commit. `document` is called once with the sink that
-    /// takes it; when it fails, nothing is stored.
+    /// Streams a document into one atomic commit. `document` is called once with the sink; if it fails,
+    /// nothing is stored.
     ///
     /// # Errors
-    /// What `document` returns; `data-exists` in [`LoadMode::Create`]; a retryable
-    /// [`Error::Engine`] where another process changed the datastore meanwhile.
+    ///
+    /// Errors of `document`; `data-exists` in [`LoadMode::Create`]; a retryable [`Error::Engine`] if
+    /// another process changed the datastore meanwhile.
     pub fn load(
         &self,
         mut options: LoadOptions<'_>,
@@ -77,7 +78,7 @@ impl Tree {
             next: stamp,
             conditions,
         } = self.basis(&*base)?;
-        // A view later than `base`: what comes between fails the precondition on the stamp.
+        // The view may be newer than `base`: the precondition on the stamp detects that.
         if let Some(guard) = options.guard {
             guard(&self.stored_view()?)?;
         }
@@ -122,7 +123,7 @@ impl Tree {
         })
     }
 
-    /// Loads a document into what is there: a proposal like that of edits, in memory.
+    /// Loads a document into existing data: as a proposal in memory, like edits.
     fn load_over(
         &self,
         options: &mut LoadOptions<'_>,
@@ -160,8 +161,8 @@ impl Tree {
         })
     }
 
-    /// Writes the document, the log, and the one stamp that says that everything is new; nothing
-    /// where the document changes nothing.
+    /// Writes the document, the log, and a stamp of the whole datastore; nothing if the document changes
+    /// nothing.
     fn write_load(
         &self,
         options: &mut LoadOptions<'_>,
@@ -178,7 +179,7 @@ impl Tree {
             options.comment,
         );
         let done = self.fill(options, base, writer, log, document)?;
-        // The first commit validates what it does not touch, too.
+        // The first commit also validates what it does not touch.
         if self.is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
             rebuild(compiled, tree, writer)?;
@@ -213,7 +214,7 @@ impl Tree {
         mut log: CommitLog,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<Done> {
-        // Asked of the writer, so that an engine that has to tell what was read knows that nothing was.
+        // Read through the writer, so that an engine that tracks reads sees an empty one.
         let is_empty = self.is_empty(&*writer.snapshot()?)?;
         if !is_empty {
             self.delete_all(base, writer, &mut log)?;
@@ -247,7 +248,7 @@ impl Tree {
     }
 }
 
-/// Writes what a small batch of puts and deletes says.
+/// Applies a small batch to a writer.
 fn write_all(batch: &Batch, writer: &mut dyn Writer) -> espalier_keyspace::Result<()> {
     for operation in batch.operations() {
         match operation {

@@ -1,4 +1,4 @@
-//! The sink of a load: which nodes are open, and when their keys are known.
+//! The sink of a load: tracks open nodes and their keys.
 
 use espalier_keyspace::{Snapshot, Writer};
 use espalier_yang::data::Stop;
@@ -15,25 +15,25 @@ use crate::store::Compiled;
 use crate::tree::Tree;
 use crate::tree::log::CommitLog;
 
-/// The progress is told after this many fragments.
+/// Progress is reported after this many fragments.
 const PROGRESS_EVERY: u64 = 4096;
 
-/// A container or list entry that is open.
+/// An open container or list entry.
 #[derive(Default)]
 pub(in crate::tree) struct Frame {
     pub node: Option<NodeId>,
-    /// Its key, once it is known.
+    /// Its key, once complete.
     pub key: Vec<u8>,
     pub is_placed: bool,
-    /// Whether nothing is stored in it, so that nothing has to be looked up.
+    /// Whether it was empty before, so that no lookups are needed.
     pub is_fresh: bool,
     pub keys: Vec<Option<Value>>,
     pub leaves: Vec<(LocalId, Packed)>,
-    /// The last positions given in its lists ordered by user.
+    /// The last positions assigned in its lists ordered by user.
     pub positions: FxHashMap<NodeId, Position>,
 }
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Copy, Default)]
 pub(in crate::tree) struct Done {
     pub fragments: u64,
@@ -41,18 +41,17 @@ pub(in crate::tree) struct Done {
     pub is_changed: bool,
 }
 
-/// A load under way.
+/// A load in progress.
 pub(in crate::tree) struct Loading<'a, 'o> {
     pub compiled: &'a Compiled,
     pub base: &'a dyn Snapshot,
     pub writer: &'a mut dyn Writer,
-    /// The log of a load into an empty datastore, which needs no records; none where what is
-    /// loaded is a proposal.
+    /// The log of a load into an empty datastore, which needs no records; none for a proposal.
     log: Option<CommitLog>,
     pub mode: LoadMode,
     progress: Option<&'a mut &'o mut dyn FnMut(u64)>,
     pub frames: Vec<Frame>,
-    /// Closed frames, to use their memory again.
+    /// Closed frames, kept for reuse.
     spare: Vec<Frame>,
     holding: Option<Holding>,
     error: Option<Error>,
@@ -90,7 +89,7 @@ impl<'a, 'o> Loading<'a, 'o> {
         }
     }
 
-    /// Ends the load after the document. Where it changed nothing, nothing is written.
+    /// Ends the load after the document. Writes nothing if nothing changed.
     pub fn finish(mut self, parsed: Result<()>) -> Result<Done> {
         if let Some(error) = self.error {
             return Err(error);
@@ -103,7 +102,7 @@ impl<'a, 'o> Loading<'a, 'o> {
             self.write(root)?;
         }
         let (fragments, values) = (self.fragments, self.values);
-        // A document without content takes away what was there.
+        // A document without content deletes existing data.
         let takes_away = self.log.as_ref().is_some_and(CommitLog::has_records);
         let is_changed = fragments + values > 0 || takes_away;
         if let (true, Some(log)) = (is_changed, self.log) {
@@ -116,7 +115,7 @@ impl<'a, 'o> Loading<'a, 'o> {
         })
     }
 
-    /// Keeps an error for the end and stops the document.
+    /// Stores an error for the end and stops the document.
     fn keep(&mut self, result: Result<()>) -> std::result::Result<(), Stop> {
         result.map_err(|error| {
             self.error.get_or_insert(error);
@@ -124,7 +123,7 @@ impl<'a, 'o> Loading<'a, 'o> {
         })
     }
 
-    /// Holds an event back where the keys of the entry around it are not known.
+    /// Defers an event if the keys of its list entry are incomplete.
     fn hold(&mut self, event: impl FnOnce() -> Held) -> Result<bool> {
         let Some(holding) = &mut self.holding else {
             return Ok(false);
@@ -165,8 +164,8 @@ impl<'a, 'o> Loading<'a, 'o> {
         self.place_when_known()
     }
 
-    /// Gives the innermost frame its key when all its key leaves are known, and lets go what was
-    /// held back.
+    /// Sets the key of the innermost frame when all its key leaves are present, and replays the deferred
+    /// events.
     fn place_when_known(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else {
             return Ok(());

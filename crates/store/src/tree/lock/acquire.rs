@@ -1,4 +1,4 @@
-//! Taking locks.
+//! Acquires locks.
 
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
@@ -10,21 +10,22 @@ use crate::tree::commit::check_session;
 use crate::tree::locate::Shape;
 use crate::tree::{Datastore, Tree};
 
-/// How often a lock is tried again when somebody else changed the locks meanwhile.
+/// Maximum number of tries of a lock when others change the locks meanwhile.
 const LOCK_TRIES_MAX: usize = 64;
 
-/// Partial locks of one datastore, at the most.
+/// Maximum number of partial locks of one datastore.
 pub(super) const PARTIAL_LOCKS_MAX: usize = 1024;
 
-/// Nodes of one partial lock, at the most.
+/// Maximum number of nodes of one partial lock.
 const LOCKED_PATHS_MAX: usize = 256;
 
 impl Tree {
     /// Locks the whole datastore for a session (RFC 6241 §7.5).
     ///
     /// # Errors
-    /// `lock-denied`, naming who has the lock, a partial lock of another session, a pending confirmed
-    /// commit, or uncommitted changes of others.
+    ///
+    /// `lock-denied` for a lock or a partial lock of another session, a pending confirmed commit, or
+    /// uncommitted changes of others; the message names the session.
     pub fn lock(&self, session: &str) -> Result<Lock> {
         self.check_lockable(session)?;
         let time = self.store().now();
@@ -42,7 +43,7 @@ impl Tree {
         let name = self.datastore().name();
         if let Some(lock) = &holds.locks.lock {
             return Err(denied(format!(
-                "{name} is locked by session “{}” already; it can be broken with “espalier unlock --force”",
+                "{name} is already locked by session “{}”; “espalier unlock --force” breaks the lock",
                 lock.session
             )));
         }
@@ -57,7 +58,7 @@ impl Tree {
             && pending.session != session
         {
             return Err(denied(format!(
-                "a commit of session “{}” waits for its confirmation",
+                "a confirmed commit of session “{}” is pending",
                 pending.session
             )));
         }
@@ -73,16 +74,16 @@ impl Tree {
         }
     }
 
-    /// Locks nodes and everything in them for a session (RFC 5717). The nodes are those that are
-    /// there now and those that come to be at these paths.
+    /// Locks subtrees for a session (RFC 5717): existing nodes and nodes created later at these paths.
     ///
     /// # Errors
-    /// `lock-denied` where another session holds one of them, something in it or around it;
-    /// `data-missing` where an entry of a list ordered by user does not exist.
+    ///
+    /// `lock-denied` if another session has locked one of them, an ancestor or a descendant; `data-missing`
+    /// if an entry of a list ordered by user does not exist.
     pub fn lock_paths(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {
         self.check_lockable(session)?;
         if paths.is_empty() || paths.len() > LOCKED_PATHS_MAX {
-            let message = format!("a partial lock is of 1 to {LOCKED_PATHS_MAX} nodes");
+            let message = format!("a partial lock has 1 to {LOCKED_PATHS_MAX} nodes");
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         let time = self.store().now();
@@ -113,7 +114,7 @@ impl Tree {
         taken.ok_or_else(|| Error::corrupt("a partial lock was not taken"))
     }
 
-    /// A node as text, and its key behind the prefix of the tree.
+    /// A node as text, and its key without the prefix of the tree.
     fn locked_node(
         &self,
         snapshot: &dyn Snapshot,
@@ -133,7 +134,7 @@ impl Tree {
             )),
             Some(place) if place.shape == Shape::Leaf => Err(error(
                 ErrorTag::OperationNotSupported,
-                "a leaf is not locked by itself; lock the container or entry that it is in",
+                "a leaf cannot be locked; lock its container or entry",
             )),
             Some(place) => {
                 let key = place.key[self.id().prefix(Subspace::Tree).len()..].to_vec();
@@ -145,7 +146,7 @@ impl Tree {
     fn check_lockable(&self, session: &str) -> Result<()> {
         check_session(self.datastore(), session)?;
         if session.is_empty() {
-            let message = "a lock belongs to a session: name the session";
+            let message = "a lock requires a session name";
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         match self.datastore() {
@@ -157,7 +158,7 @@ impl Tree {
         }
     }
 
-    /// Changes what holds the datastore; again where somebody else changed it meanwhile.
+    /// Updates the lock record of the datastore. Retries if it was changed meanwhile.
     pub(in crate::tree) fn change_holds(
         &self,
         change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut Holds) -> Result<()>,
@@ -192,7 +193,7 @@ fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result
     if let Some(lock) = &holds.locks.lock
         && lock.session != session
     {
-        let message = format!("session “{}” has locked all of it", lock.session);
+        let message = format!("the datastore is locked by session “{}”", lock.session);
         return Err(denied(message));
     }
     for other in holds.locks.partial.iter() {
@@ -208,7 +209,7 @@ fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result
     Ok(())
 }
 
-/// The message names the holder (RFC 6241 Appendix A asks for its session).
+/// The message names the session of the lock, as RFC 6241 Appendix A requires.
 fn denied(message: String) -> Error {
     Error::data(ErrorTag::LockDenied, message)
 }

@@ -1,4 +1,4 @@
-//! Whether a session may write.
+//! Checks whether a session may write.
 
 use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
@@ -10,12 +10,11 @@ use crate::subspace::Subspace;
 use crate::tree::Tree;
 use crate::tree::confirm::Plan;
 
-/// No version has to be kept for a rollback.
+/// No version must be kept for a rollback.
 pub(in crate::tree) const NONE_PINNED: u64 = u64::MAX;
 
 impl Tree {
-    /// Requires that no other session holds the whole datastore, now and when the batch is
-    /// committed.
+    /// Requires that no other session has locked the whole datastore, now and when the batch is committed.
     pub(in crate::tree) fn require_unheld(
         &self,
         snapshot: &dyn Snapshot,
@@ -32,8 +31,8 @@ impl Tree {
         Ok(holds)
     }
 
-    /// What a commit of an overlay depends on and changes of what holds the datastore. The version
-    /// that history has to keep is returned: none is as good as the newest.
+    /// Checks the locks for a commit of an overlay, and updates the pending confirmed commit. Returns the
+    /// oldest version that history must keep, or [`NONE_PINNED`].
     pub(in crate::tree) fn keep_holds(
         &self,
         overlay: &Overlay,
@@ -64,7 +63,7 @@ impl Tree {
         Ok(pinned)
     }
 
-    /// As [`Self::keep_holds`], for a load that may touch everything.
+    /// As [`Self::keep_holds`], for a load, which may touch everything.
     pub(in crate::tree) fn keep_holds_of_all(
         &self,
         base: &dyn Snapshot,
@@ -83,7 +82,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Requires that changes touch nothing that another session holds a partial lock of.
+    /// Requires that changes touch nothing that another session has partially locked.
     pub(in crate::tree) fn require_parts_unheld(
         &self,
         holds: &Holds,
@@ -104,7 +103,7 @@ impl Tree {
         Ok(errors.into_result()?)
     }
 
-    /// Whether changes touch a node or something in it, or delete what is around it.
+    /// Whether changes touch a node or its content, or delete an ancestor.
     fn touches(&self, changes: &Changes, key: &[u8]) -> bool {
         [Subspace::Tree, Subspace::Order].into_iter().any(|place| {
             let range = KeyRange::prefix(&[&self.id().prefix(place), key].concat());
@@ -122,7 +121,7 @@ impl Tree {
     }
 }
 
-/// Whether what a session holds is held by another. Nobody in particular holds nothing.
+/// Whether a lock belongs to a session. The empty session owns nothing.
 pub(super) fn owns(holder: &str, session: &str) -> bool {
     !session.is_empty() && holder == session
 }

@@ -1,4 +1,4 @@
-//! Giving locks back, and breaking them.
+//! Releases and breaks locks.
 
 use espalier_yang::ErrorTag;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::tree::Tree;
 
 impl Tree {
-    /// Everything that holds the datastore.
+    /// All locks of the datastore.
     pub fn locks(&self) -> Result<Locks> {
         let snapshot = self.store().driver().snapshot()?;
         Ok(self.holds(&*snapshot)?.locks)
@@ -17,7 +17,7 @@ impl Tree {
     /// Releases the lock of a session.
     ///
     /// # Errors
-    /// `operation-failed` where the session does not have the lock.
+    /// `operation-failed` if the session does not own the lock.
     pub fn unlock(&self, session: &str) -> Result<()> {
         self.change_holds(&mut |tree, _, holds| match &holds.locks.lock {
             Some(lock) if owns(&lock.session, session) => {
@@ -33,7 +33,7 @@ impl Tree {
         })
     }
 
-    /// Takes the lock from whoever has it.
+    /// Removes the lock, whichever session owns it.
     pub fn break_lock(&self) -> Result<()> {
         self.change_holds(&mut |_, _, holds| {
             holds.locks.lock = None;
@@ -44,15 +44,15 @@ impl Tree {
     /// Releases a partial lock of a session.
     ///
     /// # Errors
-    /// `invalid-value` where there is none of this number; `operation-failed` where it is another
-    /// session's.
+    /// `invalid-value` if there is no partial lock with this number; `operation-failed` if it belongs to
+    /// another session.
     pub fn unlock_paths(&self, id: u32, session: &str) -> Result<()> {
         self.change_holds(&mut |_, _, holds| {
             let partial = holds.locks.partial.iter().find(|partial| partial.id == id);
             match partial {
                 None => Err(no_such(id)),
                 Some(partial) if !owns(&partial.session, session) => Err(failed(format!(
-                    "the partial lock {id} is session “{}”'s; “espalier unlock --force --id {id}” breaks it",
+                    "the partial lock {id} belongs to session “{}”; “espalier unlock --force --id {id}” breaks it",
                     partial.session
                 ))),
                 Some(_) => {
@@ -63,10 +63,10 @@ impl Tree {
         })
     }
 
-    /// Takes a partial lock from whoever has it.
+    /// Removes a partial lock, whichever session owns it.
     ///
     /// # Errors
-    /// `invalid-value` where there is none of this number.
+    /// `invalid-value` if there is no partial lock with this number.
     pub fn break_paths(&self, id: u32) -> Result<()> {
         self.change_holds(&mut |_, _, holds| {
             let before = holds.locks.partial.len();

@@ -1,4 +1,4 @@
-//! Asking the providers that have a part in a reading, and uniting what they tell.
+//! Calls the providers selected by a read, and layers their data.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::tree::edit::{Applying, Edit, Remembered};
 use crate::tree::read::Sources;
 use crate::tree::selection::{Content, Selection};
 
-/// Who is asked, and when.
+/// The context of provider calls for one read.
 pub(super) struct Asking<'a> {
     pub registry: &'a Providers,
     pub compiled: &'a Compiled,
@@ -29,13 +29,13 @@ pub(super) struct Asking<'a> {
     pub now: Timestamp,
 }
 
-/// What one provider told, laid out as keys.
+/// The data of one provider, as keys and values.
 pub(super) struct Layer {
     registered: Arc<Registered>,
     told: Overlay,
 }
 
-/// A question that was put to a provider.
+/// A started call of a provider.
 struct Asked {
     registered: Arc<Registered>,
     at: InstancePath,
@@ -44,8 +44,8 @@ struct Asked {
 }
 
 impl Asking<'_> {
-    /// Asks every provider that has a part in the selection below `path`, all at once, and waits
-    /// for each as long as it may take.
+    /// Calls every provider whose data is selected below `path`, all in parallel, and waits for each up to
+    /// its timeout.
     pub fn ask(
         &self,
         path: &InstancePath,
@@ -118,7 +118,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Whether a selection below `path` goes as far as `at`, and wants what is there.
+    /// Whether a selection below `path` reaches `at` and includes its data.
     fn is_selected(&self, at: &InstancePath, path: &InstancePath, selection: &Selection) -> bool {
         let schema = &self.compiled.schema;
         let below = at.steps.get(path.steps.len()..).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Asking<'_> {
         is_deep_enough && is_content && below.iter().all(|step| is_wanted(step.node))
     }
 
-    /// Waits for an answer and lays it out.
+    /// Waits for a call and converts its data.
     fn layer(
         &self,
         asked: Asked,
@@ -174,12 +174,12 @@ impl Asking<'_> {
         self.lay_out(tree)
     }
 
-    /// The keys and values of an answer.
+    /// The keys and values of a provider's data.
     fn lay_out(&self, tree: Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
         let mut overlay = Overlay::new(Box::new(Nothing));
         let applying = Applying::new(&mut overlay, self.compiled, self.tree);
         let mut applying = applying.remembering(Remembered::Datastore);
-        // The edit takes the tree, which may be kept for later readings.
+        // The edit consumes the tree, which may be cached for later reads.
         let tree = Arc::try_unwrap(tree).unwrap_or_else(|kept| DataTree::clone(&kept));
         applying.edit(&Edit::merge(InstancePath::root(), tree))?;
         let errors: Errors = applying.errors;
@@ -189,7 +189,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Calls `then` with everything that was told laid over `below`.
+    /// Calls `then` with all data layered over `below`.
     pub fn over(
         &self,
         below: &dyn Sources,

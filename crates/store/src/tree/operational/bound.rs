@@ -1,5 +1,5 @@
-//! Boundaries of ranges of a union, in the tree above: they need not be keys, as the end of a
-//! subtree is its key with the last byte counted up.
+//! Boundaries of ranges of a union, mapped to the tree above. They need not be keys: the end of a subtree
+//! is its key with the last byte incremented.
 
 use espalier_keyspace::{Direction, KeyRange, tuple};
 use espalier_yang::NodeId;
@@ -12,7 +12,7 @@ use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 use crate::tree::read::skip_entry;
 
-/// Whether the tree above has entries with an order index in a range, or may have.
+/// Whether the tree above has, or may have, entries with an order index in a range.
 pub(super) fn has_order(union: Union<'_>, root: &Root, range: &KeyRange) -> Result<bool> {
     if !union.compiled.holds_order_anywhere() {
         return Ok(false);
@@ -30,7 +30,7 @@ pub(super) fn has_order(union: Union<'_>, root: &Root, range: &KeyRange) -> Resu
     Ok(cursor.next()?.is_some())
 }
 
-/// How many bytes of a key below `parent` come before the first position in it.
+/// The number of bytes of a key below `parent` before the first position in it.
 fn before_position(union: Union<'_>, parent: Option<NodeId>, key: &[u8]) -> usize {
     let (mut parent, mut rest) = (parent, key);
     while let Ok(id) = take_local_id(&mut rest) {
@@ -49,7 +49,7 @@ fn before_position(union: Union<'_>, parent: Option<NodeId>, key: &[u8]) -> usiz
     key.len()
 }
 
-/// The entry in both trees that a range begins within, behind the entry's own key.
+/// The entry of both trees in whose content a range begins.
 pub(super) fn beginning(union: Union<'_>, root: &Root, range: &KeyRange) -> Result<Option<Root>> {
     let (key, at) = (&range.start, root.shown.len());
     if !key.starts_with(&root.shown) {
@@ -61,7 +61,7 @@ pub(super) fn beginning(union: Union<'_>, root: &Root, range: &KeyRange) -> Resu
     }
 }
 
-/// A range of the tree above that holds every key which only that tree has in `range`; others too.
+/// A range of the tree above that contains at least every key of `range` that only that tree has.
 pub(super) fn above_range(union: Union<'_>, root: &Root, range: &KeyRange) -> KeyRange {
     let all = KeyRange::prefix(&root.above);
     let start = match place_above(union, root, &range.start) {
@@ -79,13 +79,13 @@ pub(super) fn above_range(union: Union<'_>, root: &Root, range: &KeyRange) -> Ke
 
 /// A boundary in the tree above.
 enum Place {
-    /// What is at or behind the boundary in the union is at or behind this.
+    /// Keys at or after the boundary in the union are at or after this one.
     At(Vec<u8>),
-    /// The boundary is somewhere in this list.
+    /// The boundary is inside this list.
     Within(Vec<u8>),
 }
 
-/// The boundary in the tree above; none where it is not in what `root` holds.
+/// The boundary in the tree above; none if it is outside `root`.
 fn place_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Place> {
     let mut rest = place.strip_prefix(root.shown.as_slice())?;
     let mut above = root.above.clone();
@@ -107,7 +107,7 @@ fn place_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Place> {
                 return Some(Place::Within(above));
             };
             if !union.is_own_whole(whole) {
-                // What only the tree above has is behind everything else of the list.
+                // Entries that only the tree above has follow all others of the list.
                 return Some(Place::At(above));
             }
             tuple::put_signed(&mut above, whole - union.shift);

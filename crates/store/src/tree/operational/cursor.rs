@@ -1,8 +1,8 @@
-//! Scanning two trees as one.
+//! Scans two trees as one.
 //!
-//! Where no entries kept in order are involved, keys sort the same in both trees and this is a
-//! merge of two scans. An entry kept in order that both trees have is passed over in the scan above
-//! and united by a scan of its own when the scan below comes to it.
+//! Without entries in stored order, keys sort the same in both trees and this merges two scans. An entry in
+//! stored order that both trees have is skipped in the scan above, and merged by a scan of its own when the
+//! scan below reaches it.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 
-/// The scan of one tree under the name of another.
+/// A scan of one tree with the keys of another.
 pub(super) struct Renamed<'a> {
     union: Union<'a>,
     inner: Box<dyn Cursor + 'a>,
@@ -22,7 +22,7 @@ pub(super) struct Renamed<'a> {
 }
 
 impl<'a> Renamed<'a> {
-    /// The keys of the tree below, as the union has them.
+    /// Scans the tree below with the keys of the union.
     pub fn open(union: Union<'a>, range: KeyRange, direction: Direction) -> EngineResult<Self> {
         let range = rename_range(union, &range, union.below.tree);
         let inner = union.below.snapshot.scan(&range, direction)?;
@@ -48,7 +48,7 @@ impl Cursor for Renamed<'_> {
     }
 }
 
-/// A range of the union's tree, as one of another tree.
+/// Translates a range of the union's tree to another tree.
 fn rename_range(union: Union<'_>, range: &KeyRange, tree: TreeId) -> KeyRange {
     KeyRange {
         start: rename_bound(union, &range.start, tree),
@@ -60,7 +60,7 @@ fn rename_range(union: Union<'_>, range: &KeyRange, tree: TreeId) -> KeyRange {
     }
 }
 
-/// A place before, in or after the keys of the union's tree, as one of another tree.
+/// Translates a bound of the union's tree to another tree.
 fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
     let data = KeyRange::prefix(&union.tree.prefix(Subspace::Tree));
     let other = KeyRange::prefix(&tree.prefix(Subspace::Tree));
@@ -73,7 +73,7 @@ fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
     other.end.unwrap_or_default()
 }
 
-/// The key and value that a scan stands at.
+/// The current row of a scan.
 #[derive(Default)]
 struct Head {
     key: Vec<u8>,
@@ -95,32 +95,32 @@ impl Head {
 pub(super) struct UnionCursor<'a> {
     union: Union<'a>,
     root: Root,
-    /// What the cursor may be sought in.
+    /// The range in which the cursor may seek.
     range: KeyRange,
-    /// What of it is left to scan.
+    /// The range that is left to scan.
     rest: KeyRange,
     direction: Direction,
     below: Box<dyn Cursor + 'a>,
     below_head: Head,
-    /// The entry that the head below is in, where both trees have it.
+    /// The entry of the row below, if both trees have it.
     both: Option<Root>,
-    /// The entry that the last key below was in, where only that tree has it.
+    /// The entry of the last row below, if only that tree has it.
     below_only: Vec<u8>,
     above: Box<dyn Cursor + 'a>,
     above_head: Head,
-    /// The entry that the last key above was in, where only that tree has it.
+    /// The entry of the last row above, if only that tree has it.
     above_only: Option<Root>,
-    /// Whether the tree above has an order index here, so that entries may be in both.
+    /// Whether the tree above has an order index here, so that both trees may have the same entries.
     has_order: bool,
-    /// The scan of an entry that both have.
+    /// The scan of an entry in both trees.
     inner: Option<Box<UnionCursor<'a>>>,
-    /// The entry that the range begins within, in both: scanned at the end, going backward.
+    /// The entry of both trees in which the range begins: scanned last when going backward.
     at_last: Option<(Root, KeyRange)>,
     current: Head,
 }
 
 impl<'a> UnionCursor<'a> {
-    /// Scans a range, which lies within what `root` holds.
+    /// Scans a range within `root`.
     pub fn open(
         union: Union<'a>,
         root: Root,
@@ -163,7 +163,7 @@ impl<'a> UnionCursor<'a> {
         Ok(cursor)
     }
 
-    /// Whether the tree above has no part in what is left.
+    /// Whether the tree above has no rows in the remaining range.
     pub fn has_nothing_above(&self) -> bool {
         let entries = self.inner.is_none() && self.at_last.is_none() && self.both.is_none();
         entries && !self.has_order && !self.above_head.is_there
@@ -175,7 +175,7 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// Goes on to the next key below.
+    /// Advances to the next row below.
     fn fill_below(&mut self) -> Result<()> {
         self.below_head.is_there = false;
         let Some((key, value)) = self.below.next()? else {
@@ -199,7 +199,7 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// Goes on to the next key above that is not in an entry of both.
+    /// Advances to the next row above that is not in an entry of both trees.
     fn fill_above(&mut self) -> Result<()> {
         self.above_head.is_there = false;
         loop {
@@ -224,8 +224,8 @@ impl<'a> UnionCursor<'a> {
         }
     }
 
-    /// The key in the union of the key above that was read into `current`; none where it is in an
-    /// entry that the tree below has too, which is then passed over.
+    /// The union's key for the row above in `current`; none if it is in an entry that the tree below has
+    /// too, which is then skipped.
     fn shown_key(&mut self) -> Result<Option<Vec<u8>>> {
         let key = &self.current.key;
         if let Some(entry) = &self.above_only
@@ -256,7 +256,7 @@ impl<'a> UnionCursor<'a> {
         Ok(Some(complete))
     }
 
-    /// The key in the union of something in an entry that only the tree above has.
+    /// The union's key for content of an entry that only the tree above has.
     fn shift_below(&self, within: &Root, key: &[u8]) -> Result<Vec<u8>> {
         let mut shown = within.shown.clone();
         let (mut parent, mut at) = (within.node, within.above.len());
@@ -273,7 +273,7 @@ impl<'a> UnionCursor<'a> {
     fn pass_above(&mut self, entry: &[u8]) -> Result<()> {
         match (self.direction, KeyRange::prefix(entry).end) {
             (Direction::Forward, Some(end)) => self.above.seek(&end)?,
-            // At the entry's own key already, the next one is before it.
+            // At the entry's own key, the next row is already before it.
             (Direction::Backward, _) if self.current.key != entry => self.above.seek(entry)?,
             _ => {}
         }
@@ -294,7 +294,7 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// Reads the next key into `current`; false at the end.
+    /// Reads the next row into `current`; false at the end.
     fn step(&mut self) -> Result<bool> {
         loop {
             if let Some(inner) = &mut self.inner {
@@ -342,7 +342,7 @@ impl<'a> UnionCursor<'a> {
         }
     }
 
-    /// Takes the key below, united with that above where they are the same.
+    /// Takes the row below, merged with the row above if the keys are equal.
     fn take_below(&mut self, order: Ordering) -> Result<()> {
         if order != Ordering::Equal {
             std::mem::swap(&mut self.current, &mut self.below_head);
@@ -359,7 +359,7 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// As [`Self::fill_above`], leaving `current` as it is.
+    /// As [`Self::fill_above`], but keeps `current`.
     fn fill_above_keeping(&mut self) -> Result<()> {
         let taken = std::mem::take(&mut self.current);
         self.fill_above()?;

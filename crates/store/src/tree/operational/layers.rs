@@ -1,5 +1,5 @@
-//! What the operational state datastore is made of, one layer over the other: the running
-//! configuration with the state kept beside it, what was pushed, what each provider told.
+//! The layers of the operational state datastore: the running configuration with state stored next to it,
+//! then pushed data, then the data of each provider.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::tree::datastore::Datastore;
 use crate::tree::locate::State;
 use crate::tree::read::{Source, Sources};
 
-/// Running and what was pushed, as one state.
+/// Running and pushed data, as one state.
 pub(in crate::tree) struct Operational {
     snapshot: Box<dyn Snapshot + Send>,
     compiled: Arc<Compiled>,
@@ -27,7 +27,7 @@ pub(in crate::tree) struct Operational {
 }
 
 impl Operational {
-    /// The operational state datastore `tree`, as a snapshot of the engine has it.
+    /// The operational state datastore `tree` in a snapshot of the engine.
     pub fn new(
         snapshot: Box<dyn Snapshot + Send>,
         compiled: Arc<Compiled>,
@@ -109,13 +109,13 @@ impl Sources for Operational {
     }
 }
 
-/// What one provider told, over what is below it.
+/// The data of one provider, over the layers below.
 pub(super) struct Provided<'a> {
     pub compiled: &'a Compiled,
     pub below: &'a dyn Sources,
     pub told: &'a Overlay,
     pub tree: TreeId,
-    /// Its number among the layers; what was pushed is the first.
+    /// Its layer number; pushed data is the first layer.
     pub number: usize,
     pub origin: Origin,
 }
@@ -168,7 +168,7 @@ impl Sources for Provided<'_> {
     }
 }
 
-/// A state in which there is nothing.
+/// An empty snapshot.
 pub(super) struct Nothing;
 
 impl Snapshot for Nothing {

@@ -1,12 +1,11 @@
-//! The origins of what was pushed: a record only where the origin differs from that of the
-//! resource around it.
+//! The origins of pushed data. A record is stored only if the origin differs from that of the parent
+//! resource.
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
-//! | as the key of the resource | the origin of it and of what is in it; then a local id and an origin for each of its leaves with another |
+//! | as the key of the resource | its origin and that of its content; then a local id and an origin for each leaf with another origin |
 //!
-//! Without any record the origin is [`Origin::Unknown`], so a push that does not say where its data
-//! comes from writes none.
+//! Without any record the origin is [`Origin::Unknown`], so a push without an origin writes no records.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,7 +37,7 @@ impl OriginRecord {
         Self { origin, leaves }
     }
 
-    /// The origin of the resource, and those of its leaves that differ.
+    /// The origin of the resource, and those of leaves that differ.
     pub fn into_parts(self) -> (Origin, Vec<(LocalId, Origin)>) {
         (self.origin, self.leaves)
     }
@@ -108,7 +107,7 @@ fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
     value.map(|value| OriginRecord::decode(&value)).transpose()
 }
 
-/// The origin of what is around a key.
+/// The origin of the parent of a key.
 fn around(state: &State<'_>, key: &[u8]) -> Result<Origin> {
     let trail = state.trail(key)?.unwrap_or_default();
     let root = state.tree.prefix(Subspace::Tree).len();
@@ -135,8 +134,8 @@ pub(in crate::tree) fn record_of_all(
     Ok(())
 }
 
-/// Puts the records of resources whose keys change where they are then, and takes away those of what is
-/// deleted. `moved` has the entries with other keys.
+/// Moves the records of resources whose keys change, and deletes those of deleted resources. `moved` maps
+/// old to new keys of entries.
 pub(in crate::tree) fn move_origins(
     state: &State<'_>,
     changes: &Changes,
@@ -165,7 +164,7 @@ pub(in crate::tree) fn move_origins(
     Ok(())
 }
 
-/// Records in an overlay the origin of everything that it changes.
+/// Records the origin of everything that an overlay changes.
 pub(in crate::tree) fn record(
     overlay: &mut Overlay,
     compiled: &Compiled,
@@ -196,7 +195,7 @@ pub(in crate::tree) fn record(
     Ok(())
 }
 
-/// The records whose data is deleted, as ranges; and the keys of the data that hold something new.
+/// The ranges of records whose data is deleted, and the data keys with new values.
 #[allow(clippy::type_complexity)]
 fn changed(overlay: &Overlay, tree: TreeId) -> Result<(Vec<KeyRange>, Vec<Vec<u8>>)> {
     let data = KeyRange::prefix(&tree.prefix(Subspace::Tree));
@@ -231,12 +230,12 @@ struct Recorder<'a> {
     compiled: &'a Compiled,
     tree: TreeId,
     origin: Origin,
-    /// The resource around the last key, and its origin.
+    /// The parent resource of the last key, and its origin.
     last: Option<(Vec<u8>, Origin)>,
 }
 
 impl Recorder<'_> {
-    /// Records the origin of what is new at one key.
+    /// Records the origin of changed data at one key.
     fn key(&mut self, overlay: &mut Overlay, key: &[u8]) -> Result<()> {
         let state = State {
             snapshot: &*overlay,
@@ -274,7 +273,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// The origin that a resource has where nothing is recorded for it.
+    /// The origin of a resource without a record.
     fn around(
         &mut self,
         state: &State<'_>,

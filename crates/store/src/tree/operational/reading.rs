@@ -1,4 +1,4 @@
-//! Reading the operational state datastore: what is stored, and what providers tell.
+//! Reads the operational state datastore: stored data and the data of providers.
 
 use espalier_yang::InstancePath;
 use parking_lot::Mutex;
@@ -12,10 +12,10 @@ use crate::tree::locate::State;
 use crate::tree::read::Sources;
 use crate::tree::selection::Selection;
 
-/// The number of the first layer that a provider may have; what was pushed is before it.
+/// The first layer number of providers; pushed data is the layer before.
 const FIRST_PROVIDER: usize = 2;
 
-/// The operational state as of one moment; providers tell as of when they are asked.
+/// The operational state at one point in time; providers return their state at the time of the call.
 pub(in crate::tree) struct OperationalData {
     operational: Operational,
     store: Store,
@@ -31,23 +31,23 @@ impl OperationalData {
         }
     }
 
-    /// What is stored.
+    /// The stored data.
     pub fn operational(&self) -> &Operational {
         &self.operational
     }
 
-    /// The same, to be kept.
+    /// Returns the stored data.
     pub fn into_operational(self) -> Operational {
         self.operational
     }
 
-    /// What readings had to do without, since this was last called.
+    /// Removes and returns the warnings of reads since the last call.
     pub fn take_warnings(&self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings.lock())
     }
 
-    /// Calls `then` with what is stored and what the providers tell that have a part in a
-    /// selection; `stored` is the state without them.
+    /// Calls `then` with the stored data and the data of providers for a selection; `stored` is the state
+    /// without providers.
     pub fn with_providers(
         &self,
         stored: State<'_>,

@@ -1,4 +1,4 @@
-//! Which providers there are.
+//! The registry of providers.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,19 +27,19 @@ pub(crate) struct Providers {
     workers: Arc<Workers>,
 }
 
-/// A provider, and what it is registered for.
+/// A provider with its registered path.
 pub(super) struct Registered {
     pub provider: Provider,
     at: InstancePath,
-    /// The schema that `at` is of, and the names of its nodes for when that is another one.
+    /// The schema of `at`, and the names of its nodes for lookup in another schema.
     schema: Arc<Schema>,
     names: Vec<(Box<str>, Box<str>)>,
     calls: AtomicUsize,
     answers: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
 }
 
-/// Keeps a provider registered: dropping it ends that.
-#[must_use = "the provider is asked for as long as this is kept"]
+/// Keeps a provider registered until it is dropped.
+#[must_use = "the provider is registered until this is dropped"]
 pub struct Registration {
     registry: Weak<Providers>,
     anchor: u64,
@@ -47,7 +47,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Forgets the answers that are kept, so that the next reading asks again.
+    /// Clears the cached data, so that the next read calls the provider.
     pub fn invalidate(&self) {
         self.registered.answers.lock().clear();
     }
@@ -65,7 +65,7 @@ impl Drop for Registration {
 }
 
 impl Providers {
-    /// Registers a provider for what is at a path of an anchor.
+    /// Registers a provider for a path of an anchor.
     pub fn register(
         self: &Arc<Self>,
         anchor: u64,
@@ -98,7 +98,7 @@ impl Providers {
         })
     }
 
-    /// The threads that ask them.
+    /// The threads that call the providers.
     pub(super) fn workers(&self) -> &Arc<Workers> {
         &self.workers
     }
@@ -110,7 +110,7 @@ impl Providers {
     }
 }
 
-/// An answer that is there already, or will come.
+/// The data of a provider, cached or pending.
 pub(super) enum Answer {
     Kept(Arc<DataTree>),
     Coming(Receiver<std::result::Result<DataTree, WarningReason>>),
@@ -118,7 +118,7 @@ pub(super) enum Answer {
 }
 
 impl Registered {
-    /// What it is registered for, in a schema; none where that does not have it any more.
+    /// The registered path in a schema; none if the schema does not have it.
     pub fn at(&self, schema: &Arc<Schema>) -> Option<InstancePath> {
         if Arc::ptr_eq(schema, &self.schema) {
             return Some(self.at.clone());
@@ -132,7 +132,7 @@ impl Registered {
         Some(path)
     }
 
-    /// Asks, without waiting.
+    /// Starts a call without waiting.
     pub fn ask(
         self: &Arc<Self>,
         workers: &Arc<Workers>,
@@ -156,7 +156,7 @@ impl Registered {
                 Ok(Err(error)) => Err(WarningReason::Failed(error.to_string())),
                 Err(panic) => Err(WarningReason::Panicked(message_of(&*panic))),
             };
-            // Nobody waits any more where it took too long.
+            // After a timeout there is no receiver.
             let _ = sender.send(told);
         };
         match workers.run(run) {
@@ -175,7 +175,7 @@ impl Registered {
         (Duration::from_millis(age) < self.provider.valid_for).then(|| Arc::clone(tree))
     }
 
-    /// Keeps an answer for as long as it is valid.
+    /// Caches data while it is valid.
     pub fn keep(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
         if self.provider.valid_for.is_zero() {
             return;
@@ -195,8 +195,7 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// What two paths have in common where one leads through (or to) the other: the longer one, with
-/// the keys of both; none where they are of different things.
+/// The longer of two paths, with the keys of both; none if neither is a prefix of the other.
 pub(super) fn meeting(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
     let (long, short) = match one.steps.len() >= two.steps.len() {
         true => (one, two),

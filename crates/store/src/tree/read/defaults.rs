@@ -1,8 +1,7 @@
-//! Reporting the defaults of what was not set (RFC 6243 §3.1, §3.4).
+//! Reports default values of unset leaves (RFC 6243 §3.1, §3.4).
 //!
-//! A default is in use where its leaf could have been set (RFC 7950 §7.6.1): not in a case while
-//! another of the choice holds something, and only in the default case while none does, and not
-//! where its `when` does not hold.
+//! A default is in use if its leaf could be set (RFC 7950 §7.6.1): not in a case while another case of the
+//! choice has data, only in the default case if none has, and not if its `when` is false.
 
 use espalier_yang::data::Annotation;
 use espalier_yang::schema::{CaseChoice, Node};
@@ -14,7 +13,7 @@ use super::super::validate::{Indexes, Place, StoreInstances, is_kept};
 use super::frame::{Flow, Reading, Stored};
 use crate::error::Result;
 
-/// Whether the case of a node is in use beside the siblings that are there.
+/// Whether the case of a node is in use, given the siblings that exist.
 fn is_case_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
     let is_active = |mine: &CaseChoice| {
         let theirs = siblings
@@ -31,7 +30,7 @@ fn is_case_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
 }
 
 impl Reading<'_> {
-    /// Reports what the innermost frame (or the datastore) does not hold.
+    /// Reports the defaults of missing children of the innermost frame.
     pub fn absent_defaults(&mut self) -> Flow<()> {
         let (children, seen) = match self.frames.last_mut() {
             Some(frame) => {
@@ -53,7 +52,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reports what the top level of the datastore does not hold.
+    /// Reports the defaults of missing top-level nodes of the datastore.
     pub fn absent_roots(&mut self) -> Flow<()> {
         let schema = self.state.schema();
         let seen = std::mem::take(&mut self.outer_seen);
@@ -85,7 +84,7 @@ impl Reading<'_> {
         Ok(self.sink.leaf(id, default.clone(), Mark::default())?)
     }
 
-    /// Whether what is not stored of a node is in use in the place at hand.
+    /// Whether a node that is not stored is in use at the current place.
     fn is_implied(&self, node: &Node, seen: &[NodeId]) -> Flow<bool> {
         if !is_case_in_use(self.state.schema(), node, seen) {
             return Ok(false);
@@ -99,7 +98,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The place of the innermost frame. Frames of what is not stored have the key of the one around.
+    /// The place of the innermost frame. Frames that are not stored have the key of the enclosing one.
     fn place_at_hand(&self, data: &StoreInstances<'_>) -> Result<Option<Place>> {
         let key = self.key_at_hand();
         let Some(mut place) = data.place_at(key)? else {
@@ -114,13 +113,13 @@ impl Reading<'_> {
         Ok(Some(place))
     }
 
-    /// The key of the innermost frame; the key that was read last may be one below it.
+    /// The key of the innermost frame; the last key read may be below it.
     fn key_at_hand(&self) -> &[u8] {
         let length = self.frames.last().map(|frame| frame.length);
         &self.key[..length.unwrap_or(self.outer_length).min(self.key.len())]
     }
 
-    /// Asks what is in use at a path; false where it has no place.
+    /// Evaluates a predicate at a path; false if the path has no place.
     pub fn ask_at(
         &self,
         path: &InstancePath,
@@ -135,7 +134,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Asks what is in use.
+    /// Runs an evaluation on the current state.
     fn ask<R>(
         &self,
         question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
@@ -168,7 +167,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A container that is not stored: the sink is told of it when something in it is in use.
+    /// Pushes a container that is not stored: it is sent once something in it is in use.
     fn push_absent(&mut self, container: NodeId) -> Flow<()> {
         let key = self.key_at_hand().to_vec();
         let was_lazy = std::mem::replace(&mut self.is_lazy, true);
@@ -177,7 +176,7 @@ impl Reading<'_> {
         pushed
     }
 
-    /// Whether something in an empty container has a default that is in use where its `when` holds.
+    /// Whether an empty container contains defaults that are in use if its `when` is true.
     fn may_have_defaults(&self, node: &Node) -> bool {
         let schema = self.state.schema();
         node.children

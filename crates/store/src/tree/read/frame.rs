@@ -1,4 +1,4 @@
-//! The nodes that are open while reading, and telling the sink of them.
+//! The open nodes of a read, and their output to the sink.
 
 use espalier_yang::data::{Annotation, Origin, Stop};
 use espalier_yang::{Mark, NodeId, Sink, Value};
@@ -9,11 +9,11 @@ use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
 
-/// Why a reading ends early.
+/// Why a read ends early.
 pub(super) enum Halt {
-    /// The sink wants no more.
+    /// The sink stopped it.
     Stop,
-    /// The store could not be read.
+    /// The store failed.
     Error(Error),
 }
 
@@ -35,38 +35,38 @@ impl From<espalier_keyspace::Error> for Halt {
     }
 }
 
-/// The result of a part of a reading.
+/// The result of a step of a read.
 pub(super) type Flow<T> = std::result::Result<T, Halt>;
 
-/// A container or list entry around the current key.
+/// A container or list entry that encloses the current key.
 pub(super) struct Frame {
     pub node: NodeId,
     /// Length of its key.
     pub length: usize,
     /// Its level, the resource itself being 1.
     pub depth: u32,
-    /// Whether the sink has been told of it.
+    /// Whether it was sent to the sink.
     pub is_open: bool,
     /// Whether everything below is selected.
     pub is_whole: bool,
-    /// Its key leaves, while it is not open.
+    /// Its key leaves, until it is sent.
     keys: Vec<(NodeId, Value)>,
-    /// Its origin, where the sink has to be told.
+    /// Its origin, if it must be sent.
     told_origin: Option<Origin>,
-    /// The origin that its children have where nothing else is said.
+    /// The origin that its children inherit.
     pub origin: Option<Origin>,
-    /// Its children met so far, where defaults are reported.
+    /// Its children found so far, if defaults are reported.
     pub seen: Vec<NodeId>,
 }
 
-/// Whether a container or list entry has a key, or stands for defaults that are in use.
+/// Whether a container or list entry is stored, or exists only for defaults in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     Yes,
     No,
 }
 
-/// One reading of one resource.
+/// A read of one resource.
 pub(super) struct Reading<'a> {
     pub state: State<'a>,
     pub selection: &'a Selection,
@@ -80,25 +80,25 @@ pub(super) struct Reading<'a> {
     pub outer_length: usize,
     /// The level of the resource around the target.
     pub outer_depth: u32,
-    /// Whether nodes are told of only when something in them is.
+    /// Whether nodes are sent only once they have content.
     pub is_lazy: bool,
-    /// Whether defaults of what was not set are reported.
+    /// Whether defaults of unset leaves are reported.
     pub reports_defaults: bool,
-    /// What was met outside all frames, where defaults are reported.
+    /// The top-level nodes found so far, if defaults are reported.
     pub outer_seen: Vec<NodeId>,
-    /// What the datastore is made of, where origins can be told.
+    /// The sources of the datastore, if it has origins.
     pub sources: Option<&'a dyn Sources>,
-    /// What each of them has at the current key, where origins are told.
+    /// The data of each source at the current key, if origins are reported.
     pub at_key: Vec<Source>,
 }
 
 impl Reading<'_> {
-    /// A container or list entry begins; its key is the first `length` bytes of `key`.
+    /// Enters a container or list entry; its key is the first `length` bytes of `key`.
     pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> Flow<()> {
         self.push_frame(node, key, length, Stored::Yes)
     }
 
-    /// The same, of a container that may not be stored.
+    /// As [`Self::push`], for a container that may not be stored.
     pub fn push_frame(
         &mut self,
         node: NodeId,
@@ -143,9 +143,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Whether a node that is wholly selected is shown though nothing in it may be: as state, or as
-    /// config that is not left out. Of a container without presence, only one that holds something
-    /// (perhaps beyond the depth).
+    /// Whether a fully selected node is sent even without content: as state, or as selected config. A
+    /// non-presence container only if it has content (perhaps beyond the depth).
     fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
         let node = self.state.schema().node(node);
         match self.selection.content {
@@ -154,7 +153,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Remembers that a node is there, where that decides on defaults.
+    /// Records that a node exists, for the decision on defaults.
     pub fn see(&mut self, node: NodeId) {
         if !self.reports_defaults {
             return;
@@ -168,7 +167,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Leaves the frames that are not around `key`.
+    /// Leaves the frames that do not enclose `key`.
     pub fn leave(&mut self, key: &[u8]) -> Flow<()> {
         while let Some(frame) = self.frames.last() {
             if key.starts_with(&self.key[..frame.length]) {
@@ -194,7 +193,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Tells the sink of every frame that it has not been told of.
+    /// Sends all frames that are not sent yet.
     pub fn open_frames(&mut self) -> Flow<()> {
         if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
@@ -212,7 +211,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A leaf of the innermost frame.
+    /// Visits a leaf of the innermost frame.
     pub fn leaf(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
         self.see(node);
         let is_state = self.selection.content == Content::NonConfig;
@@ -227,7 +226,7 @@ impl Reading<'_> {
         self.send(node, packed)
     }
 
-    /// Sends a leaf as it is.
+    /// Sends a leaf unconditionally.
     pub fn send(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
         match packed {
             Packed::Value(value) => self.sink.leaf(node, value, Mark::default())?,
@@ -241,7 +240,7 @@ impl Reading<'_> {
         node.is_config && node.as_value().is_some_and(|value| value.is_key)
     }
 
-    /// The key of an entry that may hold state: shown once something of the entry is.
+    /// Visits a key of an entry that may contain state: sent once state of the entry is.
     fn config_key(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());

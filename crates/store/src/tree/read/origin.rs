@@ -1,8 +1,8 @@
-//! Origins of what is read (RFC 8342 §5.3.4), told as annotations.
+//! Reports origins (RFC 8342 §5.3.4) as annotations.
 //!
-//! A configuration node without an annotation has the origin of the node around it, so only what
-//! differs is annotated, and what is topmost. State has no origin. A container without presence is
-//! annotated where it is topmost, with the origin of the first thing in it.
+//! A configuration node without an annotation has the origin of its parent, so only topmost nodes and
+//! differing origins are annotated. State has no origin. A topmost non-presence container is annotated with
+//! the origin of its first content.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
@@ -14,13 +14,13 @@ use crate::error::Result;
 use crate::fragment::{Packed, Reader};
 use crate::keys::LocalId;
 
-/// What one source of the operational state datastore holds at a key.
+/// The data of one source of the operational state datastore at a key.
 pub(in crate::tree) struct Source {
     /// The stored value.
     pub value: Vec<u8>,
     /// The origin of the node.
     pub origin: Origin,
-    /// The origins of those of its leaves that differ.
+    /// The origins of leaves that differ.
     pub leaves: Vec<(LocalId, Origin)>,
 }
 
@@ -51,9 +51,9 @@ impl Source {
     }
 }
 
-/// A state that knows what it is made of.
+/// A state merged from several sources.
 pub(in crate::tree) trait Sources: Snapshot {
-    /// What each source has at a key, from the lowest up.
+    /// The data of each source at a key, the lowest first.
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>>;
 
     /// Itself.
@@ -67,7 +67,7 @@ impl Reading<'_> {
             && self.state.schema().node(node).is_config
     }
 
-    /// Remembers what the sources have at a key whose content is about to be read.
+    /// Loads the data of the sources at the current key.
     pub fn see_sources(&mut self, key: &[u8]) -> Result<()> {
         if let Some(sources) = self.sources
             && self.selection.with_origin == WithOrigin::Shown
@@ -77,8 +77,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The origin of a container or entry that begins, where it has to be told; and the one that
-    /// what is in it inherits.
+    /// The origin of a container or entry, if it must be annotated, and the origin that its children
+    /// inherit.
     pub fn origin_of_frame(
         &mut self,
         node: NodeId,
@@ -101,7 +101,7 @@ impl Reading<'_> {
         Ok((told, Some(own)))
     }
 
-    /// The origin of what exists at a key: that of the lowest source that has it.
+    /// The origin of the node at a key: that of the lowest source that has it.
     fn node_origin(&self, key: &[u8]) -> Result<Origin> {
         let Some(sources) = self.sources else {
             return Ok(Origin::default());
@@ -112,7 +112,7 @@ impl Reading<'_> {
             .map_or(Origin::Default, |source| source.origin))
     }
 
-    /// The origin of the first thing in a container without presence.
+    /// The origin of the first content of a non-presence container.
     fn first_origin(&self, node: NodeId, key: &[u8]) -> Result<Origin> {
         let range = KeyRange::prefix(key);
         let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
@@ -136,8 +136,7 @@ impl Reading<'_> {
             .map_or(Origin::Default, |source| source.origin))
     }
 
-    /// Tells the origin of a leaf or leaf-list entry that is about to be sent, where it differs
-    /// from that of what it is in.
+    /// Annotates the origin of the next leaf or leaf-list entry if it differs from that of its parent.
     pub fn tell_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> Flow<()> {
         let is_key = |node: NodeId| {
             let leaf = self.state.schema().node(node).as_value();
@@ -157,7 +156,7 @@ impl Reading<'_> {
         self.tell_origin(origin.unwrap_or_default())
     }
 
-    /// Tells that a default is in use.
+    /// Annotates a default value.
     pub fn tell_default_origin(&mut self, node: NodeId) -> Flow<()> {
         if self.shows_origin(node) {
             self.tell_origin(Origin::Default)?;
@@ -174,7 +173,7 @@ impl Reading<'_> {
     }
 }
 
-/// The origin of a leaf: that of the lowest source with the value that is in use.
+/// The origin of a leaf: that of the lowest source with the value in use.
 fn leaf_origin(sources: &[Source], id: LocalId, in_use: &Packed) -> Result<Origin> {
     for source in sources {
         if source.leaf(id)?.as_ref() == Some(in_use) {

@@ -1,4 +1,4 @@
-//! Pages of the entries of a list or leaf-list.
+//! Paging through the entries of a list or leaf-list.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::NodeId;
@@ -7,31 +7,31 @@ use super::super::locate::State;
 use super::scan::skip_entry;
 use crate::error::Result;
 
-/// What to do with a key.
+/// The action for a key.
 pub(super) enum Turn {
-    /// It is on the page.
+    /// The key is on the page.
     Read,
-    /// It is before the page; go on with the first key after its entry.
+    /// The key is before the page; continue with the first key after its entry.
     Skip(Vec<u8>),
-    /// It is after the page.
+    /// The key is after the page.
     End,
 }
 
-/// Counts the entries that a scan meets.
+/// Counts the entries of a scan.
 pub(super) struct Paging {
     /// The key of the whole list.
     pub list: Vec<u8>,
     pub node: NodeId,
-    /// Entries still to leave out.
+    /// Remaining entries to skip.
     pub skip: u64,
-    /// Entries still to read.
+    /// Remaining entries to read.
     pub left: u64,
-    /// The first key after the entry that is being read.
+    /// The first key after the current entry.
     pub end: Vec<u8>,
 }
 
 impl Paging {
-    /// What to do with a key of the list.
+    /// The action for a key of the list.
     pub fn turn(&mut self, key: &[u8], state: &State<'_>) -> Result<Turn> {
         if !self.end.is_empty() && key < self.end.as_slice() {
             return Ok(Turn::Read);

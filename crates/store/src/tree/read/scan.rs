@@ -1,4 +1,4 @@
-//! The scan: from keys and values to events.
+//! Scans a range and converts its rows to events.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
@@ -12,7 +12,7 @@ use crate::keys::{skip_key_values, take_local_id};
 use crate::position::Position;
 
 impl Reading<'_> {
-    /// Sends every selected node of a range, and leaves all frames.
+    /// Sends every selected node of a range, and closes all frames.
     pub fn scan(&mut self, range: &KeyRange, mut paging: Option<Paging>) -> Flow<()> {
         let state = self.state;
         let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
@@ -43,8 +43,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// One key of the range. Where it begins a subtree that is not selected: the length of that
-    /// subtree's own key.
+    /// Visits one key of the range. Returns the length of the subtree's key if the key starts an unselected
+    /// subtree.
     fn key_value(&mut self, key: &[u8], value: &[u8]) -> Flow<Option<usize>> {
         self.leave(key)?;
         self.see_sources(key)?;
@@ -77,7 +77,7 @@ impl Reading<'_> {
         Ok(None)
     }
 
-    /// The leaves of the innermost frame.
+    /// Sends the leaves of the innermost frame.
     fn fragment(&mut self, parent: Option<NodeId>, value: &[u8]) -> Flow<()> {
         let state = self.state;
         for leaf in Reader::new(value) {
@@ -90,7 +90,7 @@ impl Reading<'_> {
     }
 }
 
-/// Moves past what tells an entry of a list or leaf-list from the others; containers have nothing.
+/// Skips the part of a key that identifies an entry of a list or leaf-list; containers have none.
 pub(crate) fn skip_entry(node: &Node, rest: &mut &[u8]) -> Result<()> {
     match &node.kind {
         NodeKind::List(_) | NodeKind::LeafList(_) if node.is_positional() => Position::skip(rest),

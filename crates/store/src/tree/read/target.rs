@@ -1,4 +1,4 @@
-//! What a reading begins with.
+//! The target of a read, by its kind.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, NodeId, Sink};
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::put_key_value;
 
-/// Sends the resource of a path as events; false where there is none.
+/// Sends the resource at a path as events; false if it does not exist.
 pub(in crate::tree) fn read(
     state: State<'_>,
     sources: Option<&dyn Sources>,
@@ -79,8 +79,7 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Whether an empty container exists all the same (RFC 7950 §7.5.1): where its parent does, and
-    /// its `when` holds.
+    /// Whether an empty container exists (RFC 7950 §7.5.1): if its parent does and its `when` is true.
     fn is_implied_target(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let node = self.state.schema().node(node);
         let parent = path.parent().unwrap_or_default();
@@ -130,7 +129,7 @@ impl Reading<'_> {
         self.default_target(node, path)
     }
 
-    /// The defaults of a leaf or leaf-list that was not set, where they are asked for.
+    /// Sends the defaults of an unset leaf or leaf-list, if requested.
     fn default_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
         if !self.is_default_in_use(node, path)? {
             return Ok(false);
@@ -155,7 +154,7 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Whether the defaults of a leaf or leaf-list that was not set are in use, and asked for.
+    /// Whether the defaults of an unset leaf or leaf-list are in use and requested.
     fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let defaults = self.state.schema().node(node).as_value();
         let has_default = defaults.is_some_and(|value| !value.defaults.is_empty());
@@ -177,7 +176,7 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// An entry of a leaf-list that was not set, and has this value by default.
+    /// Sends an entry of an unset leaf-list that has this default value.
     fn default_entry_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let Some((last, above)) = path.steps.split_last() else {
             return Ok(false);
@@ -239,7 +238,7 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// The first key after an entry, whether the entry is there or not.
+    /// The first key after an entry, which need not exist.
     fn after_entry(&self, list: &[u8], node: NodeId, keys: &Keys) -> Flow<Vec<u8>> {
         let mut entry = list.to_vec();
         if let Keys::Values(values) = keys {

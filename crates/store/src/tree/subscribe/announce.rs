@@ -1,4 +1,4 @@
-//! A commit and those who are told of it.
+//! Announces a commit to subscribers before it is made, and notifies them of its outcome.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::tree::changes::{Comparison, Diff};
 use crate::tree::commit::{CommitOptions, Tree};
 use crate::tree::stamp::Stamp;
 
-/// A commit that was told, and is not made yet. Dropped, it is told that it is not made.
-#[must_use = "dropping this tells subscribers that the commit is not made"]
+/// A commit that was announced to subscribers and is not yet made. Dropping it notifies them of the abort.
+#[must_use = "dropping this notifies subscribers that the commit is aborted"]
 pub(in crate::tree) struct Announced {
     tree: Tree,
-    /// Who is told, in order.
+    /// The recipients, in order.
     listeners: Vec<Arc<Listener>>,
-    /// How many of them agreed, or were not to be asked.
+    /// The number of recipients that accepted, or need not be asked.
     asked: usize,
-    /// What they are told; none where it is too large and nobody has to be asked.
+    /// The diff for the recipients; none if it is too large and no subscriber must accept it.
     diff: Option<Arc<Diff>>,
 }
 
 impl Tree {
-    /// Whether somebody may have subscribed to what differs.
+    /// Whether a listener's paths may be among the differences.
     pub(super) fn is_interested(
         &self,
         listener: &Listener,
@@ -43,7 +43,7 @@ impl Tree {
         Ok(false)
     }
 
-    /// Whether somebody has subscribed to a part of a diff.
+    /// Whether a listener's paths are in a diff.
     pub(super) fn is_told(&self, listener: &Listener, diff: &Diff) -> bool {
         match listener.wants_all() {
             true => !diff.is_empty(),
@@ -51,17 +51,18 @@ impl Tree {
         }
     }
 
-    /// Asks the subscribers whether a proposed state may be committed.
+    /// Calls the subscribers to accept or refuse a proposed state.
     ///
     /// # Errors
-    /// That of the first who refuses.
+    ///
+    /// The error of the first subscriber that refuses.
     pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<Announced> {
         let mut announced = self.audience(self.proposed(overlay))?;
         announced.ask()?;
         Ok(announced)
     }
 
-    /// Who is to be told of a difference, and the diff for them.
+    /// The recipients of a difference, and the diff for them.
     pub(super) fn audience(&self, comparison: Comparison<'_>) -> Result<Announced> {
         let mut announced = Announced {
             tree: self.clone(),
@@ -120,7 +121,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Tells that the commit is made.
+    /// Notifies the recipients that the commit is made.
     pub fn committed(mut self, stamp: Stamp, options: CommitOptions<'_>) {
         let listeners = std::mem::take(&mut self.listeners);
         if listeners.is_empty() {
@@ -160,7 +161,7 @@ impl Drop for Announced {
                 continue;
             };
             if let Err(error) = self.tree.call(subscriber, |one| one.abort(&diff)) {
-                tracing::error!(%error, "a subscriber failed after a commit that was not made");
+                tracing::error!(%error, "a subscriber failed after an aborted commit");
             }
         }
     }

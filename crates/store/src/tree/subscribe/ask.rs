@@ -1,4 +1,4 @@
-//! Calls of subscribers.
+//! Calls of subscribers during a commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +13,7 @@ use crate::tree::commit::Tree;
 use crate::tree::edit::{Applying, Edit, Touched};
 
 impl Tree {
-    /// Calls a subscriber; a panic in it is an error.
+    /// Calls a subscriber; a panic becomes an error.
     pub(super) fn call<T>(
         &self,
         subscriber: &dyn Subscriber,
@@ -27,7 +27,7 @@ impl Tree {
         })
     }
 
-    /// How a proposed state differs from what it is based on.
+    /// The differences of a proposed state from its base.
     pub(super) fn proposed<'a>(&'a self, overlay: &'a Overlay) -> Comparison<'a> {
         Comparison::new(self.compiled(), self.id(), overlay, Towards::Upper)
     }

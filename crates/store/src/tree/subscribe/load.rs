@@ -1,7 +1,7 @@
-//! Loads and those who are told of them.
+//! Notifies subscribers of loads.
 //!
-//! A load streams: its diff is made when it is committed, from the log. Where somebody takes part
-//! in commits it cannot stream, and is a commit as any other.
+//! A load is streamed: its diff is computed from the log after the commit. If a subscriber takes part in
+//! commits, the load cannot be streamed and is a normal commit.
 
 use espalier_yang::data::{Content, DataNode, DataTree, TreeBuilder};
 use espalier_yang::{InstancePath, Sink};
@@ -16,14 +16,14 @@ use crate::tree::load::{LoadMode, LoadOptions, LoadReport};
 use crate::tree::stamp::Stamp;
 
 impl Tree {
-    /// Whether somebody takes part in commits.
+    /// Whether any subscriber takes part in commits.
     pub(in crate::tree) fn has_subscribers(&self) -> bool {
         let listeners = self.store().subscriptions().listeners(self.id());
         listeners.is_some_and(|all| all.iter().any(|one| one.subscriber().is_some()))
     }
 
-    /// A load that subscribers take part in: its document is held in memory, so it has at most
-    /// [`espalier_yang::data::NODES_MAX`] nodes.
+    /// Loads a document as a normal commit with subscribers. The document is held in memory, so it has at
+    /// most [`espalier_yang::data::NODES_MAX`] nodes.
     pub(in crate::tree) fn load_as_commit(
         &self,
         options: &LoadOptions<'_>,
@@ -44,7 +44,7 @@ impl Tree {
         })
     }
 
-    /// Tells those who have queues of a load that is committed.
+    /// Notifies event queues of a committed load.
     pub(in crate::tree) fn tell_of_load(&self, stamp: Stamp, options: &LoadOptions<'_>) {
         let Some(listeners) = self.store().subscriptions().listeners(self.id()) else {
             return;
@@ -60,7 +60,7 @@ impl Tree {
             Ok(Some(announced)) => announced.committed(stamp, commit_options(options)),
             Err(error) => {
                 if !is_too_big(&error) && !matches!(error, Error::Pruned { .. }) {
-                    tracing::error!(%error, "the diff of a load cannot be made");
+                    tracing::error!(%error, "the diff of a load cannot be computed");
                 }
                 for listener in listeners.iter() {
                     if let Way::Queue(queue) = &listener.way {

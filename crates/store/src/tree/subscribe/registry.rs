@@ -1,4 +1,4 @@
-//! Who subscribed to which tree.
+//! The registry of subscriptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::keys::TreeId;
 use crate::store::Store;
 use crate::tree::commit::Tree;
 
-/// Somebody who is told.
+/// One subscription.
 pub(super) struct Listener {
     id: u64,
     subscription: Subscription,
@@ -24,7 +24,7 @@ pub(super) struct Listener {
     pub way: Way,
 }
 
-/// How somebody is told.
+/// How commits are delivered.
 pub(super) enum Way {
     /// As part of the commit.
     InCommit(Arc<dyn Subscriber>),
@@ -33,7 +33,7 @@ pub(super) enum Way {
 }
 
 impl Listener {
-    /// The paths, under a schema that may be a later one; one whose node is gone is left out.
+    /// The paths in a schema, which may be a later one; paths that it does not have are omitted.
     pub fn paths(&self, schema: &Arc<Schema>) -> Vec<InstancePath> {
         let paths = &self.subscription.paths;
         if Arc::ptr_eq(schema, &self.schema) {
@@ -47,12 +47,12 @@ impl Listener {
             .collect()
     }
 
-    /// Whether it wants to be told of everything.
+    /// Whether it covers the whole datastore.
     pub fn wants_all(&self) -> bool {
         self.subscription.paths.is_empty()
     }
 
-    /// The subscriber, where it takes part in commits.
+    /// The subscriber, if it takes part in commits.
     pub fn subscriber(&self) -> Option<&dyn Subscriber> {
         match &self.way {
             Way::InCommit(subscriber) => Some(&**subscriber),
@@ -61,20 +61,20 @@ impl Listener {
     }
 }
 
-/// Everybody who is told of one tree, in the order they are told.
+/// The subscriptions of one tree, in order of delivery.
 pub(super) type Listeners = Arc<[Arc<Listener>]>;
 
-/// Everybody who is told of anything in a store.
+/// All subscriptions of a store.
 #[derive(Default)]
 pub(crate) struct Registry {
     trees: RwLock<FxHashMap<TreeId, Listeners>>,
     last_id: AtomicU64,
-    /// The threads that are within a call of a subscriber, and the lock that they hold.
+    /// The threads that are inside a call of a subscriber, with the lock that they hold.
     calling: Mutex<Vec<(ThreadId, usize)>>,
 }
 
 impl Registry {
-    /// Who is told of a tree; nobody, mostly.
+    /// The subscriptions of a tree; usually none.
     pub(super) fn listeners(&self, tree: TreeId) -> Option<Listeners> {
         self.trees.read().get(&tree).cloned()
     }
@@ -98,13 +98,13 @@ impl Registry {
         });
     }
 
-    /// Whether this thread is within a call of a subscriber that holds a lock of trees.
+    /// Whether this thread is inside a call of a subscriber while holding a lock of trees.
     fn is_calling(&self, lock: usize) -> bool {
         let me = (thread::current().id(), lock);
         self.calling.lock().contains(&me)
     }
 
-    /// Remembers that this thread calls a subscriber, until the answer is dropped.
+    /// Records that this thread calls a subscriber, until the result is dropped.
     pub(super) fn calling(&self, lock: usize) -> Calling<'_> {
         let me = (thread::current().id(), lock);
         self.calling.lock().push(me);
@@ -112,7 +112,7 @@ impl Registry {
     }
 }
 
-/// A call of a subscriber that is under way.
+/// A call of a subscriber in progress.
 pub(super) struct Calling<'a> {
     registry: &'a Registry,
     me: (ThreadId, usize),
@@ -127,7 +127,7 @@ impl Drop for Calling<'_> {
     }
 }
 
-/// A subscription that holds. Dropping it ends it.
+/// An active subscription. Dropping it ends the subscription.
 #[must_use = "the subscription ends when this is dropped"]
 pub struct Subscribed {
     store: Store,
@@ -144,11 +144,11 @@ impl Drop for Subscribed {
 }
 
 impl Tree {
-    /// Has a subscriber take part in commits, until the answer is dropped. A commit that is under
-    /// way may or may not be told.
+    /// Adds a subscriber to commits, until the result is dropped. A commit in progress may or may not be
+    /// reported.
     ///
     /// # Errors
-    /// `operation-not-supported` for candidates: their commits are those of running.
+    /// `operation-not-supported` for candidates: subscribe to running instead.
     pub fn subscribe(
         &self,
         subscription: Subscription,
@@ -157,8 +157,8 @@ impl Tree {
         self.listen(subscription, Way::InCommit(subscriber))
     }
 
-    /// The commits from now on that change one of these paths (or anything, where there is none),
-    /// as a queue. The paths are as in a [`Subscription`].
+    /// A queue of future commits that change one of these paths (or anything, if there are none). The paths
+    /// are as in a [`Subscription`].
     ///
     /// # Errors
     /// As [`Self::subscribe`].
@@ -191,11 +191,11 @@ impl Tree {
         })
     }
 
-    /// Refuses a commit from within a call of a subscriber that would wait for itself.
+    /// Rejects a commit from inside a call of a subscriber that would deadlock.
     pub(in crate::tree) fn check_not_calling(&self) -> Result<()> {
         let lock = Store::lock_of(self.id());
         if self.store().subscriptions().is_calling(lock) {
-            let message = "a subscriber cannot commit while it is told of a commit";
+            let message = "a subscriber cannot commit while it is called for a commit";
             return Err(Error::data(ErrorTag::InUse, message));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Candidates under other modules.
+//! Converts candidates to other modules.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::tree::stamp::Stamp;
 use crate::tree::{Datastore, Tree};
 
 impl AnchorUpgrade<'_> {
-    /// Works out the changes of every candidate over running as it will be.
+    /// Recomputes the changes of every candidate over the future running.
     pub(super) fn candidates(&self, running: &Revised, prepared: &mut Prepared) -> Result<()> {
         let (store, row) = (self.store.clone(), self.row.clone());
         let shared = Tree::new(store, row, Arc::clone(self.old), Datastore::Candidate, "");
@@ -36,7 +36,7 @@ impl AnchorUpgrade<'_> {
         let conflicts = standing.conflicts();
         if !conflicts.is_empty() {
             prepared.refuse(datastore, session, conflicts);
-            let message = "a candidate and running changed the same nodes; bring it up to date (espalier update) or discard it before the modules change";
+            let message = "a candidate conflicts with running; update it (espalier update) or discard it before the modules change";
             prepared
                 .errors
                 .push(DataError::new(ErrorTag::InUse, message));

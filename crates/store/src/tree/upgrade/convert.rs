@@ -1,7 +1,7 @@
-//! From the rows of a datastore under one schema to those under another.
+//! Converts the rows of a datastore from one schema to another.
 //!
-//! Rows are read in key order; subtrees that are stored alike are passed over with a seek. Only rows that
-//! differ are kept, so the cost in memory is that of what changes.
+//! Rows are read in key order; subtrees with the same storage format are skipped by a seek. Only changed
+//! rows are held in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,42 +23,42 @@ use crate::tree::Datastore;
 use crate::tree::locate::{State, in_subspace};
 use crate::tree::read::skip_entry;
 
-/// What happens to data that do not fit the new schema.
+/// What happens to data that does not conform to the new schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfits {
-    /// Each is an error.
+    /// It is an error.
     Refuse,
-    /// Data of nodes that are gone are removed, everything else is an error.
+    /// Data of removed nodes is deleted; everything else is an error.
     DropUnknown,
-    /// All are removed.
+    /// All of it is deleted.
     DropAll,
 }
 
-/// The rows of a datastore under a new schema, as changes of those under the old one.
+/// The rows of a datastore in a new schema, as changes of the old rows.
 #[derive(Debug, Default)]
 pub(super) struct Conversion {
-    /// What differs.
+    /// The changed rows.
     pub changes: Changes,
-    /// Entries and containers whose key changed: the key before, and after.
+    /// Entries and containers with changed keys: old to new key.
     pub moved: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// What is stored in another form.
+    /// Converted data.
     pub converted: Places,
-    /// What was removed.
+    /// Deleted data.
     pub dropped: Places,
-    /// What does not fit.
+    /// Data that does not conform.
     pub errors: Errors,
-    /// What takes out of the old rows what was removed.
+    /// The deletions as changes of the old rows.
     pub lost: Changes,
 }
 
 impl Conversion {
-    /// Whether nothing changes and everything fits.
+    /// Whether nothing changes and there are no errors.
     pub fn is_nothing(&self) -> bool {
         self.changes.is_empty() && self.errors.is_empty()
     }
 }
 
-/// A container or list entry that the last row is in.
+/// A container or list entry that encloses the last row.
 pub(super) struct Frame {
     pub old: Option<NodeId>,
     pub new: Option<NodeId>,
@@ -68,11 +68,11 @@ pub(super) struct Frame {
     pub new_key: Vec<u8>,
     /// Whether it has a row of its own.
     pub has_row: bool,
-    /// Whether something in it is kept.
+    /// Whether any content is kept.
     has_content: bool,
-    /// The cases that its children are of, and which child was the first of each.
+    /// The cases of its children, with the first child of each.
     cases: Vec<(CaseChoice, NodeId)>,
-    /// The last positions given in its lists that are kept in order from now on.
+    /// The last positions assigned in its lists that get a stored order.
     pub positions: FxHashMap<NodeId, Position>,
 }
 
@@ -95,14 +95,14 @@ impl Frame {
     }
 }
 
-/// What becomes of the rows after one.
+/// How to continue after a row.
 enum Next {
     Row,
-    /// Those that begin with so many bytes of this one are done.
+    /// Skip all rows with this many bytes of the key as prefix.
     Beyond(usize),
 }
 
-/// What is noted of a place.
+/// The outcome for a place in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Note {
     Refused,
@@ -110,10 +110,10 @@ enum Note {
     Converted,
 }
 
-/// At most this many places of one schema node are named; the others are counted.
+/// Maximum number of reported places of one schema node; the others are only counted.
 const ALIKE_MAX: usize = 10;
 
-/// A conversion under way.
+/// A conversion in progress.
 pub(super) struct Converting<'a> {
     pub old: State<'a>,
     pub new: &'a Compiled,
@@ -121,15 +121,15 @@ pub(super) struct Converting<'a> {
     pub misfits: Misfits,
     pub frames: Vec<Frame>,
     pub result: Conversion,
-    /// How many places of each schema node were noted, of what was noted in this way.
+    /// The number of places of each schema node, by outcome.
     noted: FxHashMap<(Note, String), usize>,
-    /// New rows by key, and whether another key held them before.
+    /// New rows by key; true if another key had the value before.
     puts: BTreeMap<Vec<u8>, (Vec<u8>, bool)>,
     deletes: BTreeSet<Vec<u8>>,
     cleared: Vec<KeyRange>,
 }
 
-/// Converts everything that a datastore holds.
+/// Converts the content of a datastore.
 pub(super) fn convert(
     old: State<'_>,
     new: &Compiled,
@@ -156,15 +156,15 @@ pub(super) fn convert(
     converting.finish()
 }
 
-/// A state of a version under later modules.
+/// The state of an old version in later modules.
 pub(in crate::tree) struct ConvertedPast {
-    /// What leads from its rows to those under the later modules.
+    /// The changes from its rows to those in the later modules.
     pub changes: Changes,
-    /// What takes out of its rows what does not fit the later modules.
+    /// The deletions in its rows of data that does not conform to the later modules.
     pub lost: Changes,
 }
 
-/// Converts a version, without what does not fit.
+/// Converts a version, without data that does not conform.
 pub(in crate::tree) fn convert_all(
     state: State<'_>,
     new: &Compiled,
@@ -177,10 +177,11 @@ pub(in crate::tree) fn convert_all(
     })
 }
 
-/// Converts a version whose data all have to fit.
+/// Converts a version, all of whose data must conform.
 ///
 /// # Errors
-/// [`Error::Data`] with every place that does not.
+///
+/// [`Error::Data`] with every place that does not conform.
 pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
     let nodes = Correspondence::between(state.compiled, new);
     let conversion = convert(state, new, &nodes, Misfits::Refuse)?;
@@ -217,7 +218,7 @@ impl Converting<'_> {
         Ok(())
     }
 
-    /// Leaves the containers and entries that a key is not in.
+    /// Closes the containers and entries that do not enclose a key.
     fn leave(&mut self, key: &[u8]) {
         while self.frames.len() > 1
             && let Some(frame) = self.frames.last()
@@ -238,7 +239,7 @@ impl Converting<'_> {
         if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
             let path = self.path(&frame.old_key, None);
             self.converted(path, || {
-                "it exists by itself, as it has presence".to_owned()
+                "it is a presence container now and is stored as such".to_owned()
             });
             self.put(frame.new_key, Vec::new(), true);
         }
@@ -286,12 +287,12 @@ impl Converting<'_> {
     }
 
     pub fn innermost(&mut self) -> &mut Frame {
-        // The datastore's own frame is never taken away.
+        // The frame of the datastore is never popped.
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
 
-    /// The old and the new child of a number; none where one is gone, which is noted.
+    /// The old and the new child with a local id; none if it is removed, which is reported.
     fn child(
         &mut self,
         around: Option<NodeId>,
@@ -302,7 +303,7 @@ impl Converting<'_> {
             let path = self.hidden_path(around, id)?;
             self.unknown(
                 path,
-                "the models of the store do not have this node: it was hidden",
+                "this node is not in the modules of the store: it was hidden",
             );
             self.clear(key);
             return Ok(None);
@@ -337,15 +338,15 @@ impl Converting<'_> {
         Ok(Some((child, new)))
     }
 
-    /// Whether a configuration loses a node because it is state data from now on (RFC 8342 §5). What was
-    /// state data before was put there on purpose, as ONAP CPS does.
+    /// Whether a configuration loses a node because it is state data in the new schema (RFC 8342 §5). Data
+    /// that was state data before was stored intentionally, as ONAP CPS does.
     pub fn is_config_lost(&self, old: &Node, new: &Node) -> bool {
         let is_state_held = self.old.tree.datastore == Datastore::Operational.id();
         old.is_config && !new.is_config && !is_state_held
     }
 
-    /// Whether a child may be where other children are: of the same case. `place` is the key and the old
-    /// node, or none for a leaf of the innermost frame.
+    /// Whether a child may coexist with its siblings: it is in the same case. `place` is the key and the
+    /// old node; none for a leaf of the innermost frame.
     pub fn admit(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
         let node = self.new.schema.node(new);
         let rival = node.cases.iter().find_map(|of| {
@@ -383,14 +384,14 @@ impl Converting<'_> {
         Ok(false)
     }
 
-    /// The leaf of the innermost frame that became a new one.
+    /// The old leaf of the innermost frame that a new leaf replaces.
     fn old_leaf(&self, new: NodeId) -> Option<NodeId> {
         let frame = self.frames.last()?;
         let id = self.new.layout.id(new);
         self.old.layout().child(frame.old, id)
     }
 
-    /// Notes that something in the innermost frame, and so in those around it, is kept.
+    /// Records that the innermost frame, and its ancestors, have content.
     pub fn mark_content(&mut self) {
         for frame in self.frames.iter_mut().rev() {
             if std::mem::replace(&mut frame.has_content, true) {
@@ -399,7 +400,7 @@ impl Converting<'_> {
         }
     }
 
-    /// What a row becomes. Deletions are applied before everything that is put.
+    /// Puts the new form of a row. Deletions are applied before all puts.
     pub fn emit(&mut self, old: (&[u8], &[u8]), new_key: Vec<u8>, new_value: Vec<u8>) -> bool {
         if old.0 != new_key {
             self.deletes.insert(old.0.to_vec());
@@ -411,7 +412,7 @@ impl Converting<'_> {
         true
     }
 
-    /// Puts a row; false where another row has this key already.
+    /// Puts a row; false if another row has this key already.
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>, is_moved: bool) -> bool {
         self.puts.insert(key, (value, is_moved)).is_none()
     }
@@ -420,7 +421,7 @@ impl Converting<'_> {
         self.deletes.insert(key);
     }
 
-    /// Takes away everything below an old key.
+    /// Deletes everything below an old key.
     pub fn clear(&mut self, key: &[u8]) {
         for subspace in [Subspace::Tree, Subspace::Order] {
             let range = KeyRange::prefix(&in_subspace(key, subspace));
@@ -454,13 +455,13 @@ impl Converting<'_> {
         Ok(self.result)
     }
 
-    /// Two entries became one.
+    /// Reports two entries with the same key.
     pub fn duplicate(&mut self, path: String) {
         let problem = "another entry has the same keys under the new modules";
         self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
     }
 
-    /// Notes data of a node that is gone.
+    /// Reports data of a removed node.
     pub fn unknown(&mut self, path: String, problem: &str) {
         match self.misfits {
             Misfits::Refuse => {
@@ -470,7 +471,7 @@ impl Converting<'_> {
         }
     }
 
-    /// Notes data that do not fit.
+    /// Reports data that does not conform.
     pub fn misfit(&mut self, error: DataError) {
         match self.misfits {
             Misfits::Refuse | Misfits::DropUnknown => self.refused(error),
@@ -495,7 +496,7 @@ impl Converting<'_> {
         }
     }
 
-    /// Notes that something is stored in another form.
+    /// Reports converted data.
     pub fn converted(&mut self, path: String, change: impl FnOnce() -> String) {
         match self.is_named(Note::Converted, &path) {
             true => {
@@ -506,8 +507,8 @@ impl Converting<'_> {
         }
     }
 
-    /// Whether a place is among the first of its schema node, which are named: many that are alike must
-    /// not hide another.
+    /// Whether a place is among the first ones of its schema node, which are listed: many similar places
+    /// must not hide another one.
     fn is_named(&mut self, note: Note, path: &str) -> bool {
         let count = self.noted.entry((note, without_predicates(path)));
         let count = count.or_default();
@@ -515,7 +516,7 @@ impl Converting<'_> {
         *count <= ALIKE_MAX
     }
 
-    /// Notes a row that cannot be read by the old schema.
+    /// Reports a row that is unreadable in the old schema.
     fn unreadable(&mut self, key: &[u8], problem: &str) {
         let path = format!("key {}", key.escape_ascii());
         let problem = format!("the row cannot be read: {problem}");
@@ -529,7 +530,7 @@ impl Converting<'_> {
             let Some(mut trail) = whole_list_trail(&self.old, key)? else {
                 return Ok(None);
             };
-            // The key of a whole list or leaf-list names no entry.
+            // The key of a whole list or leaf-list contains no entry.
             let last = trail.last().copied();
             let list = last.filter(|last| last.end > key.len());
             if list.is_some() {
@@ -551,7 +552,7 @@ impl Converting<'_> {
         }
     }
 
-    /// The path of a node that the old schema lacks, by the name that the dictionary has.
+    /// The path of a node that is not in the old schema, by its name in the dictionary.
     pub fn hidden_path(&mut self, around: Option<NodeId>, id: LocalId) -> Result<String> {
         let key = self.innermost().old_key.clone();
         let above = match around {
@@ -567,7 +568,7 @@ impl Converting<'_> {
     }
 }
 
-/// The schema nodes of an instance identifier. All rows that have no path are one.
+/// The schema path of an instance identifier. Empty for all rows without a path.
 fn without_predicates(path: &str) -> String {
     let mut nodes = String::new();
     let mut quote = None;
@@ -589,15 +590,15 @@ fn without_predicates(path: &str) -> String {
     nodes
 }
 
-/// Why data of a node that is gone do not fit.
+/// The error for data of a removed node.
 pub(super) const GONE: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
 
-/// Why configuration of a node that is state data from now on does not fit.
+/// The error for configuration of a node that is state data in the new schema.
 pub(super) const STATE: &str =
-    "the new modules have this node as state data, which is no part of a configuration";
+    "this node is state data in the new modules, which is not part of a configuration";
 
-/// The trail of a key that may end with the number of a list or leaf-list, without an entry. The last
-/// waypoint of such a key ends beyond it.
+/// The nodes on the path of a key that may end at a list or leaf-list without an entry. The last node of
+/// such a key ends beyond it.
 fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree::trail::Trail>> {
     let mut trail = crate::tree::trail::Trail::new();
     let mut at = state.tree.prefix(Subspace::Tree).len();
@@ -623,7 +624,7 @@ fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree:
     Ok(Some(trail))
 }
 
-/// The schema path of a node as the dictionary has it.
+/// The schema path of a node, as in the dictionary.
 fn schema_names(state: &State<'_>, node: Option<NodeId>) -> String {
     let Some(node) = node else {
         return String::new();

@@ -1,4 +1,4 @@
-//! The data of a datastore as XPath and validation ask for it.
+//! The data of a datastore, as an interface for XPath and validation.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,10 +21,10 @@ use crate::tree::locate::{State, order_key};
 use crate::tree::read::skip_entry;
 use crate::tree::trail::Waypoint;
 
-/// Fragments that are remembered: an expression mostly reads a few leaves of a few entries.
+/// Number of cached fragments: an expression mostly reads a few leaves of a few entries.
 const FRAGMENTS_REMEMBERED: usize = 4;
 
-/// A place in the tree, by its key. The same in every state of the tree.
+/// A container, list entry or the root, by its key. Valid in every state of the tree.
 #[derive(Clone)]
 pub(crate) struct Place(Rc<Inner>);
 
@@ -74,16 +74,16 @@ impl fmt::Debug for Place {
     }
 }
 
-/// Whether indexes and counts are kept beside the data.
+/// Whether a state has indexes and counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Indexes {
-    /// They are.
+    /// It has them.
     Kept,
-    /// They are not, or not for these rules.
+    /// It has none, or not those of these rules.
     Missing,
 }
 
-/// Takes the key and the value of an entry.
+/// Visits the key and the value of an entry.
 type VisitPair<'v> = dyn FnMut(&[u8], &[u8]) -> Visit<Error> + 'v;
 
 type Remembered<'a> = (Place, Option<Cow<'a, [u8]>>);
@@ -106,20 +106,20 @@ impl<'a> StoreInstances<'a> {
         }
     }
 
-    /// The place of the container or entry that a trail along a key ends at.
+    /// The node at the end of a path of schema nodes along a key.
     pub fn place(&self, key: &[u8], trail: &[Waypoint]) -> Place {
         trail.iter().fold(self.root.clone(), |parent, point| {
             Place::new(key[..point.end].to_vec(), Some(point.node), Some(parent))
         })
     }
 
-    /// The place of a key of the tree; none where the schema no longer has it.
+    /// The node with a key of the tree; none if the schema no longer has it.
     pub fn place_at(&self, key: &[u8]) -> Result<Option<Place>> {
         let trail = self.state.trail(key)?;
         Ok(trail.map(|trail| self.place(key, &trail)))
     }
 
-    /// Looks into the fragment of a place.
+    /// Reads the fragment of a node.
     fn fragment<R>(
         &self,
         place: &Place,
@@ -156,7 +156,7 @@ impl<'a> StoreInstances<'a> {
         self.scan_entries(list, node, &range, Direction::Forward, visit)
     }
 
-    /// The same of the entries in a range of keys. Backward, the value is that of a key in the entry.
+    /// As [`Self::scan`], for a range of keys. Backward, the value is that of a key inside the entry.
     fn scan_entries(
         &self,
         list: &[u8],
@@ -215,7 +215,7 @@ impl<'a> StoreInstances<'a> {
         node.is_positional() && !node.is_config
     }
 
-    /// Visits the places that an index range names.
+    /// Visits the nodes in an index range.
     fn visit_index(
         &self,
         prefix: Vec<u8>,
@@ -472,7 +472,7 @@ impl Instances for StoreInstances<'_> {
         Ok(Some(Some((least, most))))
     }
 
-    /// Keys stand in the order of entries.
+    /// Keys sort in the order of entries.
     fn compare_entries(&self, left: &Place, right: &Place) -> Option<Ordering> {
         Some(left.key().cmp(right.key()))
     }

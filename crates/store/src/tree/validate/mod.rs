@@ -1,4 +1,4 @@
-//! Validation of what is proposed, and the indexes and counts that make it cost what changes.
+//! Validates proposed states; indexes and counts limit its cost to the size of the change.
 
 mod changes;
 mod index;

@@ -1,4 +1,4 @@
-//! Validating a proposed state against the state that it is based on.
+//! Validates a proposed state against its base.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
@@ -19,11 +19,11 @@ use crate::tree::edit::Applying;
 use crate::tree::locate::State;
 use crate::tree::settle::Proposal;
 
-/// A key that a removal took away, with what it held.
+/// The keys deleted by a removal, with their values.
 type Removed = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Brings indexes and counts of a proposed state up to date, and validates it. What exists only by a
-/// `when` that does not hold any more is taken out of it (RFC 7950 §8.2).
+/// Updates the indexes and counts of a proposed state, and validates it. Nodes whose `when` became false
+/// are removed from it (RFC 7950 §8.2).
 ///
 /// # Errors
 /// [`crate::Error::Data`] with every violation.
@@ -67,8 +67,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Tells of the changes (at first, all of them), and settles `when`s until one takes something
-    /// away.
+    /// Reports the changes (all of them in the first round), and evaluates `when`s until one removes
+    /// something.
     fn round(
         &mut self,
         overlay: &Overlay,
@@ -110,7 +110,7 @@ impl Validation<'_> {
         Ok(removals)
     }
 
-    /// Takes out of a proposal what must go; tells the keys that it had.
+    /// Removes nodes from a proposal; returns their keys.
     fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<Place>>) -> Result<Removed> {
         let mut paths = Vec::new();
         let mut removed = Vec::new();
@@ -183,7 +183,7 @@ impl Validation<'_> {
         let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
         let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
-        // Nothing was validated before: the change is everything, and an empty tree may be invalid.
+        // Nothing was validated before: the whole state changed, and an empty tree may be invalid.
         if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
             let (plan, limits) = (compiled.plan(), Limits::default());
             let (found, more) = validate_measured(plan, &new, &new.root(), limits, Share::ALL)?;
@@ -207,7 +207,7 @@ fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<(
     Ok(())
 }
 
-/// Brings the indexes and counts of an overlay up to date with all that it changes.
+/// Updates the indexes and counts of an overlay for all its changes.
 fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> Result<()> {
     if compiled.index_definition().is_empty() {
         return Ok(());
