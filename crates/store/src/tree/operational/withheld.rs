@@ -2,9 +2,7 @@
 //! operational state).
 //!
 //! | key after the tree's prefix | value |
-//!
 //! |---|---|
-//!
 //! | the path, as a string element | the path |
 //!
 //! Paths are stored instead of keys: an entry ordered by user may move, and a node that is recreated

@@ -1,4 +1,4 @@
-//! Converting one fragment or leaf-list entry: values, keys, and where it stands.
+//! Converts one fragment or leaf-list entry: its values, keys and position.
 
 use espalier_yang::schema::Node;
 use espalier_yang::{DataError, ErrorTag, NodeId, NodeKind, Value};
@@ -11,22 +11,22 @@ use crate::keys::{LocalId, put_key_value, put_local_id};
 use crate::position::Position;
 use crate::tree::locate::order_key;
 
-/// An old node and the new one that it became.
+/// An old node and the corresponding new one.
 type Both = (NodeId, NodeId);
 
-/// Where an entry stands in a list, under both schemas.
+/// The keys of a list entry in both schemas.
 struct Seat<'k> {
     node: Both,
     /// The old key of the whole list.
     old_list: &'k [u8],
-    /// The old key of the entry behind that.
+    /// The rest of the old key of the entry.
     old_rest: &'k [u8],
     old_keys: &'k [Value],
     new_keys: &'k [Value],
 }
 
 impl Converting<'_> {
-    /// Enters a container or list entry, whose own row has `value`; false where nothing of it is kept.
+    /// Enters a container or list entry, whose own row has `value`; false if nothing of it is kept.
     pub fn enter(
         &mut self,
         (old, new): Both,
@@ -38,7 +38,7 @@ impl Converting<'_> {
         let Some(value) = value else {
             if node.is_list() {
                 let path = self.path(&key[..list], None);
-                let problem = "something stands in an entry that does not exist";
+                let problem = "the list entry that contains this data does not exist";
                 self.misfit(DataError::new(ErrorTag::DataMissing, problem).at(path));
                 self.clear(key);
                 return Ok(false);
@@ -75,7 +75,7 @@ impl Converting<'_> {
         frame.has_row = true;
         let count = self.old.schema().node(old).keys().len();
         let old_keys = Fragment::decode(value, count)?.key_values()?;
-        // The frame is in place while its leaves are converted, so that they have a path.
+        // The frame is pushed while its leaves are converted, so that they have a path.
         self.frames.push(frame);
         let leaves = self.leaves(value)?;
         let keys = leaves.and_then(|leaves| self.keys_first(new, leaves));
@@ -142,7 +142,7 @@ impl Converting<'_> {
         Ok(())
     }
 
-    /// The new key of an entry; its row in the order index is converted with it.
+    /// The new key of an entry; also converts its row in the order index.
     fn seat(&mut self, seat: &Seat<'_>) -> Result<Vec<u8>> {
         let (old, new) = (
             self.old.schema().node(seat.node.0),
@@ -165,7 +165,7 @@ impl Converting<'_> {
             let mut whole = seat.old_list.to_vec();
             whole.extend_from_slice(seat.old_rest);
             let path = self.path(&whole, None);
-            self.converted(path, || "the entry has another place".to_owned());
+            self.converted(path, || "the entry has another position".to_owned());
         }
         let before =
             has_order_index(old, seat.old_keys).then(|| order_key(seat.old_list, seat.old_keys));
@@ -180,7 +180,7 @@ impl Converting<'_> {
                     .snapshot
                     .get(&old_key)?
                     .map(|held| held.into_owned());
-                // Also where the index was wrong: what the entry says is right.
+                // Also if the index was wrong: the position in the entry's key is correct.
                 let held = stored.unwrap_or_default();
                 self.emit((&old_key, &held), key, position)
             }
@@ -213,7 +213,7 @@ impl Converting<'_> {
         }
     }
 
-    /// Converts the row of the innermost frame, which is no list entry.
+    /// Converts the row of the innermost frame, which is not a list entry.
     pub fn fragment(&mut self, value: &[u8]) -> Result<()> {
         let Some(leaves) = self.leaves(value)? else {
             return Ok(());
@@ -237,7 +237,7 @@ impl Converting<'_> {
         Ok(())
     }
 
-    /// The leaves of the innermost frame under the new schema; none where one of its keys does not fit.
+    /// The leaves of the innermost frame in the new schema; none if one of its keys does not conform.
     fn leaves(&mut self, value: &[u8]) -> Result<Option<Vec<(LocalId, Packed)>>> {
         let fragment = Fragment::decode(value, 0)?;
         let around = self.innermost().old;
@@ -250,7 +250,7 @@ impl Converting<'_> {
                 let path = self.hidden_path(around, id)?;
                 self.unknown(
                     path,
-                    "the models of the store do not have this node: it was hidden",
+                    "this node is not in the modules of the store: it was hidden",
                 );
                 lost.push(id);
                 continue;
@@ -266,11 +266,11 @@ impl Converting<'_> {
         if has_keys && !lost.is_empty() {
             self.lose(fragment, &lost);
         }
-        // Entries whose keys do not fit are errors already, except where all misfits are dropped.
+        // Entries with nonconforming keys are errors already, unless all nonconforming data is dropped.
         Ok((has_keys || self.misfits != Misfits::DropAll).then_some(leaves))
     }
 
-    /// Notes what the old row of the innermost frame is without some leaves.
+    /// Records the old row of the innermost frame without some leaves.
     fn lose(&mut self, mut fragment: Fragment, lost: &[LocalId]) {
         fragment.leaves.retain(|(id, _)| !lost.contains(id));
         let (key, old) = (self.innermost().old_key.clone(), self.innermost().old);
@@ -313,7 +313,7 @@ impl Converting<'_> {
                 Ok(value.map(|value| (id, Packed::Value(value))))
             }
             _ => {
-                let problem = format!("what is stored is no value of {}", kind_name(new_node));
+                let problem = format!("the stored data is not a value of {}", kind_name(new_node));
                 let path = self.path(&key, Some(old));
                 self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
                 Ok(None)
@@ -321,7 +321,7 @@ impl Converting<'_> {
         }
     }
 
-    /// A value under the new schema; none where it does not fit, which is noted.
+    /// A value in the new schema; none if it does not conform, which is reported.
     fn value(&mut self, (old, new): Both, key: &[u8], value: &Value) -> Option<Value> {
         if self.nodes.is_same_below(old) {
             return Some(value.clone());
@@ -345,7 +345,7 @@ impl Converting<'_> {
         }
     }
 
-    /// A fragment of a list entry, and its keys; none where one is missing, which is noted.
+    /// The fragment of a list entry, and its keys; none if one is missing, which is reported.
     fn keys_first(
         &mut self,
         list: NodeId,
@@ -377,7 +377,7 @@ impl Converting<'_> {
         Some((fragment, values))
     }
 
-    /// Notes that an entry lacks a key, unless that is because the key's value does not fit.
+    /// Reports a missing key, unless it is missing because its value does not conform.
     fn missing_key(&mut self, key: NodeId) {
         let place = self.innermost().old_key.clone();
         let name = self.new.schema.node(key).name.clone();
@@ -402,7 +402,7 @@ fn has_order_index(node: &Node, keys: &[Value]) -> bool {
     node.is_positional() && node.is_config && !keys.is_empty()
 }
 
-/// How much of a value messages repeat, in characters.
+/// Maximum length of a value in messages, in characters.
 const VALUE_IN_MESSAGE_MAX: usize = 60;
 
 fn change_of_value(before: &Value, after: &Value) -> String {

@@ -1,7 +1,7 @@
-//! Whether everything that is stored is what its schema says, and taking out what is not.
+//! Checks stored data against its schema, and removes what does not conform.
 //!
-//! A datastore is converted to its own schema, with every value read again. What does not fit was left by
-//! a program that did not look when modules changed, or by damage.
+//! A datastore is converted to its own schema, and every value is read again. Nonconforming data was left
+//! by a program that did not check the data when the modules changed, or by damage.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::tree::read::skip_entry;
 use crate::tree::settle::Basis;
 use crate::tree::{Datastore, Tree, View};
 
-/// How often a repair begins again where the data changed meanwhile.
+/// Maximum number of tries of a repair when the data changes meanwhile.
 const REPAIR_TRIES_MAX: usize = 8;
 
-/// The datastores that have something of their own, candidates last: they are laid over running.
+/// The datastores with rows of their own, candidates last, because they are based on running.
 const REPAIRED: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
@@ -39,75 +39,75 @@ const REPAIRED: [Datastore; 5] = [
     Datastore::Candidate,
 ];
 
-/// Where a repair puts what it takes out.
+/// Receives the rows that a repair removes.
 pub trait RepairOutput {
-    /// Takes a row, before it is removed.
+    /// Receives a row before it is removed.
     ///
     /// # Errors
-    /// What is returned ends the repair; the row's datastore is not changed then.
+    /// An error ends the repair; the datastore of the row is unchanged then.
     fn row(&mut self, removed: &Removed) -> Result<()>;
 
-    /// Sees to it that the rows are kept, come what may: called before they are removed.
+    /// Makes the rows durable; called before they are removed.
     ///
     /// # Errors
     /// As of [`Self::row`].
     fn sync(&mut self) -> Result<()>;
 }
 
-/// What a repair does with what it finds.
+/// The mode of a repair.
 enum Work<'a> {
     Look,
     TakeOut(&'a mut dyn RepairOutput),
 }
 
-/// One row, or some leaves of one, that a repair takes out.
+/// A row, or some leaves of one, that a repair removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// The dataspace and the anchor, with `/` between.
+    /// The dataspace and the anchor, separated by `/`.
     pub anchor: String,
     /// The datastore.
     pub datastore: Datastore,
-    /// Whose private candidate it is; else empty.
+    /// The session of a private candidate; else empty.
     pub session: String,
-    /// The node, as far as its path can be read.
+    /// The node, as far as its path is readable.
     pub path: String,
-    /// The values that are taken out, by the names of their leaves; a leaf-list entry has no name.
+    /// The removed values by leaf name; a leaf-list entry has no name.
     pub values: Vec<(String, String)>,
     /// The key, in hexadecimal.
     pub key: String,
-    /// What the row held, in hexadecimal.
+    /// The value of the row, in hexadecimal.
     pub row: String,
 }
 
-/// What a repair found in one datastore.
+/// The result of a repair of one datastore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The dataspace and the anchor, with `/` between.
+    /// The dataspace and the anchor, separated by `/`.
     pub anchor: String,
     /// The datastore.
     pub datastore: Datastore,
-    /// Whose private candidate it is; else empty.
+    /// The session of a private candidate; else empty.
     pub session: String,
-    /// What does not fit, and why.
+    /// The data that does not conform, with the reasons.
     pub removed: Places,
-    /// What is stored in another form than the schema has.
+    /// Data whose stored form differs from the schema's.
     pub converted: Places,
-    /// The rows that are changed, without those of the order index.
+    /// The number of changed rows, without those of the order index.
     pub rows: u64,
-    /// The version that the repair made.
+    /// The version that the repair created.
     pub version: Option<u64>,
-    /// The constraints that what is left breaks.
+    /// The constraints that the remaining data violates.
     pub violations: Errors,
 }
 
-/// What does not fit the schema of a view.
+/// The data that does not conform to the schema of a view.
 pub(crate) struct Examined {
     pub errors: Errors,
     pub converted: Places,
 }
 
 impl View {
-    /// Finds what is stored in this state and is not what its schema says.
+    /// Finds data of this state that does not conform to its schema.
     pub(crate) fn examine(&self) -> Result<Examined> {
         let state = self.state();
         let nodes = Correspondence::examining(state.compiled);
@@ -120,14 +120,14 @@ impl View {
 }
 
 impl Store {
-    /// Finds what is stored and is not what the schema has: values of other types, rows of nodes that are
-    /// gone, entries with other keys. Where there is an output, it gets every such row, and then they are
-    /// removed, by a commit of each datastore that the history has. Where data change meanwhile, the
-    /// output may get a row twice.
+    /// Finds stored data that does not conform to the schema: values of other types, rows of removed nodes,
+    /// entries with other keys. With an output, every such row is passed to it and then removed, by one
+    /// commit for each datastore. If the data changes meanwhile, the output may get a row twice.
     ///
     /// # Errors
-    /// What the output returns, `in-use` where somebody holds a lock or a candidate and running changed the
-    /// same nodes, and what the engine says.
+    ///
+    /// Errors of the output, `in-use` if a session holds a lock or a candidate conflicts with running, and
+    /// errors of the engine.
     pub fn repair(
         &self,
         options: UpgradeOptions<'_>,
@@ -202,7 +202,7 @@ impl Tree {
         Ok(Some(repair))
     }
 
-    /// Repairs what a candidate changes itself. What it shows of running is repaired there.
+    /// Repairs the changes of a candidate. The content of running is repaired there.
     fn repair_candidate(
         &self,
         name: &str,
@@ -214,7 +214,7 @@ impl Tree {
         if !standing.has_changes() {
             return Ok(None);
         }
-        // Running has to be as it was found until the candidate is stored anew.
+        // Running must not change until the candidate is stored again.
         let basis = self.beside(Datastore::Running, "")?.basis(&*snapshot)?;
         let own = standing.data(self);
         let (overlay, mut conversion) =
@@ -270,7 +270,7 @@ impl Tree {
         }
     }
 
-    /// Hands every row that is changed to the output, and counts them.
+    /// Passes every changed row to the output, and counts them.
     fn note(&self, name: &str, overlay: &Overlay, work: &mut Work<'_>) -> Result<u64> {
         let (compiled, mut rows) = (self.compiled(), 0);
         let state = state(overlay.base(), compiled, self);
@@ -286,7 +286,7 @@ impl Tree {
         Ok(rows)
     }
 
-    /// What a state is without what does not fit.
+    /// The state without nonconforming data.
     fn repaired(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<(Overlay, Conversion)> {
         let compiled = self.compiled();
         let nodes = Correspondence::examining(compiled);
@@ -319,7 +319,7 @@ impl Tree {
         Ok(next.version)
     }
 
-    /// What a changed row loses; nothing where that is only a row of the order index.
+    /// The data that a changed row loses; none if it is a row of the order index.
     fn removed(
         &self,
         state: &State<'_>,

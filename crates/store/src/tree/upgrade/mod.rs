@@ -1,13 +1,13 @@
-//! Data under other modules: what a change of a schema set does to everything that is stored.
+//! Converts stored data when the modules of a schema set change.
 //!
-//! [`nodes`] finds the node of the new schema that each old one became, and the subtrees that are stored
-//! alike under both, which are never read. [`convert`] reads the other rows of a datastore by the old
-//! schema and makes those of the new one, with every place that does not fit. [`prepare`] does this for
-//! all datastores of an anchor and puts the result into the batch that also changes the catalog;
-//! [`candidate`] does it for candidates. Older versions are read by the schema of their time ([`past`]).
+//! [`nodes`] maps each old schema node to the new one, and finds the subtrees with the same storage format,
+//! which are never read. [`convert`] reads the other rows of a datastore in the old schema and writes those
+//! of the new one, and reports every place that does not conform. [`prepare`] does this for all datastores
+//! of an anchor and puts the result into the batch that also changes the catalog; [`candidate`] does it for
+//! candidates. Older versions are read with the schema of their time ([`past`]).
 //!
-//! Converting a datastore to its own schema examines it ([`examine`]): that is how `check` finds values
-//! and rows that the schema does not have, and how `repair` takes them out.
+//! Converting a datastore to its own schema checks it ([`examine`]): this is how `check` finds values and
+//! rows that do not conform to the schema, and how `repair` removes them.
 
 mod candidate;
 mod convert;

@@ -1,10 +1,10 @@
-//! The modules that older versions are read by.
+//! The modules of older versions.
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
-//! | version | the record of the schema set that this version and those before it were made under |
+//! | version | the record of the schema set of this version and earlier ones |
 //!
-//! A row is written when the modules change, and released when its version is no longer kept.
+//! A row is written when the modules change, and deleted when its version is no longer kept.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -21,7 +21,7 @@ fn row(tree: TreeId, version: u64) -> Vec<u8> {
     key
 }
 
-/// Keeps the modules of the versions up to one. Where nothing older than that is kept, none are needed.
+/// Stores the modules of the versions up to `version`, if such versions are kept.
 pub(crate) fn put_past(
     snapshot: &dyn Snapshot,
     tree: TreeId,
@@ -39,7 +39,7 @@ pub(crate) fn put_past(
     Ok(())
 }
 
-/// Releases the modules that only versions before `oldest` were made under.
+/// Deletes the modules that only versions before `oldest` need.
 pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
     snapshot: &dyn Snapshot,
     tree: TreeId,
@@ -54,7 +54,7 @@ pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
     }
 }
 
-/// The modules of a version; none where they are those of the newest.
+/// The modules of a version; none if they are those of the newest version.
 pub(in crate::tree) fn models_at(
     snapshot: &dyn Snapshot,
     tree: TreeId,
@@ -72,7 +72,7 @@ pub(in crate::tree) fn models_at(
     }
 }
 
-/// Every record that an older version of any datastore needs.
+/// Visits every record that an older version of any datastore needs.
 pub(crate) fn past_records(snapshot: &dyn Snapshot, visit: &mut dyn FnMut(Record)) -> Result<()> {
     let range = Subspace::Models.range();
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;

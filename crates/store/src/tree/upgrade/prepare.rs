@@ -1,4 +1,4 @@
-//! What a change of modules does to one anchor, as part of the batch that changes the catalog.
+//! Prepares a change of modules for one anchor, as part of the batch that changes the catalog.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::tree::settle::{Basis, put_changes};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::{Datastore, Tree};
 
-/// The datastores that have rows of their own.
+/// The datastores with rows of their own.
 const STORED: [Datastore; 4] = [
     Datastore::Running,
     Datastore::Startup,
@@ -38,26 +38,26 @@ pub(crate) struct AnchorUpgrade<'a> {
     pub row: &'a AnchorRow,
     pub old: &'a Arc<Compiled>,
     pub new: &'a Arc<Compiled>,
-    /// The modules of the old schema, kept for older versions.
+    /// The record of the old modules, kept for older versions.
     pub replaced: &'a Record,
     pub nodes: &'a Correspondence,
     pub options: UpgradeOptions<'a>,
 }
 
-/// What a change of modules does to an anchor.
+/// The prepared change of modules of an anchor.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    /// What is written, and what it depends on.
+    /// The writes and preconditions.
     pub batch: Batch,
-    /// The datastores that are changed.
+    /// The changed datastores.
     pub datastores: Vec<DatastoreUpgrade>,
-    /// What does not fit. Where there is any, the batch is incomplete.
+    /// The data that does not conform. If there is any, the batch is incomplete.
     pub errors: Errors,
 }
 
-/// What happened to a datastore that candidates are laid over.
+/// The result for a datastore that candidates are based on.
 pub(in crate::tree) struct Revised {
-    /// What the change of modules changes in it.
+    /// The changes of its data.
     pub changes: Arc<Changes>,
     /// Its version afterwards.
     pub version: u64,
@@ -66,8 +66,7 @@ pub(in crate::tree) struct Revised {
 }
 
 impl AnchorUpgrade<'_> {
-    /// Reads all datastores of the anchor by the old schema, makes of them what they are under the new
-    /// one, and validates the result.
+    /// Converts all datastores of the anchor from the old schema to the new one, and validates the result.
     pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<Prepared> {
         let mut prepared = Prepared::default();
         for datastore in STORED {
@@ -161,8 +160,8 @@ impl AnchorUpgrade<'_> {
         Ok(revised)
     }
 
-    /// Puts what changes in a datastore into the batch, as a version of its own, and what the batch
-    /// depends on.
+    /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the
+    /// batch.
     fn put(
         &self,
         tree: &Tree,
@@ -180,7 +179,7 @@ impl AnchorUpgrade<'_> {
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        // They may be of other defaults: built again by the commit that needs them.
+        // The indexes may contain other defaults: the next commit that needs them rebuilds them.
         for subspace in [Subspace::Index, Subspace::Count] {
             batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
         }
@@ -201,8 +200,8 @@ impl AnchorUpgrade<'_> {
 }
 
 impl Tree {
-    /// Puts into a batch what an overlay changes, as a version that the history has. Everything in the
-    /// datastore is as if it was written anew, and indexes are built again by whoever needs them.
+    /// Puts the changes of an overlay into a batch, as a version of the history. The whole datastore gets a
+    /// new stamp; indexes are rebuilt when needed.
     pub(super) fn put_converted(
         &self,
         overlay: Overlay,
@@ -238,7 +237,7 @@ impl Tree {
 }
 
 impl Prepared {
-    /// Notes what does not fit in a datastore.
+    /// Adds errors of a datastore.
     pub(in crate::tree) fn refuse(&mut self, datastore: Datastore, session: &str, errors: Errors) {
         if datastore == Datastore::Running {
             return self.errors.append(errors);
@@ -254,8 +253,7 @@ impl Prepared {
     }
 }
 
-/// A commit that waits for its confirmation may have to be rolled back under the modules that it was made
-/// under.
+/// A pending confirmed commit may have to be rolled back with the modules it was made with.
 fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepared) -> Result<()> {
     if running.holds(snapshot)?.locks.pending.is_some() {
         let message =
@@ -284,7 +282,7 @@ pub(super) fn has_changes(overlay: &Overlay, tree: &Tree) -> Result<bool> {
     Ok(is_any)
 }
 
-/// The stamp of everything that a datastore holds after its modules changed.
+/// Gives everything in a datastore one stamp after its modules changed.
 pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
     let stamps = tree.id().prefix(Subspace::Stamp);
     overlay.delete_range(&KeyRange::prefix(&stamps));
@@ -296,7 +294,7 @@ pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Sta
     overlay.put(root, record.encode());
 }
 
-/// The rows of one state, for reading alone.
+/// The state of a tree, read-only.
 pub(in crate::tree) fn state<'s>(
     snapshot: &'s dyn Snapshot,
     compiled: &'s Compiled,

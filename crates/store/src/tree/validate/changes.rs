@@ -1,4 +1,4 @@
-//! From changed keys to what changed for validation.
+//! Converts changed keys to changes for validation.
 
 use espalier_yang::schema::Node;
 use espalier_yang::validate::Change;
@@ -11,7 +11,7 @@ use crate::tree::change::KeyChange;
 use crate::tree::locate::State;
 use crate::tree::trail::Trail;
 
-/// Tells what the change of a key of the tree changes, as far as a rule may read it.
+/// Reports the changes of a tree key, as far as a rule may read them.
 pub(super) fn tell(
     state: &State<'_>,
     data: &StoreInstances<'_>,
@@ -59,8 +59,7 @@ pub(super) fn tell(
     leaves(state, change, &place, tell)
 }
 
-/// Whether an entry is not the one that was at its position: that was deleted, and another given the
-/// position.
+/// Whether another entry took the position of a deleted one.
 fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
     let keys = node.keys().len();
     if !node.is_positional() || keys == 0 {
@@ -74,7 +73,7 @@ fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
         .ne(new.leaves.iter().take(keys)))
 }
 
-/// Tells which leaves of a fragment differ.
+/// Reports the differing leaves of a fragment.
 fn leaves(
     state: &State<'_>,
     change: &KeyChange<'_>,

@@ -1,16 +1,16 @@
-//! Indexes and counts beside the data: what validation would else scan lists for.
+//! Indexes and counts, so that validation need not scan lists.
 //!
 //! | range | key after the tree's prefix | value |
 //! |---|---|---|
-//! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the place that holds it | empty |
-//! | index | the local ids to a leaf in a list, `ff`, `01`, the place of the list, a value, the rest of the entry | empty |
-//! | index | the local ids to a leaf in a list, `ff`, `02`, the place of the list | the sum of the leaf and that of its absolute values, 16 bytes each |
+//! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the key of the node that contains it | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `01`, the key of the list, a value, the rest of the entry | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `02`, the key of the list | the sum of the leaf and that of its absolute values, 16 bytes each |
 //! | index | the local ids to a list, `ff`, 1 + the number of a `unique`, its values, the entry | empty |
-//! | index | `ff` | which indexes these are |
-//! | count | the place of a list or leaf-list | how many entries it has |
+//! | index | `ff` | the definition of these indexes |
+//! | count | the key of a list or leaf-list | the number of its entries |
 //!
-//! A place is the rest of its key in the tree. Which leaves are indexed, the [`Plan`] of the schema
-//! says: leafrefs and what they refer to, and leaves that expressions compare.
+//! Keys are without the prefix of the tree. The [`Plan`] of the schema defines the indexed leaves: leafrefs
+//! and their targets, and leaves that expressions compare.
 //!
 //! [`Plan`]: espalier_yang::validate::Plan
 
@@ -36,7 +36,7 @@ const END_OF_IDS: u8 = 0xff;
 /// An index of values, not of a `unique`.
 const VALUES: u8 = 0;
 
-/// An index of the values of a leaf in order, for each list. (A `unique` is of a list, not of a leaf.)
+/// An ordered index of the values of a leaf, for each list. (A `unique` belongs to a list, not to a leaf.)
 const ORDERED: u8 = 1;
 
 /// The sums of a leaf.
@@ -59,14 +59,14 @@ fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     key
 }
 
-/// What the index keys of a leaf or leaf-list begin with, up to the value.
+/// The prefix of the index keys of a leaf or leaf-list, up to the value.
 pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     let mut key = node_prefix(state, node);
     key.push(VALUES);
     key
 }
 
-/// What the keys of the index of a leaf in order begin with, for the list with this key, up to the value.
+/// The prefix of the ordered index of a leaf in the list with this key, up to the value.
 pub(super) fn ordered_prefix(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
     of_list(state, leaf, ORDERED, list)
 }
@@ -83,12 +83,12 @@ fn of_list(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
     key
 }
 
-/// A sum as it is stored.
+/// Encodes a sum.
 pub(super) fn encode_sum(sum: Sum) -> Vec<u8> {
     [sum.total.to_be_bytes(), sum.absolute.to_be_bytes()].concat()
 }
 
-/// A stored sum.
+/// Decodes a sum.
 pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
     let corrupt = || Error::corrupt("a sum is not 32 bytes long");
     let (total, absolute) = bytes.split_first_chunk::<16>().ok_or_else(corrupt)?;
@@ -98,21 +98,21 @@ pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
     })
 }
 
-/// What the index keys of a `unique` begin with, up to the values.
+/// The prefix of the index keys of a `unique`, up to the values.
 pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> Vec<u8> {
     let mut key = node_prefix(state, list);
     key.push((unique as u8).saturating_add(1));
     key
 }
 
-/// The key that says which indexes there are.
+/// The key of the index definition.
 pub(in crate::tree) fn definition_key(tree: TreeId) -> Vec<u8> {
     let mut key = tree.prefix(Subspace::Index);
     key.push(END_OF_IDS);
     key
 }
 
-/// Which indexes the rules of a schema need; empty where none.
+/// The definition of the indexes that the rules of a schema need; empty if none.
 pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     let schema = &compiled.schema;
     let mut hasher = blake3::Hasher::new();
@@ -148,10 +148,10 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     }
 }
 
-/// Sums by their keys: by how much they differ.
+/// Differences of sums, by key.
 pub(super) type SumDifferences = BTreeMap<Vec<u8>, SumDifference>;
 
-/// By how much a sum differs.
+/// The difference of a sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SumDifference {
     total: i128,
@@ -159,7 +159,7 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Adds a value, or takes one away.
+    /// Adds or subtracts a value.
     fn add(&mut self, value: Sum, is_there: bool) {
         let absolute = i128::try_from(value.absolute).unwrap_or(i128::MAX);
         let sign = if is_there { 1 } else { -1 };
@@ -182,23 +182,23 @@ impl SumDifference {
     }
 }
 
-/// By how much counts differ, by the key of the count.
+/// Differences of counts, by key.
 pub(super) type Differences = BTreeMap<Vec<u8>, i64>;
 
-/// What changes of the data mean for indexes and counts.
+/// The updates of indexes and counts for changes of the data.
 #[derive(Default)]
 pub(super) struct Updates {
-    /// Index entries by key, and whether they are there now.
+    /// Index entries by key, and whether they exist now.
     entries: BTreeMap<Vec<u8>, bool>,
     counts: Differences,
     sums: SumDifferences,
-    /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; and their
-    /// index key before.
+    /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; with their old
+    /// index key.
     uniques: BTreeMap<(NodeId, usize, Vec<u8>), Option<Vec<u8>>>,
 }
 
 impl Updates {
-    /// Takes in a change of a key of the tree.
+    /// Records a change of a tree key.
     pub fn note(&mut self, state: &State<'_>, change: &KeyChange<'_>, trail: &Trail) -> Result<()> {
         let plan = state.compiled.plan();
         let last = trail.last();
@@ -277,8 +277,8 @@ impl Updates {
         Ok(())
     }
 
-    /// Remembers what the entries that a key of the tree belongs to are in a state, before it
-    /// changes. Nothing, where they are new.
+    /// Records the old `unique` index keys of the entries that a tree key belongs to, before it changes.
+    /// None if the entries are new.
     pub fn remember(
         &mut self,
         before: Option<&State<'_>>,
@@ -313,7 +313,7 @@ impl Updates {
         Ok(())
     }
 
-    /// What a value of a leaf means for the order and the sum of its list.
+    /// Records a value of a leaf for the ordered index and the sum of its list.
     fn put_aggregates(
         &mut self,
         state: &State<'_>,
@@ -348,11 +348,11 @@ impl Updates {
         let mut key = values_prefix(state, leaf);
         put_key_value(&mut key, value);
         key.extend_from_slice(&holder[state.tree.prefix(Subspace::Tree).len()..]);
-        // A value that goes from one place of its list and comes to another is there.
+        // A value that is removed from one position of its list and added at another still exists.
         *self.entries.entry(key).or_default() |= is_there;
     }
 
-    /// Works out what is left to work out, and hands over every key with what it holds now.
+    /// Computes the remaining updates and passes every key with its new value to `put`.
     pub fn finish(
         mut self,
         new: &State<'_>,
@@ -390,7 +390,7 @@ impl Updates {
         Ok(())
     }
 
-    /// The index keys that there must be after what was noted, and the differences of counts and sums.
+    /// The index keys that must exist for the recorded changes, and the differences of counts and sums.
     pub fn expected(
         mut self,
         new: &State<'_>,
@@ -401,14 +401,14 @@ impl Updates {
         Ok((keys, self.counts, self.sums))
     }
 
-    /// How many keys there are to write, about.
+    /// Approximate number of keys to write.
     pub fn len(&self) -> usize {
         self.entries.len() + self.counts.len() + self.sums.len() + self.uniques.len()
     }
 }
 
-/// The index key of an entry for a `unique`, where it has all values. Defaults count whether they are
-/// in use or not: whoever looks compares the values again.
+/// The index key of an entry for a `unique`, if it has all values. Defaults count even if they are not in
+/// use: lookups compare the values again.
 fn unique_key(
     state: &State<'_>,
     list: NodeId,
@@ -437,7 +437,7 @@ fn unique_key(
     Ok(Some(key))
 }
 
-/// The key of the container in an entry that holds a leaf.
+/// The key of the container in an entry that contains a leaf.
 fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
     let above = |&node: &NodeId| state.schema().node(node).parent;
     let way = std::iter::successors(state.schema().node(leaf).parent, above);
@@ -462,7 +462,7 @@ fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<
     }))
 }
 
-/// Whether the indexes that the rules of a schema need are kept in a state.
+/// Whether a state has the indexes that the rules of a schema need.
 pub(in crate::tree) fn is_kept(
     compiled: &Compiled,
     tree: TreeId,
