@@ -8,12 +8,12 @@ use espalier_keyspace::{Batch, Expect, Expected, Precondition, Snapshot};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
-use super::confirm::Plan;
+use super::commit_pipeline::Proposal;
+use super::confirm::ConfirmEffect;
 use super::datastore::Datastore;
-use super::edit::{Applying, Edit, Remembered};
+use super::edit::{Applying, Edit, TouchScope};
 use super::operational::{Provider, Registration, rooted};
-use super::rehearsal::rehearse;
-use super::settle::Proposal;
+use super::prefetch::expect_edit_reads;
 use super::view::View;
 use crate::catalog::{AnchorRow, Validation};
 use crate::clock::Timestamp;
@@ -83,7 +83,7 @@ impl Tree {
     ) -> Self {
         let id = TreeId {
             anchor: anchor.id,
-            datastore: datastore.below().id(),
+            datastore: datastore.stored_in().id(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -235,17 +235,17 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.edit_candidate(edits, options);
         }
-        let (edits, remembered) = match self.datastore() {
+        let (edits, touch_scope) = match self.datastore() {
             // Parts of the operational state have no stamps.
-            Datastore::Operational => (rooted(self.schema(), edits), Remembered::Datastore),
-            _ => (Cow::Borrowed(edits), Remembered::Each),
+            Datastore::Operational => (rooted(self.schema(), edits), TouchScope::DatastoreOnly),
+            _ => (Cow::Borrowed(edits), TouchScope::EveryResource),
         };
         let of = (&**self.compiled(), self.id());
-        let expect = |expected: &mut Expected| rehearse(&edits, of, expected);
-        self.settle_planned(options, Plan::Edit, &expect, &mut |view| {
+        let expect = |expected: &mut Expected| expect_edit_reads(&edits, of, expected);
+        self.propose_and_commit_with(options, ConfirmEffect::Edit, &expect, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let applying = Applying::new(&mut overlay, self.compiled(), self.id());
-            let mut applying = applying.remembering(remembered);
+            let mut applying = applying.with_touch_scope(touch_scope);
             for edit in edits.iter() {
                 applying.edit(edit)?;
             }
@@ -256,7 +256,7 @@ impl Tree {
             Ok(Proposal {
                 overlay,
                 touched,
-                beside: Batch::new(),
+                extra_writes: Batch::new(),
             })
         })
     }
@@ -277,7 +277,7 @@ impl Tree {
     }
 
     /// Whether the anchor still exists, recreated with other settings.
-    fn is_set_up_anew(&self) -> Result<bool> {
+    fn was_recreated(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;
         let found = self.store().anchor_at(&*snapshot, &self.anchor().key)?;
         Ok(found.is_some_and(|(row, _)| row.id == self.anchor().id))
@@ -301,7 +301,7 @@ impl Tree {
     /// on the data.
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
-            if self.is_set_up_anew()? {
+            if self.was_recreated()? {
                 let message = "the anchor was recreated; open it again (a server reopens it automatically: retry)";
                 return Err(Error::data(ErrorTag::InUse, message));
             }
@@ -317,7 +317,8 @@ impl Tree {
     }
 }
 
-const OTHER_MODULES: &str = "the modules were replaced; open the tree again (a server reopens it automatically: retry)";
+const OTHER_MODULES: &str =
+    "the modules were replaced; open the tree again (a server reopens it automatically: retry)";
 
 /// The maximum length of a session name, in bytes.
 pub const SESSION_BYTES_MAX: usize = 64;

@@ -8,8 +8,8 @@ use espalier_yang::ErrorTag;
 
 use super::change::logged_ranges;
 use super::commit::{Commit, CommitOptions, Tree};
+use super::commit_pipeline::Proposal;
 use super::datastore::Datastore;
-use super::settle::Proposal;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
@@ -33,15 +33,15 @@ impl Tree {
         }
         // The commit does not require that the source is unchanged.
         self.store().driver().catch_up()?;
-        self.settle(options, &mut |view| {
+        self.propose_and_commit(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let from = source.view()?.into_snapshot();
-            differ(&*from, source.id(), &mut overlay, self.id())?;
+            put_differences(&*from, source.id(), &mut overlay, self.id())?;
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,
                 touched,
-                beside: Batch::new(),
+                extra_writes: Batch::new(),
             })
         })
     }
@@ -93,7 +93,9 @@ impl Tree {
         match (self.datastore(), source.datastore()) {
             (Datastore::Intended | Datastore::Operational, _) => {
                 let name = self.datastore().name();
-                Err(unsupported(format!("{name} cannot be the target of a copy")))
+                Err(unsupported(format!(
+                    "{name} cannot be the target of a copy"
+                )))
             }
             (_, Datastore::Operational) => Err(unsupported(
                 "operational cannot be copied: it is not configuration".to_owned(),
@@ -104,7 +106,7 @@ impl Tree {
 }
 
 /// Puts the differences to a source into an overlay of the target.
-pub(super) fn differ(
+pub(super) fn put_differences(
     from: &dyn Snapshot,
     source: TreeId,
     target: &mut Overlay,

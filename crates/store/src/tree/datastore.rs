@@ -50,7 +50,7 @@ impl Datastore {
     }
 
     /// The datastore whose keys are read: running for candidates and for intended.
-    pub(crate) fn below(self) -> Self {
+    pub(crate) fn stored_in(self) -> Self {
         match self {
             Self::Candidate | Self::PrivateCandidate | Self::Intended => Self::Running,
             stored => stored,
@@ -77,6 +77,8 @@ impl Datastore {
 
     /// The datastore with a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|datastore| datastore.name() == name)
     }
 }

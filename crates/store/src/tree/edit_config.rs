@@ -5,8 +5,8 @@ use espalier_keyspace::Batch;
 use espalier_yang::Errors;
 
 use super::commit::{Commit, CommitOptions, Tree};
-use super::edit::{Applying, Edit, Touched};
-use super::settle::Proposal;
+use super::commit_pipeline::Proposal;
+use super::edit::{Applying, Edit, TouchedResources};
 use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
@@ -70,25 +70,26 @@ impl Tree {
         loop {
             tries += 1;
             let version = self.view()?.version()?;
-            let (possible, errors) = self.possible(edits, on_error)?;
+            let (applicable, errors) = self.applicable_edits(edits, on_error)?;
             if test != TestOption::Set {
-                self.test(&possible, options)?;
+                self.test(&applicable, options)?;
             }
             if test == TestOption::TestOnly {
                 let commit = None;
                 return Ok(EditReport { commit, errors });
             }
             // The choice is valid only for the version that it was made on.
-            let unmoved = |view: &super::View| match view.version()? == version {
+            let version_unchanged = |view: &super::View| match view.version()? == version {
                 true => options.guard.map_or(Ok(()), |guard| guard(view)),
                 false => Err(Error::Precondition),
             };
-            let guard = (on_error != ErrorOption::RollbackOnError).then_some(&unmoved as _);
+            let guard =
+                (on_error != ErrorOption::RollbackOnError).then_some(&version_unchanged as _);
             let guarded = CommitOptions {
                 guard: guard.or(options.guard),
                 ..options
             };
-            match self.commit(&possible, guarded) {
+            match self.commit(&applicable, guarded) {
                 Err(Error::Precondition)
                     if self.view()?.version()? != version && tries < EDIT_CONFIG_TRIES_MAX => {}
                 result => {
@@ -111,11 +112,11 @@ impl Tree {
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
-        let (overlay, touched) = self.applied(self.to_test()?, edits)?;
+        let (overlay, touched) = self.applied(self.test_base()?, edits)?;
         let mut proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra_writes: Batch::new(),
         };
         if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
@@ -125,48 +126,52 @@ impl Tree {
     }
 
     /// The state that edits are tested on, as changes over a valid state.
-    fn to_test(&self) -> Result<Overlay> {
+    fn test_base(&self) -> Result<Overlay> {
         if self.datastore().is_candidate() {
             return self.candidate_over_running();
         }
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         Ok(Overlay::new(self.stored_view()?.into_snapshot()))
     }
 
     /// Applies the edits one by one; returns those that succeed and the errors of the others.
-    fn possible(&self, edits: &[Edit], on_error: ErrorOption) -> Result<(Vec<Edit>, Errors)> {
-        let (mut possible, mut errors) = (Vec::new(), Errors::new());
+    fn applicable_edits(
+        &self,
+        edits: &[Edit],
+        on_error: ErrorOption,
+    ) -> Result<(Vec<Edit>, Errors)> {
+        let (mut applicable, mut errors) = (Vec::new(), Errors::new());
         if on_error == ErrorOption::RollbackOnError {
             return Ok((edits.to_vec(), errors));
         }
-        let mut overlay = self.to_test()?;
+        let mut overlay = self.test_base()?;
         for edit in edits {
             let before = overlay.shared_changes();
             match self.applied(overlay, std::slice::from_ref(edit)) {
                 Ok((after, _)) => {
                     overlay = after;
-                    possible.push(edit.clone());
+                    applicable.push(edit.clone());
                 }
                 Err(Error::Data(refused)) => {
                     errors.append(refused);
                     if on_error == ErrorOption::StopOnError {
                         break;
                     }
-                    overlay = self.to_test()?.replaced(before);
+                    overlay = self.test_base()?.replaced(before);
                 }
                 Err(error) => return Err(error),
             }
         }
-        match possible.is_empty() {
+        match applicable.is_empty() {
             true => errors
                 .into_result()
                 .map(|()| Default::default())
                 .map_err(Error::Data),
-            false => Ok((possible, errors)),
+            false => Ok((applicable, errors)),
         }
     }
 
-    fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, Touched)> {
+    fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, TouchedResources)> {
         let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
         for edit in edits {
             applying.edit(edit)?;

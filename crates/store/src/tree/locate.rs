@@ -12,13 +12,13 @@ use crate::subspace::Subspace;
 
 /// The kind of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum LocationKind {
     /// The datastore itself; the key is the tree's prefix.
     Root,
     /// A container or list entry; the key is its fragment's.
     Inner,
     /// All entries of a list or leaf-list; the key is the common prefix of theirs.
-    Whole,
+    AllEntries,
     /// One leaf-list entry; the key is its own.
     Entry,
     /// A leaf, `anydata` or `anyxml`; the key is that of the enclosing fragment.
@@ -27,10 +27,10 @@ pub(crate) enum Shape {
 
 /// The location of an existing or possible data node in the key space.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub key: Vec<u8>,
     pub node: Option<NodeId>,
-    pub shape: Shape,
+    pub kind: LocationKind,
     /// The lengths of the keys of the enclosing resources, the datastore first; includes the key itself if
     /// it is that of a resource.
     pub boundaries: Vec<usize>,
@@ -57,7 +57,7 @@ impl<'a> State<'a> {
 
     /// The location of a path; `None` if an entry on the path has no key because it does not exist (entries
     /// of lists ordered by user have no key until they are created).
-    pub fn locate(&self, path: &InstancePath) -> Result<Option<Place>> {
+    pub fn locate(&self, path: &InstancePath) -> Result<Option<Location>> {
         let mut place = self.root();
         for step in &path.steps {
             place = match self.step(place, step)? {
@@ -69,48 +69,48 @@ impl<'a> State<'a> {
     }
 
     /// The datastore itself.
-    pub fn root(&self) -> Place {
+    pub fn root(&self) -> Location {
         let key = self.tree.prefix(Subspace::Tree);
         let boundaries = vec![key.len()];
-        Place {
+        Location {
             key,
             node: None,
-            shape: Shape::Root,
+            kind: LocationKind::Root,
             boundaries,
         }
     }
 
     /// The location of a child.
-    pub fn step(&self, from: Place, step: &Step) -> Result<Option<Place>> {
-        let Place {
+    pub fn step(&self, from: Location, step: &Step) -> Result<Option<Location>> {
+        let Location {
             mut key,
             mut boundaries,
-            shape,
+            kind,
             node: parent,
         } = from;
         let node = self.schema().node(step.node);
-        if node.parent != parent || !matches!(shape, Shape::Root | Shape::Inner) {
+        if node.parent != parent || !matches!(kind, LocationKind::Root | LocationKind::Inner) {
             return Err(Error::corrupt("a path does not follow the schema"));
         }
-        let shape = match (&node.kind, &step.keys) {
-            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => Shape::Leaf,
-            (NodeKind::List(_) | NodeKind::LeafList(_), Keys::None) => Shape::Whole,
-            (NodeKind::LeafList(_), _) => Shape::Entry,
-            _ => Shape::Inner,
+        let kind = match (&node.kind, &step.keys) {
+            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => LocationKind::Leaf,
+            (NodeKind::List(_) | NodeKind::LeafList(_), Keys::None) => LocationKind::AllEntries,
+            (NodeKind::LeafList(_), _) => LocationKind::Entry,
+            _ => LocationKind::Inner,
         };
-        if shape != Shape::Leaf {
+        if kind != LocationKind::Leaf {
             put_local_id(&mut key, self.layout().id(step.node));
             if !self.put_entry(&mut key, step.node, &step.keys)? {
                 return Ok(None);
             }
         }
-        if shape == Shape::Inner {
+        if kind == LocationKind::Inner {
             boundaries.push(key.len());
         }
-        Ok(Some(Place {
+        Ok(Some(Location {
             key,
             node: Some(step.node),
-            shape,
+            kind,
             boundaries,
         }))
     }

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::InstancePath;
 
-use super::locate::{Place, Shape, State, entry_prefix};
+use super::locate::{Location, LocationKind, State, entry_prefix};
 use crate::error::{Error, Result};
 use crate::fragment::Fragment;
 use crate::keys::skip_key_values;
@@ -15,9 +15,9 @@ impl State<'_> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
         };
-        match (place.shape, place.node) {
-            (Shape::Root, _) => Ok(true),
-            (Shape::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
+        match (place.kind, place.node) {
+            (LocationKind::Root, _) => Ok(true),
+            (LocationKind::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
                 match path.parent() {
                     Some(parent) => self.exists(&parent),
                     None => Ok(true),
@@ -32,15 +32,15 @@ impl State<'_> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
         };
-        match place.shape {
-            Shape::Root | Shape::Inner => self.any(&KeyRange::prefix(&place.key)),
-            Shape::Whole => self.any(&KeyRange::below(&place.key)),
-            Shape::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
-            Shape::Leaf => self.has_leaf(&place),
+        match place.kind {
+            LocationKind::Root | LocationKind::Inner => self.any(&KeyRange::prefix(&place.key)),
+            LocationKind::AllEntries => self.any(&KeyRange::below(&place.key)),
+            LocationKind::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
+            LocationKind::Leaf => self.has_leaf(&place),
         }
     }
 
-    fn has_leaf(&self, place: &Place) -> Result<bool> {
+    fn has_leaf(&self, place: &Location) -> Result<bool> {
         let Some(node) = place.node else {
             return Ok(false);
         };
@@ -58,7 +58,7 @@ impl State<'_> {
         let Some(place) = self.locate(path)? else {
             return Ok(0);
         };
-        let (Shape::Whole, Some(node)) = (place.shape, place.node) else {
+        let (LocationKind::AllEntries, Some(node)) = (place.kind, place.node) else {
             return Err(Error::corrupt("only lists and leaf-lists are counted"));
         };
         let node = self.schema().node(node);

@@ -5,7 +5,7 @@ use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
 use espalier_yang::{InstancePath, Instances, Keys, Value};
 
 use super::selection::Selection;
-use super::validate::{Indexes, StoreInstances, is_kept};
+use super::validate::{Indexes, StoreInstances, are_indexes_current};
 use super::view::View;
 use crate::error::Result;
 
@@ -28,11 +28,11 @@ impl View {
     /// ([`espalier_yang::xpath::evaluate::STEPS_MAX`]).
     pub fn select(&self, expression: &Expression) -> Result<Vec<Selected>> {
         let (root, everything) = (InstancePath::root(), Selection::default());
-        self.answer(&root, &everything, &mut |state, sources| {
-            let has_indexes =
-                sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)?;
+        self.with_state(&root, &everything, &mut |state, sources| {
+            let has_indexes = sources.is_none()
+                && are_indexes_current(state.compiled, state.tree, state.snapshot)?;
             let indexes = match has_indexes {
-                true => Indexes::Kept,
+                true => Indexes::Current,
                 false => Indexes::Missing,
             };
             let data = StoreInstances::new(state, indexes);

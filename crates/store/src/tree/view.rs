@@ -19,18 +19,18 @@ use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
 /// Reads from a state; for operational, with the sources that it is merged from.
-type Answer<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
+type StateReader<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
 
 /// A datastore at one point in time, unaffected by later commits. The engine cannot reclaim space while a
 /// view is held.
 pub struct View {
-    data: Data,
+    data: ViewData,
     compiled: Arc<Compiled>,
     tree: TreeId,
 }
 
 /// The data of a view.
-enum Data {
+enum ViewData {
     /// Stored data.
     Stored(Box<dyn Snapshot + Send>),
     /// The operational state, whose providers are called on reads.
@@ -43,7 +43,7 @@ impl View {
         compiled: Arc<Compiled>,
         tree: TreeId,
     ) -> Self {
-        let data = Data::Stored(snapshot);
+        let data = ViewData::Stored(snapshot);
         Self {
             data,
             compiled,
@@ -58,7 +58,7 @@ impl View {
         store: Store,
     ) -> Result<Self> {
         let operational = Operational::new(snapshot, Arc::clone(&compiled), tree)?;
-        let data = Data::Operational(Box::new(OperationalData::new(operational, store)));
+        let data = ViewData::Operational(Box::new(OperationalData::new(operational, store)));
         Ok(Self {
             data,
             compiled,
@@ -68,24 +68,24 @@ impl View {
 
     /// The same view with a read cache, for a commit that reads some keys repeatedly.
     pub(super) fn for_change(mut self) -> Self {
-        if let Data::Stored(snapshot) = self.data {
-            self.data = Data::Stored(Box::new(ReadOnce::new(snapshot)));
+        if let ViewData::Stored(snapshot) = self.data {
+            self.data = ViewData::Stored(Box::new(ReadOnce::new(snapshot)));
         }
         self
     }
 
     pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {
         match self.data {
-            Data::Stored(snapshot) => snapshot,
-            Data::Operational(data) => Box::new(data.into_operational()),
+            ViewData::Stored(snapshot) => snapshot,
+            ViewData::Operational(data) => Box::new(data.into_operational()),
         }
     }
 
     /// The stored data; for operational, without the data of providers.
     fn snapshot(&self) -> &dyn Snapshot {
         match &self.data {
-            Data::Stored(snapshot) => &**snapshot,
-            Data::Operational(data) => data.operational(),
+            ViewData::Stored(snapshot) => &**snapshot,
+            ViewData::Operational(data) => data.operational(),
         }
     }
 
@@ -98,29 +98,29 @@ impl View {
     }
 
     /// Runs a read of a path, with the providers whose data it selects.
-    pub(super) fn answer<T>(
+    pub(super) fn with_state<T>(
         &self,
         path: &InstancePath,
         selection: &Selection,
-        answer: Answer<'_, T>,
+        read_state: StateReader<'_, T>,
     ) -> Result<T> {
-        let Data::Operational(data) = &self.data else {
-            return answer(self.state(), None);
+        let ViewData::Operational(data) = &self.data else {
+            return read_state(self.state(), None);
         };
-        let mut answered = None;
+        let mut result = None;
         data.with_providers(self.state(), path, selection, &mut |state, sources| {
-            answered = Some(answer(state, Some(sources))?);
+            result = Some(read_state(state, Some(sources))?);
             Ok(())
         })?;
-        answered.ok_or_else(|| Error::corrupt("a read did not return a result"))
+        result.ok_or_else(|| Error::corrupt("a read did not return a result"))
     }
 
     /// Removes and returns the warnings of reads since the last call: providers of operational state that
     /// failed or returned unexpected data.
     pub fn take_warnings(&self) -> Vec<Warning> {
         match &self.data {
-            Data::Stored(_) => Vec::new(),
-            Data::Operational(data) => data.take_warnings(),
+            ViewData::Stored(_) => Vec::new(),
+            ViewData::Operational(data) => data.take_warnings(),
         }
     }
 
@@ -141,14 +141,14 @@ impl View {
             depth: Some(1),
             ..Selection::default()
         };
-        self.answer(path, &at_least, &mut |state, _| state.exists(path))
+        self.with_state(path, &at_least, &mut |state, _| state.exists(path))
     }
 
     /// Whether data is stored at a path or below: as [`Self::exists`], but a non-presence container must
     /// not be empty.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let all = Selection::default();
-        self.answer(path, &all, &mut |state, _| state.has_content(path))
+        self.with_state(path, &all, &mut |state, _| state.has_content(path))
     }
 
     /// The last change of a resource or of its content. Stored for containers, list entries and the
@@ -156,7 +156,7 @@ impl View {
     /// stamp of the last push. A datastore without commits has version 0 and the time since when it cannot
     /// have changed: the creation of its anchor, or the last replacement of running as a whole.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
-        if matches!(self.data, Data::Operational(_)) {
+        if matches!(self.data, ViewData::Operational(_)) {
             let root = self.state().root();
             return stamp::find(self.snapshot(), &root.key, &root.boundaries);
         }
@@ -191,7 +191,7 @@ impl View {
         selection: &Selection,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
-        self.answer(path, selection, &mut |state, sources| {
+        self.with_state(path, selection, &mut |state, sources| {
             read(state, sources, path, selection, sink)
         })
     }
@@ -202,7 +202,7 @@ impl View {
             depth: Some(1),
             ..Selection::default()
         };
-        self.answer(path, &entries, &mut |state, _| state.count(path))
+        self.with_state(path, &entries, &mut |state, _| state.count(path))
     }
 
     /// The number of keys of the datastore; linear in that number.

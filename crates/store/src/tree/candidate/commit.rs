@@ -5,14 +5,14 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{ErrorTag, Errors};
 
+use super::cache::StoredCandidate;
 use super::fold::Fold;
 use super::merge::{Conflict, Merged, Resolution};
-use super::resident::Stored;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
-use crate::tree::confirm::Plan;
-use crate::tree::settle::Proposal;
+use crate::tree::commit_pipeline::Proposal;
+use crate::tree::confirm::ConfirmEffect;
 use crate::tree::validate::validate;
 use crate::tree::{Commit, CommitOptions, Confirmed, Datastore, Tree};
 
@@ -46,29 +46,29 @@ impl Tree {
     }
 
     /// Commits the candidate, with its effect on a confirmed commit.
-    pub(in crate::tree) fn commit_planned(
+    pub(in crate::tree) fn commit_candidate_with(
         &self,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
         self.check_candidate("only a candidate is committed")?;
         let running = self.beside(Datastore::Running, "")?;
         let mut is_discarded = false;
-        let commit = running.settle_planned(options, plan, &|_| {}, &mut |view| {
-            let mut beside = Batch::new();
+        let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
+            let mut extra_writes = Batch::new();
             let snapshot = view.into_snapshot();
-            self.require_unheld(&*snapshot, options.session, &mut beside)?;
+            self.require_unheld(&*snapshot, options.session, &mut extra_writes)?;
             let stored = self.stored_candidate(&*snapshot)?;
             let merged = self.merged(&*snapshot, &stored)?;
             refuse_conflicts(&merged.conflicts)?;
-            self.put_emptied(&*snapshot, &stored, &mut beside)?;
+            self.put_empty(&*snapshot, &stored, &mut extra_writes)?;
             is_discarded = stored.changes.is_empty();
             let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,
                 touched,
-                beside,
+                extra_writes,
             })
         })?;
         if !commit.is_changed && !is_discarded {
@@ -108,7 +108,7 @@ impl Tree {
         }
         let mut batch = Batch::new();
         self.require_unheld(&*snapshot, options.session, &mut batch)?;
-        self.put_emptied(&*snapshot, &stored, &mut batch)?;
+        self.put_empty(&*snapshot, &stored, &mut batch)?;
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
         drop(snapshot);
@@ -202,7 +202,7 @@ impl Tree {
         let mut proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra_writes: Batch::new(),
         };
         let effort = validate(self.compiled(), self.id(), &mut proposal)?;
         self.store().count_effort(effort);
@@ -214,7 +214,7 @@ impl Tree {
     /// # Errors
     /// Every conflict with running.
     pub(in crate::tree) fn candidate_over_running(&self) -> Result<Overlay> {
-        self.beside(Datastore::Running, "")?.keep_indexes()?;
+        self.beside(Datastore::Running, "")?.ensure_indexes()?;
         let snapshot = self.store().driver().snapshot()?;
         let stored = self.stored_candidate(&*snapshot)?;
         let merged = self.merged(&*snapshot, &stored)?;
@@ -223,10 +223,10 @@ impl Tree {
     }
 
     /// Empties a candidate in a batch, on condition that it is unchanged.
-    fn put_emptied(
+    fn put_empty(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
+        stored: &StoredCandidate,
         batch: &mut Batch,
     ) -> Result<()> {
         batch.require(stored.rows.header(), stored.header_bytes.clone());

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ErrorKind, KeyRange, Snapshot};
 use espalier_yang::Sink;
 
+use super::cache::StoredCandidate;
 use super::fold::Fold;
 use super::header::Header;
-use super::resident::Stored;
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
-use crate::tree::copy::differ;
-use crate::tree::edit::{Applying, Touch};
+use crate::tree::commit_pipeline::write_stamps;
+use crate::tree::copy::put_differences;
+use crate::tree::edit::{Applying, TouchExtent};
 use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loading};
-use crate::tree::settle::write_stamps;
 use crate::tree::{Commit, CommitOptions, Edit, Tree};
 
 /// Maximum number of tries of an edit when others change the candidate meanwhile.
@@ -28,7 +28,7 @@ pub(super) struct Editing {
     pub candidate: Overlay,
     /// The header after the edit.
     pub next: Header,
-    stored: Stored,
+    stored: StoredCandidate,
     /// Whether the changes were rebased on a later version of running and became different: all rows are
     /// rewritten.
     is_rebased: bool,
@@ -46,7 +46,7 @@ pub(super) struct Edited {
 
 impl Edited {
     /// Adds stamps; those that the edit wrote win.
-    pub fn count_on(&mut self, mut stamps: Changes) {
+    pub fn add_stamps(&mut self, mut stamps: Changes) {
         if !stamps.is_empty() {
             stamps.apply(&self.changes);
             self.changes = Arc::new(stamps);
@@ -88,7 +88,7 @@ impl Tree {
         self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
             let mut overlay = Overlay::over(candidate);
             let from = source.view()?.into_snapshot();
-            differ(&*from, source.id(), &mut overlay, tree.id())?;
+            put_differences(&*from, source.id(), &mut overlay, tree.id())?;
             let touched = tree.touched_by(&mut overlay)?;
             write_stamps(&mut overlay, touched, header.stamp())?;
             edited(overlay)
@@ -125,7 +125,7 @@ impl Tree {
             let written = writer.into_changes();
             base.apply(&written);
             base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
-            let root = (tree.tree_key(), Touch::Whole);
+            let root = (tree.tree_key(), TouchExtent::Whole);
             write_stamps(&mut base, [root].into_iter().collect(), header.stamp())?;
             edited(base)
         })?;
@@ -189,7 +189,7 @@ impl Tree {
         if !is_changed(&edited, self)? && !is_rebased {
             return Ok(unchanged);
         }
-        edited.count_on(stamps);
+        edited.add_stamps(stamps);
         let fold = Fold::new(self, &stored.rows, batch);
         let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
         let header = self.put_header(
@@ -202,7 +202,7 @@ impl Tree {
         self.store().driver().commit(batch)?;
         if !header.sessions.is_empty() {
             let (candidates, changes) = (self.store().candidates(), Arc::new(changes));
-            candidates.keep(&stored.rows, header.encode(), &changes);
+            candidates.insert(&stored.rows, header.encode(), &changes);
         }
         Ok(Commit {
             version: header.stamp().version,

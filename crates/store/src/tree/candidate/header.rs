@@ -29,7 +29,7 @@ impl Header {
     /// The header after one more edit.
     pub fn edited(&self, base: u64, time: Timestamp, session: &str) -> Self {
         let mut sessions = self.sessions.clone();
-        if !sessions.iter().any(|known| known == session) && sessions.len() < SESSIONS_MAX {
+        if !sessions.iter().any(|other| other == session) && sessions.len() < SESSIONS_MAX {
             sessions.push(session.to_owned());
         }
         Self {

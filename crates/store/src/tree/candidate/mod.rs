@@ -9,17 +9,17 @@
 //! [merged](merge) leaf by leaf. Different changes of the same node are a [`Conflict`]: reads return the
 //! candidate's value, and validation and commit fail until it is resolved with [`crate::Tree::update`].
 
+mod cache;
 mod commit;
 mod edit;
 mod fold;
 mod header;
 mod merge;
 mod read;
-mod resident;
-mod revise;
+mod recompute;
 mod rows;
 
 pub use merge::{Conflict, Held, Resolution};
 
-pub(crate) use resident::Residents;
-pub(in crate::tree) use revise::Standing;
+pub(crate) use cache::Residents;
+pub(in crate::tree) use recompute::CandidateState;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use espalier_keyspace::Snapshot;
 
-use super::merge::{Basis, Known, Merged, Resolution, apart, merge};
-use super::resident::Stored;
+use super::cache::StoredCandidate;
+use super::merge::{BaseCoverage, MergeBasis, Merged, Resolution, merge, saved_base};
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Layered, Overlay};
@@ -38,7 +38,7 @@ impl Tree {
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
-    pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<Stored> {
+    pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<StoredCandidate> {
         self.store().candidates().read(snapshot, Rows::of(self))
     }
 
@@ -57,7 +57,11 @@ impl Tree {
     }
 
     /// The changes merged on the newest running; in conflicts the candidate wins.
-    pub(super) fn merged(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Arc<Merged>> {
+    pub(super) fn merged(
+        &self,
+        snapshot: &dyn Snapshot,
+        stored: &StoredCandidate,
+    ) -> Result<Arc<Merged>> {
         let running = self.running_stamp(snapshot)?.version;
         if running == stored.header.base || stored.changes.is_empty() {
             return Ok(Arc::new(Merged::unchanged(&stored.changes)));
@@ -69,7 +73,7 @@ impl Tree {
         let merged = Arc::new(merged);
         self.store()
             .candidates()
-            .keep_merged(stored, running, &merged);
+            .insert_merged(stored, running, &merged);
         Ok(merged)
     }
 
@@ -77,29 +81,25 @@ impl Tree {
     pub(super) fn merge(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
+        stored: &StoredCandidate,
         resolution: Resolution,
     ) -> Result<Merged> {
         let running = self.running_stamp(snapshot)?;
-        let (back, known) = self.back_to_base(snapshot, stored)?;
+        let (back, coverage) = self.back_to_base(snapshot, stored)?;
         let base = Layered {
             base: snapshot,
             changes: &back,
         };
-        let basis = Basis {
-            running: self.state_of(snapshot),
-            base,
-            known,
-            moved: running
-                .version
-                .checked_sub(stored.header.base)
-                .ok_or_else(|| {
-                    Error::corrupt(
-                        "the base version of the candidate is newer than running",
-                    )
-                })?,
-            time: running.time,
-        };
+        let basis =
+            MergeBasis {
+                running: self.state_of(snapshot),
+                base,
+                coverage,
+                versions_since: running.version.checked_sub(stored.header.base).ok_or_else(
+                    || Error::corrupt("the base version of the candidate is newer than running"),
+                )?,
+                time: running.time,
+            };
         merge(basis, &stored.changes, resolution)
     }
 
@@ -108,14 +108,17 @@ impl Tree {
     pub(super) fn back_to_base(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
-    ) -> Result<(Changes, Known)> {
+        stored: &StoredCandidate,
+    ) -> Result<(Changes, BaseCoverage)> {
         let base = stored.header.base;
         match changes_back_to(snapshot, self.id(), base)? {
-            Some(back) => Ok((back, Known::Everything)),
+            Some(back) => Ok((back, BaseCoverage::Complete)),
             None => {
                 let old = stored.rows.read_old(snapshot)?;
-                Ok((apart(self.state_of(snapshot), &old)?, Known::Changed(base)))
+                Ok((
+                    saved_base(self.state_of(snapshot), &old)?,
+                    BaseCoverage::ChangedKeys(base),
+                ))
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::tree::{Datastore, Tree};
 const HEADER: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLEARED: u8 = 2;
-const PLACED: u8 = 3;
+const POSITION: u8 = 3;
 
 /// Whether a key has a value.
 const ABSENT: u8 = 0;
@@ -66,30 +66,30 @@ impl Rows {
     pub fn changes(&self) -> KeyRange {
         KeyRange {
             start: self.kind(WRITTEN),
-            end: KeyRange::prefix(&self.kind(PLACED)).end,
+            end: KeyRange::prefix(&self.kind(POSITION)).end,
         }
     }
 
     /// The length of the tree's prefix in a key of running.
-    fn cut(&self) -> usize {
+    fn prefix_length(&self) -> usize {
         self.tree.prefix(Subspace::Tree).len()
     }
 
     fn row(&self, kind: u8, key: &[u8]) -> Vec<u8> {
         let mut row = self.kind(kind);
-        row.extend_from_slice(&self.short(key));
+        row.extend_from_slice(&self.suffix(key));
         row
     }
 
     /// A key of running without the common tree prefix.
-    fn short(&self, key: &[u8]) -> Vec<u8> {
-        let mut short = vec![key[0]];
-        short.extend_from_slice(key.get(self.cut()..).unwrap_or_default());
-        short
+    fn suffix(&self, key: &[u8]) -> Vec<u8> {
+        let mut suffix = vec![key[0]];
+        suffix.extend_from_slice(key.get(self.prefix_length()..).unwrap_or_default());
+        suffix
     }
 
-    fn long(&self, short: &[u8]) -> Result<Vec<u8>> {
-        let (&subspace, rest) = short
+    fn full_key(&self, suffix: &[u8]) -> Result<Vec<u8>> {
+        let (&subspace, rest) = suffix
             .split_first()
             .ok_or_else(|| Error::corrupt("a row of a candidate names no key"))?;
         let mut key = self.tree.prefix(Subspace::Tree);
@@ -140,9 +140,10 @@ impl Rows {
 
     /// The end of a range if it is a key of the tree; none if it is the end of the tree.
     fn end_of<'r>(&self, range: &'r KeyRange) -> Option<&'r [u8]> {
-        let cut = self.cut();
+        let prefix_length = self.prefix_length();
         let end = range.end.as_deref()?;
-        end.starts_with(range.start.get(..cut)?).then_some(end)
+        end.starts_with(range.start.get(..prefix_length)?)
+            .then_some(end)
     }
 
     /// Puts a deleted range.
@@ -158,8 +159,8 @@ impl Rows {
     }
 
     /// Puts a row that identifies the entry at a position.
-    pub fn put_placed(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
-        batch.put(self.row(PLACED, key), held.to_vec());
+    pub fn put_position(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
+        batch.put(self.row(POSITION, key), held.to_vec());
     }
 
     /// Reads all changes.
@@ -169,10 +170,12 @@ impl Rows {
         let range = KeyRange::prefix(&cleared);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, value)) = cursor.next()? {
-            let start = self.long(&row[cleared.len()..])?;
+            let start = self.full_key(&row[cleared.len()..])?;
             let end = match value.split_first() {
                 Some((&PRESENT, end)) => Some(end.to_vec()),
-                Some((&ABSENT, [])) => KeyRange::prefix(&start[..self.cut().min(start.len())]).end,
+                Some((&ABSENT, [])) => {
+                    KeyRange::prefix(&start[..self.prefix_length().min(start.len())]).end
+                }
                 _ => return Err(damaged()),
             };
             changes.delete_range(&KeyRange { start, end });
@@ -180,8 +183,8 @@ impl Rows {
         let range = KeyRange::prefix(&written);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, value)) = cursor.next()? {
-            let key = self.long(&row[written.len()..])?;
-            match take_held(&mut &*value)? {
+            let key = self.full_key(&row[written.len()..])?;
+            match take_value(&mut &*value)? {
                 Some(new) => changes.put(key, new),
                 None => changes.delete(key),
             }
@@ -192,19 +195,19 @@ impl Rows {
     /// The old values of the changed keys, and the saved positions of entries.
     pub fn read_old(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
         let mut old = Changes::default();
-        let placed = self.kind(PLACED);
-        let range = KeyRange::prefix(&placed);
+        let position = self.kind(POSITION);
+        let range = KeyRange::prefix(&position);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, held)) = cursor.next()? {
-            old.put(self.long(&row[placed.len()..])?, held.to_vec());
+            old.put(self.full_key(&row[position.len()..])?, held.to_vec());
         }
         let written = self.kind(WRITTEN);
         let range = KeyRange::prefix(&written);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, mut value)) = cursor.next()? {
-            let key = self.long(&row[written.len()..])?;
-            take_held(&mut value)?;
-            match take_held(&mut value)? {
+            let key = self.full_key(&row[written.len()..])?;
+            take_value(&mut value)?;
+            match take_value(&mut value)? {
                 Some(held) => old.put(key, held),
                 None => old.delete(key),
             }
@@ -213,7 +216,7 @@ impl Rows {
     }
 }
 
-fn take_held(value: &mut &[u8]) -> Result<Option<Vec<u8>>> {
+fn take_value(value: &mut &[u8]) -> Result<Option<Vec<u8>>> {
     let (&tag, rest) = value.split_first().ok_or_else(damaged)?;
     *value = rest;
     if tag == ABSENT {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use espalier_keyspace::Batch;
 use espalier_yang::ErrorTag;
 
-use super::plan::Plan;
+use super::effect::ConfirmEffect;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::store::Store;
+use crate::tree::commit_pipeline::Proposal;
 use crate::tree::history::changes_back_to;
 use crate::tree::lock::PendingCommit;
-use crate::tree::settle::Proposal;
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
 /// The author of automatic rollbacks.
@@ -40,8 +40,8 @@ impl Tree {
             return Ok(false);
         };
         let clock = self.store().clock();
-        if pending.is_before_its_beginning(clock) {
-            running.begin_waiting_anew()?;
+        if pending.is_clock_behind(clock) {
+            running.restart_timeout()?;
             return Ok(false);
         }
         let is_due = pending.remaining(clock).is_zero();
@@ -58,18 +58,17 @@ impl Tree {
 
     /// Restarts the timeout of a confirmed commit if the clock was set back before its start, so that the
     /// timeout can pass in this and later processes.
-    fn begin_waiting_anew(&self) -> Result<()> {
+    fn restart_timeout(&self) -> Result<()> {
         tracing::warn!(
             "the clock is behind the start of a pending confirmed commit: its timeout is restarted"
         );
         self.change_holds(&mut |tree, _, holds| {
             let clock = tree.store().clock();
             let pending = holds.locks.pending.take();
-            holds.locks.pending =
-                pending.map(|pending| match pending.is_before_its_beginning(clock) {
-                    true => pending.begun_anew(clock),
-                    false => pending,
-                });
+            holds.locks.pending = pending.map(|pending| match pending.is_clock_behind(clock) {
+                true => pending.restarted(clock),
+                false => pending,
+            });
             Ok(())
         })
     }
@@ -81,27 +80,28 @@ impl Tree {
             comment,
             ..CommitOptions::default()
         };
-        let commit = self.settle_planned(options, Plan::Rollback, &|_| {}, &mut |view| {
-            let snapshot = view.into_snapshot();
-            let restored = match self.holds(&*snapshot)?.locks.pending {
-                Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
-                    .ok_or_else(|| {
-                        let message = format!(
-                            "version {} is no longer kept: cannot roll back to it",
-                            pending.restores
-                        );
-                        Error::data(ErrorTag::RollbackFailed, message)
-                    })?,
-                None => Default::default(),
-            };
-            let mut overlay = Overlay::with(snapshot, std::sync::Arc::new(restored));
-            let touched = self.touched_by(&mut overlay)?;
-            Ok(Proposal {
-                overlay,
-                touched,
-                beside: Batch::new(),
-            })
-        })?;
+        let commit =
+            self.propose_and_commit_with(options, ConfirmEffect::Rollback, &|_| {}, &mut |view| {
+                let snapshot = view.into_snapshot();
+                let restored = match self.holds(&*snapshot)?.locks.pending {
+                    Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
+                        .ok_or_else(|| {
+                            let message = format!(
+                                "version {} is no longer kept: cannot roll back to it",
+                                pending.restores
+                            );
+                            Error::data(ErrorTag::RollbackFailed, message)
+                        })?,
+                    None => Default::default(),
+                };
+                let mut overlay = Overlay::with(snapshot, std::sync::Arc::new(restored));
+                let touched = self.touched_by(&mut overlay)?;
+                Ok(Proposal {
+                    overlay,
+                    touched,
+                    extra_writes: Batch::new(),
+                })
+            })?;
         if !commit.is_changed {
             self.change_holds(&mut |_, _, holds| {
                 holds.locks.pending = None;

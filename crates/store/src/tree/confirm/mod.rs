@@ -4,10 +4,10 @@
 //! survives a restart. After the timeout it is rolled back by a server's timer, or when the datastore is
 //! next opened.
 
-mod begin;
+mod commit;
+mod effect;
 mod expire;
-mod plan;
 
-pub use begin::{CONFIRM_SECONDS_DEFAULT, Confirmed};
+pub use commit::{CONFIRM_SECONDS_DEFAULT, Confirmed};
 
-pub(in crate::tree) use plan::{Plan, is_overdue};
+pub(in crate::tree) use effect::{ConfirmEffect, is_overdue};

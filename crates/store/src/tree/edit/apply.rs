@@ -14,14 +14,14 @@ use crate::keys::{TreeId, put_local_id};
 use crate::overlay::{KeyMap, Overlay};
 use crate::position::Position;
 use crate::store::Compiled;
-use crate::tree::locate::{Place, Shape, State};
+use crate::tree::locate::{Location, LocationKind, State};
 
 /// Approximate size of a step in a key.
 const STEP_BYTES: usize = 32;
 
 /// The extent of a change of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tree) enum Touch {
+pub(in crate::tree) enum TouchExtent {
     /// The resource or its content changed.
     Within,
     /// The resource was created, or replaced as a whole.
@@ -29,15 +29,15 @@ pub(in crate::tree) enum Touch {
 }
 
 /// Touched resources, by key.
-pub(in crate::tree) type Touched = KeyMap<Touch>;
+pub(in crate::tree) type TouchedResources = KeyMap<TouchExtent>;
 
 /// Which touched resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tree) enum Remembered {
+pub(in crate::tree) enum TouchScope {
     /// Every resource: all are stamped.
-    Each,
+    EveryResource,
     /// Only the datastore.
-    Datastore,
+    DatastoreOnly,
 }
 
 /// The leaves of a resource whose children are applied.
@@ -57,13 +57,13 @@ pub(in crate::tree) struct Applying<'a> {
     pub tree: TreeId,
     pub errors: Errors,
     /// Touched resources, by key.
-    pub touched: Touched,
+    pub touched: TouchedResources,
     /// The path of the current edit, for errors.
     pub path: InstancePath,
     /// The list that an entry was last appended to, and the position of that entry.
     pub last: Option<(Vec<u8>, Position)>,
     /// Which resources are recorded in `touched`.
-    remembered: Remembered,
+    touch_scope: TouchScope,
     /// The last resource found in `touched`.
     pub known: Vec<u8>,
     /// The last container found to exist. Its ancestors exist too.
@@ -95,7 +95,11 @@ impl Around {
 
 impl<'a> Applying<'a> {
     pub fn new(overlay: &'a mut Overlay, compiled: &'a Compiled, tree: TreeId) -> Self {
-        let (errors, touched, path) = (Errors::new(), Touched::default(), InstancePath::root());
+        let (errors, touched, path) = (
+            Errors::new(),
+            TouchedResources::default(),
+            InstancePath::root(),
+        );
         Self {
             overlay,
             compiled,
@@ -104,15 +108,18 @@ impl<'a> Applying<'a> {
             touched,
             path,
             last: None,
-            remembered: Remembered::Each,
+            touch_scope: TouchScope::EveryResource,
             known: Vec::new(),
             existing: Vec::new(),
         }
     }
 
     /// Sets which resources are recorded.
-    pub fn remembering(self, remembered: Remembered) -> Self {
-        Self { remembered, ..self }
+    pub fn with_touch_scope(self, touch_scope: TouchScope) -> Self {
+        Self {
+            touch_scope,
+            ..self
+        }
     }
 
     /// Clears the cached keys, because keys are deleted or moved.
@@ -151,7 +158,8 @@ impl<'a> Applying<'a> {
 
     fn below(&mut self, at: &InstancePath, nodes: &[DataNode], operation: Operation) -> Result<()> {
         let place = self.state().locate(at)?;
-        let Some(place) = place.filter(|place| matches!(place.shape, Shape::Root | Shape::Inner))
+        let Some(place) =
+            place.filter(|place| matches!(place.kind, LocationKind::Root | LocationKind::Inner))
         else {
             self.fail(
                 ErrorTag::DataMissing,
@@ -181,7 +189,7 @@ impl<'a> Applying<'a> {
     fn cases_that_may_come_to_be(
         &self,
         path: &InstancePath,
-        place: &Place,
+        place: &Location,
     ) -> Result<Vec<(Around, Vec<u8>, NodeId)>> {
         let mut found = Vec::new();
         let mut parent = None;
@@ -201,7 +209,7 @@ impl<'a> Applying<'a> {
 
     /// Whether children can be created at a location: it exists, or is a non-presence container in a
     /// location where they can.
-    fn holds(&self, place: &Place, path: &InstancePath) -> Result<bool> {
+    fn holds(&self, place: &Location, path: &InstancePath) -> Result<bool> {
         let Some(node) = place.node.map(|node| self.schema().node(node)) else {
             return Ok(true);
         };
@@ -349,7 +357,7 @@ impl<'a> Applying<'a> {
     /// Creates a node with the keys of an entry; a non-presence container needs no row. Plain leaves are
     /// written at once.
     fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Leaves {
-        self.touch(inside, Touch::Whole);
+        self.touch(inside, TouchExtent::Whole);
         if node.is_np_container() {
             return Leaves::Stored;
         }
@@ -365,20 +373,20 @@ impl<'a> Applying<'a> {
     }
 
     /// Records that a resource and its ancestors were touched.
-    pub fn touch(&mut self, around: &Around, touch: Touch) {
+    pub fn touch(&mut self, around: &Around, touch: TouchExtent) {
         let mut touch = touch;
         let mut boundaries = around.boundaries.as_slice();
-        if self.remembered == Remembered::Datastore && boundaries.len() > 1 {
-            (touch, boundaries) = (Touch::Within, &boundaries[..1]);
+        if self.touch_scope == TouchScope::DatastoreOnly && boundaries.len() > 1 {
+            (touch, boundaries) = (TouchExtent::Within, &boundaries[..1]);
         }
         for &length in boundaries.iter().rev() {
             let key = &around.key[..length];
-            if touch == Touch::Within && self.known == key {
+            if touch == TouchExtent::Within && self.known == key {
                 return;
             }
             let is_known = match touch {
-                Touch::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
-                Touch::Within => self.touched.contains_key(key),
+                TouchExtent::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
+                TouchExtent::Within => self.touched.contains_key(key),
             };
             if is_known {
                 // Its ancestors were touched with it.
@@ -386,10 +394,10 @@ impl<'a> Applying<'a> {
                 self.known.extend_from_slice(key);
                 return;
             }
-            if touch == Touch::Within {
+            if touch == TouchExtent::Within {
                 self.touched.insert(key.to_vec(), touch);
             }
-            touch = Touch::Within;
+            touch = TouchExtent::Within;
         }
     }
 

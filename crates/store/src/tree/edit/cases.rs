@@ -6,7 +6,7 @@ use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::{ErrorTag, Keys, NodeId, Schema, Step};
 use smallvec::SmallVec;
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{Applying, Around, TouchExtent};
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
@@ -122,7 +122,7 @@ impl Applying<'_> {
             put_local_id(&mut key, self.compiled.layout.id(rival));
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear(&key)?;
-                self.touch(around, Touch::Within);
+                self.touch(around, TouchExtent::Within);
                 self.touch_emptied(Some(rival), &key);
             }
         }

@@ -7,10 +7,10 @@ use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
-use super::apply::{Applying, Around, Touch, Touched};
+use super::apply::{Applying, Around, TouchExtent, TouchedResources};
 use crate::error::Result;
 use crate::subspace::Subspace;
-use crate::tree::locate::{Place, Shape, in_subspace, order_key};
+use crate::tree::locate::{Location, LocationKind, in_subspace, order_key};
 
 const MISSING: &str = "the node to delete does not exist";
 
@@ -22,10 +22,10 @@ impl Applying<'_> {
             self.missing(operation);
             return Ok(());
         };
-        match place.shape {
-            Shape::Root => self.clear_all(),
-            Shape::Leaf => self.delete_leaf(&place, path, operation)?,
-            Shape::Whole | Shape::Inner | Shape::Entry => {
+        match place.kind {
+            LocationKind::Root => self.clear_all(),
+            LocationKind::Leaf => self.delete_leaf(&place, path, operation)?,
+            LocationKind::AllEntries | LocationKind::Inner | LocationKind::Entry => {
                 let range = KeyRange::prefix(&place.key);
                 if !self.state().any(&range)? {
                     self.missing(operation);
@@ -48,7 +48,7 @@ impl Applying<'_> {
 
     fn delete_leaf(
         &mut self,
-        place: &Place,
+        place: &Location,
         path: &InstancePath,
         operation: Operation,
     ) -> Result<()> {
@@ -103,8 +103,8 @@ impl Applying<'_> {
         Ok(())
     }
 
-    fn touch_around(&mut self, place: &Place, path: &InstancePath) {
-        let own = usize::from(place.shape == Shape::Inner);
+    fn touch_around(&mut self, place: &Location, path: &InstancePath) {
+        let own = usize::from(place.kind == LocationKind::Inner);
         let boundaries = place.boundaries[..place.boundaries.len() - own].to_vec();
         let node = path.parent().and_then(|parent| parent.target());
         let around = Around {
@@ -113,7 +113,7 @@ impl Applying<'_> {
             boundaries,
             is_new: false,
         };
-        self.touch(&around, Touch::Within);
+        self.touch(&around, TouchExtent::Within);
     }
 
     /// Deletes a container or list entry of an edit.
@@ -127,7 +127,7 @@ impl Applying<'_> {
     ) -> Result<()> {
         if exists {
             self.clear(key)?;
-            self.touch(around, Touch::Within);
+            self.touch(around, TouchExtent::Within);
         } else if operation == Operation::Delete {
             self.fail_on(data, ErrorTag::DataMissing, MISSING);
         }
@@ -137,7 +137,7 @@ impl Applying<'_> {
     /// Records that a non-presence container was emptied: it is still a resource.
     pub fn touch_emptied(&mut self, node: Option<NodeId>, key: &[u8]) {
         if node.is_some_and(|node| self.schema().node(node).is_np_container()) {
-            self.touched.insert(key.to_vec(), Touch::Whole);
+            self.touched.insert(key.to_vec(), TouchExtent::Whole);
         }
     }
 
@@ -156,7 +156,7 @@ impl Applying<'_> {
     }
 
     /// Removes and returns the touched resources at and below a key.
-    pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, Touch)> {
+    pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, TouchExtent)> {
         let below = self.touched.range(Bound::Included(key), Bound::Unbounded);
         let taken: Vec<_> = below
             .take_while(|(other, _)| other.starts_with(key))
@@ -176,9 +176,9 @@ impl Applying<'_> {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));
         }
-        self.touched = Touched::default();
+        self.touched = TouchedResources::default();
         self.touched
-            .insert(self.tree.prefix(Subspace::Tree), Touch::Whole);
+            .insert(self.tree.prefix(Subspace::Tree), TouchExtent::Whole);
     }
 
     /// Whether a node of an edit stands for every entry of its list.

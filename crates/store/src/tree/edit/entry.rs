@@ -9,7 +9,7 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Step, Value};
 
 use rustc_hash::FxHashMap;
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{Applying, Around, TouchExtent};
 use crate::error::Result;
 use crate::keys::put_key_value;
 use crate::position::Position;
@@ -119,7 +119,7 @@ impl Applying<'_> {
         let position = match (&stored, insert) {
             (Some(_), Some(insert)) if may_move => {
                 let moved = self.move_entry(list, keys, &insert, data)?;
-                self.touch(around, Touch::Within);
+                self.touch(around, TouchExtent::Within);
                 moved
             }
             (Some(stored), _) => stored.clone(),

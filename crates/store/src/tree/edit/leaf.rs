@@ -4,7 +4,7 @@ use espalier_yang::data::{Content, DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{Applying, Around, TouchExtent};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_leaf_value};
 use crate::keys::LocalId;
@@ -132,7 +132,7 @@ impl Applying<'_> {
         } else {
             self.overlay.put(around.key.clone(), fragment.encode());
         }
-        self.touch(around, Touch::Within);
+        self.touch(around, TouchExtent::Within);
     }
 
     /// The encoded fragment of a new node. None if its leaves have annotations or cases, or are not in

@@ -4,7 +4,7 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::{ErrorTag, Keys, Step, Value};
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{Applying, Around, TouchExtent};
 use super::entry::Insert;
 use crate::error::Result;
 use crate::fragment::{put_value, take_entry_value};
@@ -46,7 +46,7 @@ impl Applying<'_> {
             (true, false) => self.state_value(data, operation, &list, value)?,
         };
         if is_changed {
-            self.touch(around, Touch::Within);
+            self.touch(around, TouchExtent::Within);
         }
         self.path.steps.pop();
         Ok(())

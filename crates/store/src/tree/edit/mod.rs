@@ -8,7 +8,7 @@ mod leaf;
 mod leaf_list;
 mod request;
 
-pub(super) use apply::{Applying, Remembered, Touch, Touched};
+pub(super) use apply::{Applying, TouchExtent, TouchScope, TouchedResources};
 pub(super) use cases::rivals;
 pub use request::Edit;
 pub(super) use request::Request;

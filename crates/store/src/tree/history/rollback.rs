@@ -9,9 +9,9 @@ use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Delta, Deltas, Towards, keys_in};
 use crate::tree::commit::{Commit, CommitOptions, Tree};
-use crate::tree::edit::{Touch, Touched};
+use crate::tree::commit_pipeline::Proposal;
+use crate::tree::edit::{TouchExtent, TouchedResources};
 use crate::tree::locate::{State, in_subspace};
-use crate::tree::settle::Proposal;
 use crate::tree::upgrade::convert_strictly;
 
 impl Tree {
@@ -27,7 +27,7 @@ impl Tree {
             let message = "a candidate has no history: roll back running";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
         }
-        self.settle(options, &mut |view| {
+        self.propose_and_commit(options, &mut |view| {
             let snapshot = view.into_snapshot();
             let then = self.compiled_at(&*snapshot, version)?;
             let mut overlay = rewind(snapshot, self.id(), Target::Kept(version))?;
@@ -44,28 +44,28 @@ impl Tree {
             Ok(Proposal {
                 overlay,
                 touched,
-                beside: Batch::new(),
+                extra_writes: Batch::new(),
             })
         })
     }
 
     /// The resources that an overlay changes: as a whole if they are created. Deletes the stamps of those
     /// that are deleted.
-    pub(in crate::tree) fn touched_by(&self, overlay: &mut Overlay) -> Result<Touched> {
-        let mut touching = Touching::default();
+    pub(in crate::tree) fn touched_by(&self, overlay: &mut Overlay) -> Result<TouchedResources> {
+        let mut collector = TouchCollector::default();
         let root = self.tree_key();
         let comparison = Comparison::new(self.compiled(), self.id(), overlay, Towards::Upper);
         let mut deltas = comparison.keys_in(&KeyRange::prefix(&root))?;
         let mut delta = Delta::default();
         while deltas.next(&mut delta)? {
-            touching.key(comparison, &delta)?;
+            collector.key(comparison, &delta)?;
         }
         drop(deltas);
-        let Touching {
+        let TouchCollector {
             mut touched, gone, ..
-        } = touching;
+        } = collector;
         if !touched.is_empty() && !touched.contains_key(&root) {
-            touched.insert(root, Touch::Within);
+            touched.insert(root, TouchExtent::Within);
         }
         for key in gone {
             overlay.delete_range(&KeyRange::prefix(&in_subspace(&key, Subspace::Stamp)));
@@ -75,15 +75,15 @@ impl Tree {
 }
 
 #[derive(Default)]
-struct Touching {
-    touched: Touched,
+struct TouchCollector {
+    touched: TouchedResources,
     /// Resources whose stamps are deleted, with those of all descendants.
     gone: Vec<Vec<u8>>,
     /// The last resource that is deleted with its content.
     deleted: Option<Vec<u8>>,
 }
 
-impl Touching {
+impl TouchCollector {
     fn key(&mut self, comparison: Comparison<'_>, delta: &Delta) -> Result<()> {
         let key = delta.rest.as_slice();
         let is_within = |deleted: &Vec<u8>| key.starts_with(deleted);
@@ -91,7 +91,7 @@ impl Touching {
             return Ok(());
         }
         let root = comparison.tree.prefix(Subspace::Tree);
-        self.touch(&root, Touch::Within);
+        self.touch(&root, TouchExtent::Within);
         let Some(trail) = comparison.after().trail(key)? else {
             return Ok(());
         };
@@ -101,19 +101,19 @@ impl Touching {
             let is_own = point.end == key.len();
             let touch = match (&delta.old, &delta.new) {
                 _ if node.is_leaf_list() => continue,
-                _ if !is_own || node.is_np_container() => Touch::Within,
-                (None, _) => Touch::Whole,
+                _ if !is_own || node.is_np_container() => TouchExtent::Within,
+                (None, _) => TouchExtent::Whole,
                 (Some(_), None) => {
                     self.gone.push(key.to_vec());
                     self.deleted = Some(key.to_vec());
                     continue;
                 }
                 (Some(old), Some(new)) if keys_in(node, old)? == keys_in(node, new)? => {
-                    Touch::Within
+                    TouchExtent::Within
                 }
                 (Some(_), Some(_)) => {
                     self.gone.push(key.to_vec());
-                    Touch::Whole
+                    TouchExtent::Whole
                 }
             };
             self.touch(&key[..point.end], touch);
@@ -121,7 +121,7 @@ impl Touching {
         Ok(())
     }
 
-    fn touch(&mut self, key: &[u8], touch: Touch) {
+    fn touch(&mut self, key: &[u8], touch: TouchExtent) {
         if self.touched.get(key).is_none_or(|known| *known < touch) {
             self.touched.insert(key.to_vec(), touch);
         }

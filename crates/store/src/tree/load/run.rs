@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
+use crate::tree::commit_pipeline::{Basis, Proposal};
 use crate::tree::datastore::Datastore;
 use crate::tree::lock::NONE_PINNED;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::record_origin_of_all;
-use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::validate::{rebuild, validate_whole};
 
@@ -68,7 +68,7 @@ impl Tree {
             return self.load_as_commit(options, document);
         }
         let _one_at_a_time = self.store().lock(self.id());
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         let base = self.store().driver().snapshot()?;
         if options.mode != LoadMode::Replace && !self.is_empty(&*base)? {
             return self.load_over(options, document);
@@ -151,9 +151,9 @@ impl Tree {
         let proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra_writes: Batch::new(),
         };
-        let commit = self.settle_once(proposal, commit_options)?;
+        let commit = self.commit_proposal(proposal, commit_options)?;
         Ok(LoadReport {
             commit,
             fragments: done.fragments,

@@ -7,7 +7,7 @@ use super::holds::{Holds, Lock, PartialLock};
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
 use crate::tree::commit::check_session;
-use crate::tree::locate::Shape;
+use crate::tree::locate::LocationKind;
 use crate::tree::{Datastore, Tree};
 
 /// Maximum number of tries of a lock when others change the locks meanwhile.
@@ -132,7 +132,7 @@ impl Tree {
                 ErrorTag::DataMissing,
                 "the node to lock does not exist",
             )),
-            Some(place) if place.shape == Shape::Leaf => Err(error(
+            Some(place) if place.kind == LocationKind::Leaf => Err(error(
                 ErrorTag::OperationNotSupported,
                 "a leaf cannot be locked; lock its container or entry",
             )),

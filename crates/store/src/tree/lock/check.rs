@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::Tree;
-use crate::tree::confirm::Plan;
+use crate::tree::confirm::ConfirmEffect;
 
 /// No version must be kept for a rollback.
 pub(in crate::tree) const NONE_PINNED: u64 = u64::MAX;
@@ -37,24 +37,24 @@ impl Tree {
         &self,
         overlay: &Overlay,
         session: &str,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         batch: &mut Batch,
     ) -> Result<u64> {
         let base = overlay.base();
-        if matches!(plan, Plan::Rollback) {
+        if matches!(effect, ConfirmEffect::Rollback) {
             let mut holds = self.holds(base)?;
-            plan.apply(self, &mut holds, session, 0)?;
+            effect.apply(self, &mut holds, session, 0)?;
             self.put_holds(holds, batch);
             return Ok(NONE_PINNED);
         }
         let mut holds = self.require_unheld(base, session, batch)?;
-        if holds.stored.is_none() && matches!(plan, Plan::Edit) {
+        if holds.stored.is_none() && matches!(effect, ConfirmEffect::Edit) {
             return Ok(NONE_PINNED);
         }
         self.require_parts_unheld(&holds, overlay.changes(), session)?;
         let before = holds.locks.pending.clone();
         let last = self.running_stamp(base)?.version;
-        plan.apply(self, &mut holds, session, last)?;
+        effect.apply(self, &mut holds, session, last)?;
         let pending = holds.locks.pending.as_ref();
         let pinned = pending.map_or(NONE_PINNED, |pending| pending.restores);
         if holds.locks.pending != before {
@@ -75,7 +75,7 @@ impl Tree {
         all.delete_range(&KeyRange::prefix(&self.tree_key()));
         self.require_parts_unheld(&holds, &all, session)?;
         let before = holds.locks.pending.clone();
-        Plan::Edit.apply(self, &mut holds, session, 0)?;
+        ConfirmEffect::Edit.apply(self, &mut holds, session, 0)?;
         if holds.locks.pending != before {
             self.put_holds(holds, batch);
         }

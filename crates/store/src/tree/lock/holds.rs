@@ -69,7 +69,7 @@ impl PendingCommit {
     }
 
     /// Whether the elapsed time is unknown: the wall clock is before the start of the timeout.
-    pub(in crate::tree) fn is_before_its_beginning(&self, clock: &dyn Clock) -> bool {
+    pub(in crate::tree) fn is_clock_behind(&self, clock: &dyn Clock) -> bool {
         let Some(Timing { begun, uptime }) = &self.timing else {
             return false;
         };
@@ -82,7 +82,7 @@ impl PendingCommit {
     }
 
     /// The same commit with its timeout restarted.
-    pub(in crate::tree) fn begun_anew(mut self, clock: &dyn Clock) -> Self {
+    pub(in crate::tree) fn restarted(mut self, clock: &dyn Clock) -> Self {
         let begun = self.timing.map_or(self.deadline, |timing| timing.begun);
         let timeout = self.deadline.since(begun);
         let timing = Timing::now(clock);

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
-use crate::tree::edit::{Applying, Edit, Remembered};
+use crate::tree::edit::{Applying, Edit, TouchScope};
 use crate::tree::read::Sources;
 use crate::tree::selection::{Content, Selection};
 
@@ -178,7 +178,7 @@ impl Asking<'_> {
     fn lay_out(&self, tree: Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
         let mut overlay = Overlay::new(Box::new(Nothing));
         let applying = Applying::new(&mut overlay, self.compiled, self.tree);
-        let mut applying = applying.remembering(Remembered::Datastore);
+        let mut applying = applying.with_touch_scope(TouchScope::DatastoreOnly);
         // The edit consumes the tree, which may be cached for later reads.
         let tree = Arc::try_unwrap(tree).unwrap_or_else(|kept| DataTree::clone(&kept));
         applying.edit(&Edit::merge(InstancePath::root(), tree))?;

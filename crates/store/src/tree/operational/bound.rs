@@ -64,21 +64,21 @@ pub(super) fn beginning(union: Union<'_>, root: &Root, range: &KeyRange) -> Resu
 /// A range of the tree above that contains at least every key of `range` that only that tree has.
 pub(super) fn above_range(union: Union<'_>, root: &Root, range: &KeyRange) -> KeyRange {
     let all = KeyRange::prefix(&root.above);
-    let start = match place_above(union, root, &range.start) {
-        Some(Place::At(place) | Place::Within(place)) => place,
+    let start = match boundary_above(union, root, &range.start) {
+        Some(Boundary::At(place) | Boundary::Within(place)) => place,
         None => all.start,
     };
     let end = range.end.as_deref();
-    let end = match end.and_then(|end| place_above(union, root, end)) {
-        Some(Place::At(place)) => Some(place),
-        Some(Place::Within(list)) => KeyRange::prefix(&list).end,
+    let end = match end.and_then(|end| boundary_above(union, root, end)) {
+        Some(Boundary::At(place)) => Some(place),
+        Some(Boundary::Within(list)) => KeyRange::prefix(&list).end,
         None => all.end,
     };
     KeyRange { start, end }
 }
 
 /// A boundary in the tree above.
-enum Place {
+enum Boundary {
     /// Keys at or after the boundary in the union are at or after this one.
     At(Vec<u8>),
     /// The boundary is inside this list.
@@ -86,7 +86,7 @@ enum Place {
 }
 
 /// The boundary in the tree above; none if it is outside `root`.
-fn place_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Place> {
+fn boundary_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Boundary> {
     let mut rest = place.strip_prefix(root.shown.as_slice())?;
     let mut above = root.above.clone();
     let mut parent = root.node;
@@ -98,28 +98,28 @@ fn place_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Place> {
             .filter(|&child| union.compiled.holds_order(child));
         let Some(child) = child else {
             above.extend_from_slice(step);
-            return Some(Place::At(above));
+            return Some(Boundary::At(above));
         };
         let node = union.schema().node(child);
         if node.is_positional() {
             above.extend_from_slice(&step[..step.len() - rest.len()]);
             let Ok(whole) = Position::take_whole(&mut rest) else {
-                return Some(Place::Within(above));
+                return Some(Boundary::Within(above));
             };
             if !union.is_own_whole(whole) {
                 // Entries that only the tree above has follow all others of the list.
-                return Some(Place::At(above));
+                return Some(Boundary::At(above));
             }
             tuple::put_signed(&mut above, whole - union.shift);
             let after_whole = rest;
             if Position::skip_fraction(&mut rest).is_err() {
                 above.extend_from_slice(after_whole);
-                return Some(Place::At(above));
+                return Some(Boundary::At(above));
             }
             above.extend_from_slice(&after_whole[..after_whole.len() - rest.len()]);
         } else if skip_entry(node, &mut rest).is_err() {
             above.extend_from_slice(step);
-            return Some(Place::At(above));
+            return Some(Boundary::At(above));
         } else {
             above.extend_from_slice(&step[..step.len() - rest.len()]);
         }

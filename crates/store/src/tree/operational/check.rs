@@ -22,7 +22,8 @@ pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), Dat
     while let Some((parent, nodes)) = around.pop() {
         for node in nodes {
             if !is_child(schema, parent, node.node) {
-                let message = "the provider returned a node that is not in the schema at this place";
+                let message =
+                    "the provider returned a node that is not in the schema at this place";
                 let error = DataError::new(ErrorTag::UnknownElement, message);
                 return Err(match parent {
                     Some(parent) => error.at(schema.path(parent)),

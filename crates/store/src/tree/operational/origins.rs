@@ -20,8 +20,8 @@ use crate::keys::{LocalId, TreeId};
 use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
+use crate::tree::key_nodes::KeyNode;
 use crate::tree::locate::{State, in_subspace};
-use crate::tree::trail::Waypoint;
 
 /// The origin of a resource and of its leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -274,12 +274,7 @@ impl Recorder<'_> {
     }
 
     /// The origin of a resource without a record.
-    fn around(
-        &mut self,
-        state: &State<'_>,
-        key: &[u8],
-        trail: &[Waypoint],
-    ) -> Result<OriginRecord> {
+    fn around(&mut self, state: &State<'_>, key: &[u8], trail: &[KeyNode]) -> Result<OriginRecord> {
         let end = match trail {
             [.., parent, _] => parent.end,
             _ => 0,

@@ -137,7 +137,10 @@ impl fmt::Display for WarningReason {
             Self::TimedOut(time) => write!(f, "no answer within {time:?}"),
             Self::Failed(message) => write!(f, "it failed: {message}"),
             Self::Panicked(message) => write!(f, "it panicked: {message}"),
-            Self::Busy => write!(f, "{PROVIDER_CALLS_MAX} calls of it are already in progress"),
+            Self::Busy => write!(
+                f,
+                "{PROVIDER_CALLS_MAX} calls of it are already in progress"
+            ),
             Self::Invalid(errors) => write!(f, "its answer is wrong: {errors}"),
             Self::TooMany => f.write_str("one read needs too many providers"),
             Self::NotInSchema => f.write_str("its path is no longer in the schema"),

@@ -9,7 +9,7 @@ use espalier_yang::xpath::evaluate::{Evaluator, Limits};
 use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Value};
 
 use super::super::selection::WithDefaults;
-use super::super::validate::{Indexes, Place, StoreInstances, is_kept};
+use super::super::validate::{Indexes, NodeRef, StoreInstances, are_indexes_current};
 use super::frame::{Flow, Reading, Stored};
 use crate::error::Result;
 
@@ -99,7 +99,7 @@ impl Reading<'_> {
     }
 
     /// The place of the innermost frame. Frames that are not stored have the key of the enclosing one.
-    fn place_at_hand(&self, data: &StoreInstances<'_>) -> Result<Option<Place>> {
+    fn place_at_hand(&self, data: &StoreInstances<'_>) -> Result<Option<NodeRef>> {
         let key = self.key_at_hand();
         let Some(mut place) = data.place_at(key)? else {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Reading<'_> {
     pub fn ask_at(
         &self,
         path: &InstancePath,
-        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>, &Place) -> Result<bool>,
+        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>, &NodeRef) -> Result<bool>,
     ) -> Flow<bool> {
         let Some(located) = self.state.locate(path)? else {
             return Ok(false);
@@ -140,11 +140,12 @@ impl Reading<'_> {
         question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
     ) -> Flow<R> {
         let state = self.state;
-        let indexes =
-            match self.sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)? {
-                true => Indexes::Kept,
-                false => Indexes::Missing,
-            };
+        let indexes = match self.sources.is_none()
+            && are_indexes_current(state.compiled, state.tree, state.snapshot)?
+        {
+            true => Indexes::Current,
+            false => Indexes::Missing,
+        };
         let data = StoreInstances::new(state, indexes);
         Ok(question(&Evaluator::new(&data, Limits::default()))?)
     }

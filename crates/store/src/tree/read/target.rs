@@ -3,7 +3,7 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, NodeId, Sink};
 
-use super::super::locate::{Place, Shape, State};
+use super::super::locate::{Location, LocationKind, State};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
 use super::frame::{Flow, Halt, Reading};
 use super::origin::Sources;
@@ -50,17 +50,17 @@ pub(in crate::tree) fn read(
 }
 
 impl Reading<'_> {
-    fn target(&mut self, place: &Place, path: &InstancePath) -> Flow<bool> {
-        match (place.shape, place.node) {
-            (Shape::Leaf, Some(node)) => self.leaf_target(place, node, path),
-            (Shape::Entry, Some(node)) => self.entry_target(place, node, path),
-            (Shape::Whole, Some(node)) => self.whole_target(place, node, path),
-            (Shape::Inner, Some(node)) => self.inner_target(place, node, path),
+    fn target(&mut self, place: &Location, path: &InstancePath) -> Flow<bool> {
+        match (place.kind, place.node) {
+            (LocationKind::Leaf, Some(node)) => self.leaf_target(place, node, path),
+            (LocationKind::Entry, Some(node)) => self.entry_target(place, node, path),
+            (LocationKind::AllEntries, Some(node)) => self.whole_target(place, node, path),
+            (LocationKind::Inner, Some(node)) => self.inner_target(place, node, path),
             _ => self.root_target(place),
         }
     }
 
-    fn root_target(&mut self, place: &Place) -> Flow<bool> {
+    fn root_target(&mut self, place: &Location) -> Flow<bool> {
         self.outer_depth = 1;
         self.scan(&KeyRange::prefix(&place.key), None)?;
         if self.reports_defaults {
@@ -69,7 +69,7 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    fn inner_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn inner_target(&mut self, place: &Location, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let range = KeyRange::prefix(&place.key);
         if !self.state.any(&range)? && !self.is_implied_target(node, path)? {
             return Ok(false);
@@ -112,7 +112,7 @@ impl Reading<'_> {
         }
     }
 
-    fn leaf_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn leaf_target(&mut self, place: &Location, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let id = self.state.layout().id(node);
         let state = self.state;
         if let Some(value) = state.snapshot.get(&place.key)? {
@@ -165,7 +165,7 @@ impl Reading<'_> {
         self.ask_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))
     }
 
-    fn entry_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn entry_target(&mut self, place: &Location, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let Some(value) = self.state.snapshot.get(&place.key)? else {
             return self.default_entry_target(node, path);
         };
@@ -209,7 +209,7 @@ impl Reading<'_> {
         }
     }
 
-    fn whole_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn whole_target(&mut self, place: &Location, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let mut range = KeyRange::below(&place.key);
         if !self.state.any(&range)? {
             return self.default_target(node, path);

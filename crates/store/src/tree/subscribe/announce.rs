@@ -122,7 +122,7 @@ impl Announced {
     }
 
     /// Notifies the recipients that the commit is made.
-    pub fn committed(mut self, stamp: Stamp, options: CommitOptions<'_>) {
+    pub fn notify(mut self, stamp: Stamp, options: CommitOptions<'_>) {
         let listeners = std::mem::take(&mut self.listeners);
         if listeners.is_empty() {
             return;

@@ -10,7 +10,7 @@ use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::tree::changes::{Comparison, Diff, Towards};
 use crate::tree::commit::Tree;
-use crate::tree::edit::{Applying, Edit, Touched};
+use crate::tree::edit::{Applying, Edit, TouchedResources};
 
 impl Tree {
     /// Calls a subscriber; a panic becomes an error.
@@ -36,7 +36,7 @@ impl Tree {
     pub(in crate::tree) fn let_subscribers_edit(
         &self,
         overlay: &mut Overlay,
-        touched: &mut Touched,
+        touched: &mut TouchedResources,
     ) -> Result<()> {
         let Some(listeners) = self.store().subscriptions().listeners(self.id()) else {
             return Ok(());
@@ -71,7 +71,7 @@ impl Tree {
     fn add_edits(
         &self,
         overlay: &mut Overlay,
-        touched: &mut Touched,
+        touched: &mut TouchedResources,
         edits: &[Edit],
     ) -> Result<()> {
         let mut applying = Applying::new(overlay, self.compiled(), self.id());

@@ -10,7 +10,7 @@ use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Step};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::tree::changes::{Comparison, Delta, Deltas};
-use crate::tree::locate::{Place, Shape, State};
+use crate::tree::locate::{Location, LocationKind, State};
 
 /// Whether something at or below a path may differ. May also be true for a list ordered by user that was
 /// only renumbered.
@@ -29,12 +29,12 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
     if places
         .iter()
         .flatten()
-        .any(|place| place.shape == Shape::Leaf)
+        .any(|place| place.kind == LocationKind::Leaf)
     {
         let old = leaf(comparison.before(), before.as_ref())?;
         return Ok(old != leaf(comparison.after(), after.as_ref())?);
     }
-    let mut seen: Option<&Place> = None;
+    let mut seen: Option<&Location> = None;
     for place in places.into_iter().flatten() {
         if seen.is_some_and(|seen| seen.key == place.key) {
             continue;
@@ -47,7 +47,7 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
     Ok(false)
 }
 
-fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Place>> {
+fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Location>> {
     let mut place = state.root();
     for step in steps {
         match state.step(place, step)? {
@@ -58,7 +58,7 @@ fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Place>> {
     Ok(Some(place))
 }
 
-fn leaf(state: State<'_>, place: Option<&Place>) -> Result<Option<Packed>> {
+fn leaf(state: State<'_>, place: Option<&Location>) -> Result<Option<Packed>> {
     let Some((place, node)) = place.and_then(|place| Some((place, place.node?))) else {
         return Ok(None);
     };
@@ -72,7 +72,7 @@ fn leaf(state: State<'_>, place: Option<&Place>) -> Result<Option<Packed>> {
 /// Whether a differing key at or below a place is on the rest of the path.
 fn any_key(
     comparison: Comparison<'_>,
-    place: &Place,
+    place: &Location,
     path: &InstancePath,
     rest: &[Step],
 ) -> Result<bool> {

@@ -57,7 +57,7 @@ impl Tree {
         });
         match told.map(|()| audience) {
             Ok(None) => {}
-            Ok(Some(announced)) => announced.committed(stamp, commit_options(options)),
+            Ok(Some(announced)) => announced.notify(stamp, commit_options(options)),
             Err(error) => {
                 if !is_too_big(&error) && !matches!(error, Error::Pruned { .. }) {
                     tracing::error!(%error, "the diff of a load cannot be computed");

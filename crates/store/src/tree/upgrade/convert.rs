@@ -599,8 +599,11 @@ pub(super) const STATE: &str =
 
 /// The nodes on the path of a key that may end at a list or leaf-list without an entry. The last node of
 /// such a key ends beyond it.
-fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree::trail::Trail>> {
-    let mut trail = crate::tree::trail::Trail::new();
+fn whole_list_trail(
+    state: &State<'_>,
+    key: &[u8],
+) -> Result<Option<crate::tree::key_nodes::KeyNodes>> {
+    let mut trail = crate::tree::key_nodes::KeyNodes::new();
     let mut at = state.tree.prefix(Subspace::Tree).len();
     while at < key.len() {
         let mut rest = &key[at..];
@@ -619,7 +622,7 @@ fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree:
             }
         }
         let end = at;
-        trail.push(crate::tree::trail::Waypoint { node, list, end });
+        trail.push(crate::tree::key_nodes::KeyNode { node, list, end });
     }
     Ok(Some(trail))
 }

@@ -20,11 +20,11 @@ use crate::keys::take_local_id;
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::candidate::Standing;
+use crate::tree::candidate::CandidateState;
 use crate::tree::change::{KeyChange, each_change, logged_ranges};
+use crate::tree::commit_pipeline::Basis;
 use crate::tree::locate::State;
 use crate::tree::read::skip_entry;
-use crate::tree::settle::Basis;
 use crate::tree::{Datastore, Tree, View};
 
 /// Maximum number of tries of a repair when the data changes meanwhile.
@@ -210,13 +210,13 @@ impl Tree {
         work: &mut Work<'_>,
     ) -> Result<Option<Repair>> {
         let snapshot = self.store().driver().snapshot()?;
-        let standing = self.standing(&*snapshot)?;
-        if !standing.has_changes() {
+        let candidate_state = self.candidate_state(&*snapshot)?;
+        if !candidate_state.has_changes() {
             return Ok(None);
         }
         // Running must not change until the candidate is stored again.
         let basis = self.beside(Datastore::Running, "")?.basis(&*snapshot)?;
-        let own = standing.data(self);
+        let own = candidate_state.data(self);
         let (overlay, mut conversion) =
             self.repaired(Box::new(Overlay::with(snapshot, Arc::clone(&own))))?;
         let mut is_own = false;
@@ -230,16 +230,16 @@ impl Tree {
         let mut repair = self.report(name, &mut conversion);
         repair.rows = self.note(name, &overlay, work)?;
         if let Work::TakeOut(output) = work {
-            standing.conflicts().into_result()?;
+            candidate_state.conflicts().into_result()?;
             output.sync()?;
-            self.put_candidate((standing, basis), overlay, options)?;
+            self.put_candidate((candidate_state, basis), overlay, options)?;
         }
         Ok(Some(repair))
     }
 
     fn put_candidate(
         &self,
-        (standing, basis): (Standing, Basis),
+        (candidate_state, basis): (CandidateState, Basis),
         repaired: Overlay,
         options: UpgradeOptions<'_>,
     ) -> Result<()> {
@@ -248,11 +248,17 @@ impl Tree {
         for Precondition { key, value } in basis.conditions {
             batch.require(key, value);
         }
-        standing.require(&mut batch);
+        candidate_state.require(&mut batch);
         let holds = self.require_unheld(&repaired, options.session, &mut batch)?;
         self.require_parts_unheld(&holds, repaired.changes(), options.session)?;
         let running = Overlay::new(driver.snapshot()?);
-        self.put_revised(standing, running, &repaired, basis.last.version, &mut batch)?;
+        self.put_recomputed(
+            candidate_state,
+            running,
+            &repaired,
+            basis.last.version,
+            &mut batch,
+        )?;
         driver.commit(batch)?;
         Ok(())
     }

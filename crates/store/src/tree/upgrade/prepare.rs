@@ -16,11 +16,11 @@ use crate::overlay::{Changes, Overlay};
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 use crate::tree::change::{each_change, logged_ranges};
-use crate::tree::confirm::Plan;
+use crate::tree::commit_pipeline::{Basis, put_changes};
+use crate::tree::confirm::ConfirmEffect;
 use crate::tree::locate::State;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::move_origins;
-use crate::tree::settle::{Basis, put_changes};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::{Datastore, Tree};
 
@@ -56,7 +56,7 @@ pub(crate) struct Prepared {
 }
 
 /// The result for a datastore that candidates are based on.
-pub(in crate::tree) struct Revised {
+pub(in crate::tree) struct UpgradedDatastore {
     /// The changes of its data.
     pub changes: Arc<Changes>,
     /// Its version afterwards.
@@ -73,9 +73,9 @@ impl AnchorUpgrade<'_> {
             let load = load
                 .as_deref_mut()
                 .filter(|load| load.datastore == datastore);
-            let revised = self.datastore(datastore, load, &mut prepared)?;
+            let upgraded = self.datastore(datastore, load, &mut prepared)?;
             if datastore == Datastore::Running {
-                self.candidates(&revised, &mut prepared)?;
+                self.candidates(&upgraded, &mut prepared)?;
             }
         }
         Ok(prepared)
@@ -98,7 +98,7 @@ impl AnchorUpgrade<'_> {
         datastore: Datastore,
         load: Option<&mut UpgradeLoad<'_, '_>>,
         prepared: &mut Prepared,
-    ) -> Result<Revised> {
+    ) -> Result<UpgradedDatastore> {
         let tree = self.tree(self.new, datastore);
         let snapshot = self.store.driver().snapshot()?;
         let basis = tree.basis(&*snapshot)?;
@@ -133,7 +133,7 @@ impl AnchorUpgrade<'_> {
                 result => result?,
             }
         }
-        let revised = Revised {
+        let upgraded = UpgradedDatastore {
             changes: overlay.shared_changes(),
             version: if is_changed {
                 basis.next.version
@@ -143,7 +143,7 @@ impl AnchorUpgrade<'_> {
             is_changed,
         };
         if !prepared.errors.is_empty() {
-            return Ok(revised);
+            return Ok(upgraded);
         }
         self.put(&tree, overlay, basis, &conversion, prepared)?;
         if is_changed || is_loaded {
@@ -151,13 +151,13 @@ impl AnchorUpgrade<'_> {
                 anchor: self.row.name.clone(),
                 datastore,
                 session: String::new(),
-                before: revised.version - u64::from(is_changed),
-                version: is_changed.then_some(revised.version),
+                before: upgraded.version - u64::from(is_changed),
+                version: is_changed.then_some(upgraded.version),
                 converted: conversion.converted,
                 dropped: conversion.dropped,
             });
         }
-        Ok(revised)
+        Ok(upgraded)
     }
 
     /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the
@@ -210,7 +210,7 @@ impl Tree {
         options: UpgradeOptions<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
-        self.keep_holds(&overlay, options.session, Plan::Edit, batch)?;
+        self.keep_holds(&overlay, options.session, ConfirmEffect::Edit, batch)?;
         let (author, comment) = (options.author, options.comment);
         let mut log = CommitLog::new(self.id(), next.version, next.time, author, comment);
         each_change(&overlay, &logged_ranges(self.id()), &mut |change| {

@@ -4,20 +4,20 @@ use espalier_yang::schema::Node;
 use espalier_yang::validate::Change;
 use espalier_yang::{NodeKind, Value};
 
-use super::instances::{Place, StoreInstances};
+use super::instances::{NodeRef, StoreInstances};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::tree::change::KeyChange;
+use crate::tree::key_nodes::KeyNodes;
 use crate::tree::locate::State;
-use crate::tree::trail::Trail;
 
 /// Reports the changes of a tree key, as far as a rule may read them.
 pub(super) fn tell(
     state: &State<'_>,
     data: &StoreInstances<'_>,
     change: &KeyChange<'_>,
-    trail: &Trail,
-    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+    trail: &KeyNodes,
+    tell: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let plan = state.compiled.plan();
     let node = trail.last().map(|point| state.schema().node(point.node));
@@ -77,8 +77,8 @@ fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
 fn leaves(
     state: &State<'_>,
     change: &KeyChange<'_>,
-    place: &Place,
-    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+    place: &NodeRef,
+    tell: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let decode = |value: Option<&[u8]>| match value {
         Some(value) => Fragment::decode(value, 0),

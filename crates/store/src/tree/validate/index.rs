@@ -27,8 +27,8 @@ use crate::keys::{TreeId, put_key_value, put_local_id};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
+use crate::tree::key_nodes::KeyNodes;
 use crate::tree::locate::{State, in_subspace};
-use crate::tree::trail::Trail;
 
 /// Ends the local ids; none begins with it.
 const END_OF_IDS: u8 = 0xff;
@@ -199,7 +199,12 @@ pub(super) struct Updates {
 
 impl Updates {
     /// Records a change of a tree key.
-    pub fn note(&mut self, state: &State<'_>, change: &KeyChange<'_>, trail: &Trail) -> Result<()> {
+    pub fn note(
+        &mut self,
+        state: &State<'_>,
+        change: &KeyChange<'_>,
+        trail: &KeyNodes,
+    ) -> Result<()> {
         let plan = state.compiled.plan();
         let last = trail.last();
         let node = last.map(|point| state.schema().node(point.node));
@@ -221,7 +226,7 @@ impl Updates {
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
-        trail: &Trail,
+        trail: &KeyNodes,
         node: &Node,
     ) -> Result<()> {
         if !state.compiled.plan().is_indexed(node.id) {
@@ -242,7 +247,7 @@ impl Updates {
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
-        trail: &Trail,
+        trail: &KeyNodes,
     ) -> Result<()> {
         let plan = state.compiled.plan();
         let node = trail.last().map(|point| point.node);
@@ -284,7 +289,7 @@ impl Updates {
         before: Option<&State<'_>>,
         state: &State<'_>,
         key: &[u8],
-        trail: &Trail,
+        trail: &KeyNodes,
     ) -> Result<()> {
         let node = trail.last().map(|point| point.node);
         if !state.compiled.plan().indexes_in(node) {
@@ -463,7 +468,7 @@ fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<
 }
 
 /// Whether a state has the indexes that the rules of a schema need.
-pub(in crate::tree) fn is_kept(
+pub(in crate::tree) fn are_indexes_current(
     compiled: &Compiled,
     tree: TreeId,
     snapshot: &dyn Snapshot,

@@ -10,8 +10,8 @@ mod verify;
 mod whole;
 
 pub(crate) use index::definition as index_definition;
-pub(super) use index::{definition_key, is_kept};
-pub(super) use instances::{Indexes, Place, StoreInstances};
+pub(super) use index::{are_indexes_current, definition_key};
+pub(super) use instances::{Indexes, NodeRef, StoreInstances};
 pub(super) use rebuild::rebuild;
 pub(super) use run::validate;
 pub(crate) use verify::verify_indexes;

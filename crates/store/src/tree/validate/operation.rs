@@ -5,7 +5,7 @@ use espalier_yang::validate::validate_operation;
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId};
 
-use super::index::is_kept;
+use super::index::are_indexes_current;
 use super::instances::{Indexes, StoreInstances};
 use crate::error::Result;
 use crate::tree::View;
@@ -26,8 +26,8 @@ impl View {
         tree: &DataTree,
     ) -> Result<()> {
         let state = self.state();
-        let indexes = match is_kept(state.compiled, state.tree, state.snapshot)? {
-            true => Indexes::Kept,
+        let indexes = match are_indexes_current(state.compiled, state.tree, state.snapshot)? {
+            true => Indexes::Current,
             false => Indexes::Missing,
         };
         let data = StoreInstances::new(state, indexes);

@@ -8,16 +8,16 @@ use espalier_yang::{Instances, Keys};
 
 use super::changes::tell;
 use super::index::Updates;
-use super::instances::{Indexes, Place, StoreInstances};
+use super::instances::{Indexes, NodeRef, StoreInstances};
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::{KeyChange, each_change};
+use crate::tree::commit_pipeline::Proposal;
 use crate::tree::edit::Applying;
 use crate::tree::locate::State;
-use crate::tree::settle::Proposal;
 
 /// The keys deleted by a removal, with their values.
 type Removed = Vec<(Vec<u8>, Vec<u8>)>;
@@ -55,7 +55,7 @@ pub(in crate::tree) fn validate(
 struct Validation<'a> {
     compiled: &'a Compiled,
     tree: TreeId,
-    incremental: Incremental<Place>,
+    incremental: Incremental<NodeRef>,
 }
 
 impl Validation<'_> {
@@ -73,15 +73,15 @@ impl Validation<'_> {
         &mut self,
         overlay: &Overlay,
         removed: Option<Removed>,
-    ) -> Result<Vec<Removal<Place>>> {
+    ) -> Result<Vec<Removal<NodeRef>>> {
         let (compiled, tree) = (self.compiled, self.tree);
         let state = |snapshot| State {
             snapshot,
             compiled,
             tree,
         };
-        let new = StoreInstances::new(state(overlay), Indexes::Kept);
-        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let new = StoreInstances::new(state(overlay), Indexes::Current);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let incremental = &mut self.incremental;
         let new_state = state(overlay);
@@ -111,13 +111,13 @@ impl Validation<'_> {
     }
 
     /// Removes nodes from a proposal; returns their keys.
-    fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<Place>>) -> Result<Removed> {
+    fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<NodeRef>>) -> Result<Removed> {
         let mut paths = Vec::new();
         let mut removed = Vec::new();
         let mut updates = Updates::default();
         {
             let overlay = &proposal.overlay;
-            let data = StoreInstances::new(self.state(overlay), Indexes::Kept);
+            let data = StoreInstances::new(self.state(overlay), Indexes::Current);
             for removal in removals {
                 let (place, path) = match removal {
                     Removal::Inner(place) => {
@@ -179,8 +179,8 @@ impl Validation<'_> {
             compiled,
             tree,
         };
-        let new = StoreInstances::new(state(overlay), Indexes::Kept);
-        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let new = StoreInstances::new(state(overlay), Indexes::Current);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
         // Nothing was validated before: the whole state changed, and an empty tree may be invalid.

@@ -3,7 +3,9 @@
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::instances::Sum;
 
-use super::index::{Differences, SumDifferences, Updates, decode_sum, definition_key, is_kept};
+use super::index::{
+    Differences, SumDifferences, Updates, are_indexes_current, decode_sum, definition_key,
+};
 use super::rebuild::note;
 use crate::error::Result;
 use crate::fragment::take_varint;
@@ -14,7 +16,7 @@ use crate::tree::locate::State;
 /// key. Does nothing if there are no indexes (they are built before the next commit).
 pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &str)) -> Result<()> {
     let is_none = state.compiled.index_definition().is_empty();
-    if is_none || !is_kept(state.compiled, state.tree, state.snapshot)? {
+    if is_none || !are_indexes_current(state.compiled, state.tree, state.snapshot)? {
         return Ok(());
     }
     let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));

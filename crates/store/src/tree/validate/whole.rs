@@ -8,7 +8,7 @@ use espalier_yang::validate::{Effort, Share, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances};
 
-use super::index::is_kept;
+use super::index::are_indexes_current;
 use super::instances::{Indexes, StoreInstances};
 use super::rebuild::rebuild;
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(in crate::tree) fn validate_whole(
         compiled,
         tree,
     };
-    let data = StoreInstances::new(state, Indexes::Kept);
+    let data = StoreInstances::new(state, Indexes::Current);
     let root = data.root();
     validate_measured(compiled.plan(), &data, &root, Limits::default(), share)
 }
@@ -46,7 +46,7 @@ fn missing_indexes(
     tree: TreeId,
     snapshot: &dyn Snapshot,
 ) -> Result<Arc<Changes>> {
-    if is_kept(compiled, tree, snapshot)? {
+    if are_indexes_current(compiled, tree, snapshot)? {
         return Ok(Arc::default());
     }
     let mut writer = ChangesWriter::new(snapshot);

@@ -6,7 +6,7 @@ use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{Keys, NodeId, NodeKind};
 
 use super::conflict::{Conflict, Held};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
@@ -14,11 +14,12 @@ use crate::subspace::Subspace;
 use crate::tree::edit::rivals;
 
 /// Visits a node of a case: the key and node of its parent, and the node.
-type Look<'l, 'm> = &'l dyn Fn(&mut Merging<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
+type VisitCaseNode<'l, 'm> =
+    &'l dyn Fn(&mut Merger<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
 
-impl<'m> Merging<'m> {
+impl<'m> Merger<'m> {
     /// Resolves conflicts where both sides created nodes of different cases of a choice.
-    pub fn cases(&mut self) -> Result<()> {
+    pub fn resolve_cases(&mut self) -> Result<()> {
         for (key, pair) in self.changed.rows() {
             if let Some(running) = &pair.running {
                 let values = (running.as_slice(), pair.base.as_deref());
@@ -28,8 +29,8 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// As [`Self::cases`], if the changes of running are not available.
-    pub fn cases_of_candidate(&mut self) -> Result<()> {
+    /// As [`Self::resolve_cases`], if the changes of running are not available.
+    pub fn resolve_candidate_cases(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let changes = Arc::clone(&self.changes);
         for (key, value) in changes.written_in(&tree) {
@@ -45,7 +46,7 @@ impl<'m> Merging<'m> {
         &mut self,
         key: &[u8],
         (value, before): (&[u8], Option<&[u8]>),
-        look: Look<'_, 'm>,
+        visit: VisitCaseNode<'_, 'm>,
     ) -> Result<()> {
         let Some(trail) = self.running.trail(key)? else {
             return Ok(());
@@ -53,7 +54,7 @@ impl<'m> Merging<'m> {
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let mut parent = (tree.len(), None);
         for point in &trail {
-            look(self, &key[..parent.0], parent.1, point.node)?;
+            visit(self, &key[..parent.0], parent.1, point.node)?;
             parent = (point.end, Some(point.node));
         }
         let node = parent.1;
@@ -70,7 +71,7 @@ impl<'m> Merging<'m> {
                 continue;
             }
             if let Some(leaf) = layout.child(node, id) {
-                look(self, key, node, leaf)?;
+                visit(self, key, node, leaf)?;
             }
         }
         Ok(())
@@ -91,7 +92,7 @@ impl<'m> Merging<'m> {
         }
         for rival in rivals(schema, node) {
             if self.is_created_by_candidate(around, rival)? {
-                self.both_cases(around, parent, [node.id, rival])?;
+                self.resolve_both(around, parent, [node.id, rival])?;
             }
         }
         Ok(())
@@ -111,14 +112,14 @@ impl<'m> Merging<'m> {
         }
         for rival in rivals(schema, node) {
             if self.has(around, rival)? && self.has(around, node.id)? {
-                self.both_cases(around, parent, [rival, node.id])?;
+                self.resolve_both(around, parent, [rival, node.id])?;
             }
         }
         Ok(())
     }
 
     /// Reports the conflict of two cases and removes the losing node.
-    fn both_cases(
+    fn resolve_both(
         &mut self,
         around: &[u8],
         parent: Option<NodeId>,
@@ -201,8 +202,8 @@ impl<'m> Merging<'m> {
     fn remove(&mut self, around: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
         if !self.is_leaf(node) {
             let key = self.key_of(around, node);
-            self.leave(&key);
-            return self.hide(&key);
+            self.use_running(&key);
+            return self.hide_running(&key);
         }
         let keys = parent.map_or(0, |parent| {
             self.running.stored.schema().node(parent).keys().len()
@@ -218,9 +219,9 @@ impl<'m> Merging<'m> {
         fragment.remove(self.running.stored.layout().id(node));
         let needs_none = parent.is_none_or(|parent| !self.exists_by_itself(parent));
         if fragment.leaves.is_empty() && needs_none {
-            self.changing().delete(around.to_vec());
+            self.changes_mut().delete(around.to_vec());
         } else {
-            self.changing().put(around.to_vec(), fragment.encode());
+            self.changes_mut().put(around.to_vec(), fragment.encode());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use espalier_keyspace::Snapshot;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Value};
 
 use super::conflict::{Conflict, Held, Resolution};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::keys::LocalId;
@@ -12,19 +12,19 @@ use crate::tree::locate::State;
 
 /// A value in the three states of a merge.
 #[derive(Clone, Copy)]
-pub(super) struct Three<T> {
+pub(super) struct ThreeWay<T> {
     pub base: T,
     pub running: T,
     pub candidate: T,
 }
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Merges the leaves of three states of one fragment of `node`, whose path ends at `key`.
-    pub fn leaves(
+    pub fn merge_leaves(
         &mut self,
         key: &[u8],
         node: Option<NodeId>,
-        states: Three<Option<&[u8]>>,
+        states: ThreeWay<Option<&[u8]>>,
     ) -> Result<Fragment> {
         let schema = self.running.stored.schema();
         let keys = node.map_or(0, |node| schema.node(node).keys().len());
@@ -53,7 +53,7 @@ impl Merging<'_> {
             }
             let is_mine = mine.as_ref() != was;
             if is_mine {
-                let three = Three {
+                let three = ThreeWay {
                     base: was,
                     running: is,
                     candidate: mine.as_ref(),
@@ -77,7 +77,7 @@ impl Merging<'_> {
         key: &[u8],
         node: Option<NodeId>,
         id: LocalId,
-        three: Three<Option<&Packed>>,
+        three: ThreeWay<Option<&Packed>>,
     ) -> Result<()> {
         let state = self.running.stored;
         let Some(leaf) = state.layout().child(node, id) else {
@@ -129,7 +129,7 @@ impl Merging<'_> {
 
     /// Whether a node is a list entry, a presence container, or a leaf-list entry with a row in the order
     /// index.
-    pub fn stands_by_itself(&self, node: NodeId) -> bool {
+    pub fn exists_by_itself_or_is_indexed(&self, node: NodeId) -> bool {
         let is_placed = self
             .running
             .is_indexed(self.running.stored.schema().node(node));

@@ -8,41 +8,41 @@
 //!
 //! Entries of lists ordered by user are identified by their list keys, not by their positions. If either
 //! side changed positions, all three states are read, and the candidate's changes are written, by *named*
-//! keys ([`named`], [`naming`]); the merged result gets its positions at the end ([`placing`]). In between,
+//! keys ([`named_state`], [`to_named_keys`]); the merged result gets its positions at the end ([`to_stored_keys`]). In between,
 //! such a list is merged like a sorted one, with the position as one more value of an entry. Invariants:
 //!
 //! 1. An entry has a fragment (or value) if and only if it has a row in the order index: both are always
 //!    taken, kept or hidden together ([`resolve`]).
 //!
 //! 2. The key of an entry, the keys of its content and its row in the order index contain the same
-//!    position: all are derived from the position that the entry has by name ([`placing`]).
+//!    position: all are derived from the position that the entry has by name ([`to_stored_keys`]).
 //!
 //! 3. No two entries of a list have the same position. If one side moved no entry of a list ([`moves`]),
 //!    the entries of the other side keep their order: an entry that the candidate created or moved precedes
-//!    its successor in the candidate, and follows what running inserted there ([`seats`]).
+//!    its successor in the candidate, and follows what running inserted there ([`positions`]).
 //!
 //! 4. A change of one side in an entry that the other side moved is applied at the entry's new position.
 
 mod cases;
-mod changed;
+mod changed_keys;
 mod conflict;
-mod doubtful;
-mod gaps;
-mod keys;
 mod leaves;
+mod merging;
 mod moves;
-mod named;
-mod naming;
+mod named_state;
 mod order;
-mod places;
-mod placing;
+mod partial_base;
+mod positions;
 mod resolve;
-mod rows;
-mod run;
-mod seats;
+mod row_cursor;
+mod running_changes;
+mod saved_positions;
 mod stamps;
+mod to_named_keys;
+mod to_stored_keys;
+mod uncertain;
 
 pub use conflict::{Conflict, Held, Resolution};
 
-pub(super) use places::{apart, neighbours, places};
-pub(super) use run::{Basis, Known, Merged, merge};
+pub(super) use merging::{BaseCoverage, MergeBasis, Merged, merge};
+pub(super) use saved_positions::{neighbours, positions_of, saved_base};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::named::Named;
+use super::named_state::NamedState;
 use crate::error::Result;
 use crate::position::Position;
 use crate::tree::locate::entry_prefix;
@@ -24,8 +24,8 @@ pub(super) struct Repositioned {
 /// Entries with changed positions.
 pub(super) struct Moves<'a> {
     /// The states before and after.
-    pub before: &'a Named<'a>,
-    pub after: &'a Named<'a>,
+    pub before: &'a NamedState<'a>,
+    pub after: &'a NamedState<'a>,
     /// The entries of all lists.
     pub entries: Vec<Repositioned>,
 }
@@ -41,7 +41,7 @@ impl Moves<'_> {
         }
         let mut unmoved = Vec::new();
         for (list, mut entries) in lists {
-            let Some(list) = self.before.place(&list)? else {
+            let Some(list) = self.before.stored_key(&list)? else {
                 continue;
             };
             entries.sort_by(|one, other| one.before.cmp(&other.before));
@@ -61,7 +61,7 @@ impl Moves<'_> {
                     passing.push(entry);
                 }
             }
-            let kept = longest_rise(&passing);
+            let kept = longest_ascending(&passing);
             unmoved.extend(kept.into_iter().map(|entry| entry.entry.clone()));
         }
         Ok(unmoved)
@@ -121,7 +121,7 @@ impl Fixed<'_> {
 }
 
 /// A longest subsequence of entries in ascending order of the new position.
-fn longest_rise<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
+fn longest_ascending<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
     // For each length, the entry with the least position that ends a subsequence of this length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(entries.len());
@@ -133,11 +133,11 @@ fn longest_rise<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
             None => ends.push(index),
         }
     }
-    let mut rise = Vec::with_capacity(ends.len());
+    let mut longest = Vec::with_capacity(ends.len());
     let mut at = ends.last().copied();
     while let Some(index) = at {
-        rise.push(entries[index]);
+        longest.push(entries[index]);
         at = before[index];
     }
-    rise
+    longest
 }

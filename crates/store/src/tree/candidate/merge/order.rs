@@ -5,26 +5,26 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
 
-use super::changed::Pair;
-use super::run::Merging;
+use super::merging::Merger;
+use super::running_changes::ValuePair;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Merges every position that running changed.
-    pub fn positions(&mut self) -> Result<()> {
+    pub fn merge_positions(&mut self) -> Result<()> {
         for (entry, pair) in self.changed.positions() {
-            if !self.is_settled(&entry) {
-                self.position(&entry, &pair)?;
+            if !self.is_resolved(&entry) {
+                self.merge_position(&entry, &pair)?;
             }
         }
         Ok(())
     }
 
     /// Merges the position of an entry that running created, moved or deleted.
-    fn position(&mut self, entry: &[u8], pair: &Pair) -> Result<()> {
+    fn merge_position(&mut self, entry: &[u8], pair: &ValuePair) -> Result<()> {
         let row = in_subspace(entry, Subspace::Order);
         let mine = self.changes.get(&row).map(|mine| mine.map(<[u8]>::to_vec));
         let Some(running) = pair.running.as_deref() else {
@@ -43,9 +43,9 @@ impl Merging<'_> {
                 // If both sides created the same entry, running's position is used.
                 if self.changes.is_cleared(&row) {
                     let running = running.to_vec();
-                    self.changing().put(row, running);
+                    self.changes_mut().put(row, running);
                 } else {
-                    self.changing().forget(&row);
+                    self.changes_mut().forget(&row);
                 }
                 Ok(())
             }
@@ -81,7 +81,7 @@ impl Merging<'_> {
                 value.map(|value| (key, value.to_vec()))
             })
             .collect();
-        let changes = self.changing();
+        let changes = self.changes_mut();
         changes.forget_range(&range);
         for (key, value) in written {
             changes.put(key, value);

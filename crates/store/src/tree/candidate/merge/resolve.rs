@@ -6,16 +6,16 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
 use super::conflict::{Conflict, Held, Resolution};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::overlay::Layered;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
 /// The subspaces with keys of a subtree.
-pub(super) const PLACES: [Subspace; 2] = [Subspace::Tree, Subspace::Order];
+pub(super) const SUBSPACES: [Subspace; 2] = [Subspace::Tree, Subspace::Order];
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Whether running wins conflicts.
     pub fn prefers_running(&self) -> bool {
         self.resolution == Resolution::PreferRunning
@@ -24,7 +24,7 @@ impl Merging<'_> {
     /// Records a conflict about a node with its content.
     pub fn node_conflict(&mut self, key: &[u8]) -> Result<()> {
         // The candidate on its base, without later changes of running.
-        let made = Layered {
+        let candidate = Layered {
             base: &self.base,
             changes: &self.changes,
         };
@@ -35,7 +35,10 @@ impl Merging<'_> {
             running: held(self.running.any(key)?),
             candidate: held({
                 let range = KeyRange::prefix(key);
-                made.cursor(&range, Direction::Forward)?.next()?.is_some()
+                candidate
+                    .cursor(&range, Direction::Forward)?
+                    .next()?
+                    .is_some()
             }),
         };
         self.conflicts.push(conflict);
@@ -43,27 +46,27 @@ impl Merging<'_> {
     }
 
     /// Uses running's version of a subtree.
-    pub fn leave(&mut self, key: &[u8]) {
-        for place in PLACES {
+    pub fn use_running(&mut self, key: &[u8]) {
+        for place in SUBSPACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
-            self.changing().forget_range(&range);
+            self.changes_mut().forget_range(&range);
         }
     }
 
     /// Hides running's version of a subtree; the candidate's remains.
-    pub fn hide(&mut self, key: &[u8]) -> Result<()> {
-        for place in PLACES {
+    pub fn hide_running(&mut self, key: &[u8]) -> Result<()> {
+        for place in SUBSPACES {
             let key = in_subspace(key, place);
             if self.running.any(&key)? {
-                self.changing().hide(&KeyRange::prefix(&key));
+                self.changes_mut().hide(&KeyRange::prefix(&key));
             }
         }
         Ok(())
     }
 
     /// Restores a subtree from the base, except what the candidate changed in it.
-    pub fn restore(&mut self, key: &[u8]) -> Result<()> {
-        for place in PLACES {
+    pub fn restore_base(&mut self, key: &[u8]) -> Result<()> {
+        for place in SUBSPACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
             let mut missing = Vec::new();
             let mut cursor = self.base.scan(&range, Direction::Forward)?;
@@ -73,7 +76,7 @@ impl Merging<'_> {
                 }
             }
             drop(cursor);
-            let changes = self.changing();
+            let changes = self.changes_mut();
             missing
                 .into_iter()
                 .for_each(|(key, value)| changes.put(key, value));

@@ -2,26 +2,26 @@
 
 use espalier_keyspace::KeyRange;
 
-use super::run::{Known, Merging};
+use super::merging::{BaseCoverage, Merger};
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 use crate::tree::stamp::{self, StampRecord, stamp_key};
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// The stamps of the candidate, incremented by the versions of running.
-    pub fn stamps(&self) -> Result<Changes> {
+    pub fn incremented_stamps(&self) -> Result<Changes> {
         let mut stamps = Changes::default();
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
-        let around = self.count_on(&tree, StampRecord::default(), &mut stamps)?;
+        let around = self.increment_stamp(&tree, StampRecord::default(), &mut stamps)?;
         for key in self.touched() {
             let Some(trail) = self.running.trail(&key)? else {
                 continue;
             };
             let mut around = around;
             for point in &trail {
-                around = self.count_on(&key[..point.end], around, &mut stamps)?;
+                around = self.increment_stamp(&key[..point.end], around, &mut stamps)?;
             }
         }
         Ok(stamps)
@@ -31,7 +31,7 @@ impl Merging<'_> {
     fn touched(&self) -> Vec<Vec<u8>> {
         let changed = [self.changed.rows(), self.changed.positions()].concat();
         let mut touched: Vec<_> = changed.into_iter().map(|(key, _)| key).collect();
-        if self.basis.known != Known::Everything {
+        if self.basis.coverage != BaseCoverage::Complete {
             // The changes of running are incomplete, but only resources with a stamp of the candidate
             // matter.
             let stamps = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Stamp));
@@ -43,7 +43,7 @@ impl Merging<'_> {
 
     /// Increments the candidate's stamp of a resource. Returns running's stamp record of the resource,
     /// derived from `around`, that of its parent, if it has none.
-    fn count_on(
+    fn increment_stamp(
         &self,
         key: &[u8],
         around: StampRecord,
@@ -57,11 +57,12 @@ impl Merging<'_> {
         let Some(held) = self.changes.get(&stamp).flatten() else {
             return Ok(running);
         };
-        if matches!(self.basis.known, Known::Changed(base) if running.any.version <= base) {
+        if matches!(self.basis.coverage, BaseCoverage::ChangedKeys(base) if running.any.version <= base)
+        {
             return Ok(running);
         }
         let mut record = StampRecord::decode(held)?;
-        record.any.version += self.basis.moved;
+        record.any.version += self.basis.versions_since;
         record.any.time = self.basis.time.after(record.any.time);
         // Applies to resources inside without a stamp of their own: running may have loaded them.
         if running.whole.version > record.whole.version {

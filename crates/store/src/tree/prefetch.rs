@@ -32,63 +32,67 @@ use crate::store::Compiled;
 const READS_MAX: usize = 32;
 
 /// Maximum number of entries to prefetch of a range.
-const ENTRIES: usize = 16;
+const ENTRIES_MAX: usize = 16;
 
 /// Announces the first reads of edits to the engine.
-pub(super) fn rehearse(
+pub(super) fn expect_edit_reads(
     edits: &[Edit],
     (compiled, tree): (&Compiled, TreeId),
     expected: &mut Expected,
 ) {
-    let asked = Arc::new(Mutex::new(Asked::default()));
-    let mut overlay = Overlay::new(Box::new(Blank(Arc::clone(&asked))));
+    let reads = Arc::new(Mutex::new(RecordedReads::default()));
+    let mut overlay = Overlay::new(Box::new(RecordingSnapshot(Arc::clone(&reads))));
     let mut applying = Applying::new(&mut overlay, compiled, tree);
     let mut resources = BTreeSet::new();
     // The edits may fail on an empty state or exceed the limit; the reads recorded until then are used.
-    let _ = try_out(edits, &mut applying, &mut resources);
+    let _ = apply_on_empty(edits, &mut applying, &mut resources);
     let touched = applying.touched.into_entries();
     resources.extend(touched.map(|(key, _)| key));
     let keys: BTreeSet<_> = resources.into_iter().take(READS_MAX).collect();
     keys.iter().for_each(|key| expected.key(stamp_key(key)));
-    tell(asked, keys, expected);
+    expect_recorded(reads, keys, expected);
 }
 
-fn tell(asked: Arc<Mutex<Asked>>, mut keys: BTreeSet<Vec<u8>>, expected: &mut Expected) {
-    let asked = std::mem::take(&mut *asked.lock());
-    keys.extend(asked.keys);
+fn expect_recorded(
+    reads: Arc<Mutex<RecordedReads>>,
+    mut keys: BTreeSet<Vec<u8>>,
+    expected: &mut Expected,
+) {
+    let reads = std::mem::take(&mut *reads.lock());
+    keys.extend(reads.keys);
     keys.into_iter().for_each(|key| expected.key(key));
-    let ranges = asked.ranges.into_iter();
-    ranges.for_each(|range| expected.range(range, ENTRIES));
+    let ranges = reads.ranges.into_iter();
+    ranges.for_each(|range| expected.range(range, ENTRIES_MAX));
 }
 
 impl Tree {
     /// Opens a view of the current state, as [`Self::view`], for a read at a path. A networked engine
     /// prefetches the beginning of the selected data and its stamp, in the round trip that opens the
-    /// snapshot. Other data can be read from the view as well. (Nothing is prefetched for operational.)
+    /// snapshot. Other data can be read from the view as well. (EmptyCursor is prefetched for operational.)
     pub fn view_to_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
         if self.datastore() == Datastore::Operational {
             return self.view();
         }
         self.stored_view_expecting(&|expected| {
-            let asked = Arc::new(Mutex::new(Asked::default()));
-            let blank = Blank(Arc::clone(&asked));
+            let reads = Arc::new(Mutex::new(RecordedReads::default()));
+            let recording = RecordingSnapshot(Arc::clone(&reads));
             let state = State {
-                snapshot: &blank,
+                snapshot: &recording,
                 compiled: self.compiled(),
                 tree: self.id(),
             };
             // As above: a failure is ignored, the recorded reads are used.
             let _ = read(state, None, path, selection, &mut TreeBuilder::new());
-            let _ = state
-                .locate(path)
-                .map(|place| place.map(|place| stamp::find(&blank, &place.key, &place.boundaries)));
-            tell(asked, BTreeSet::new(), expected);
+            let _ = state.locate(path).map(|place| {
+                place.map(|place| stamp::find(&recording, &place.key, &place.boundaries))
+            });
+            expect_recorded(reads, BTreeSet::new(), expected);
         })
     }
 }
 
 /// Applies edits, and collects the resources at and around their targets.
-fn try_out(
+fn apply_on_empty(
     edits: &[Edit],
     applying: &mut Applying<'_>,
     resources: &mut BTreeSet<Vec<u8>>,
@@ -108,32 +112,32 @@ fn try_out(
 }
 
 #[derive(Default)]
-struct Asked {
+struct RecordedReads {
     keys: Vec<Vec<u8>>,
     ranges: Vec<KeyRange>,
 }
 
 /// Records a read if it is new. Fails if there is no room.
-fn note<T: PartialEq>(asked: &mut Vec<T>, one: T) -> espalier_keyspace::Result<()> {
-    if asked.len() == READS_MAX {
-        return Err(Error::new(ErrorKind::Aborted, "that is enough"));
+fn record_read<T: PartialEq>(reads: &mut Vec<T>, one: T) -> espalier_keyspace::Result<()> {
+    if reads.len() == READS_MAX {
+        return Err(Error::new(ErrorKind::Aborted, "enough reads are recorded"));
     }
-    if !asked.contains(&one) {
-        asked.push(one);
+    if !reads.contains(&one) {
+        reads.push(one);
     }
     Ok(())
 }
 
 /// An empty snapshot that records what is read from it.
-struct Blank(Arc<Mutex<Asked>>);
+struct RecordingSnapshot(Arc<Mutex<RecordedReads>>);
 
-impl Snapshot for Blank {
+impl Snapshot for RecordingSnapshot {
     fn version(&self) -> Version {
         Version::default()
     }
 
     fn get(&self, key: &[u8]) -> espalier_keyspace::Result<Option<Cow<'_, [u8]>>> {
-        note(&mut self.0.lock().keys, key.to_vec())?;
+        record_read(&mut self.0.lock().keys, key.to_vec())?;
         Ok(None)
     }
 
@@ -142,14 +146,14 @@ impl Snapshot for Blank {
         range: &KeyRange,
         _: Direction,
     ) -> espalier_keyspace::Result<Box<dyn Cursor + '_>> {
-        note(&mut self.0.lock().ranges, range.clone())?;
-        Ok(Box::new(Nothing))
+        record_read(&mut self.0.lock().ranges, range.clone())?;
+        Ok(Box::new(EmptyCursor))
     }
 }
 
-struct Nothing;
+struct EmptyCursor;
 
-impl Cursor for Nothing {
+impl Cursor for EmptyCursor {
     fn next(&mut self) -> espalier_keyspace::Result<Option<(&[u8], &[u8])>> {
         Ok(None)
     }

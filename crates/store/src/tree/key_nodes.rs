@@ -12,7 +12,7 @@ use crate::subspace::Subspace;
 
 /// A schema node on the path of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waypoint {
+pub(crate) struct KeyNode {
     /// The container, list or leaf-list.
     pub node: NodeId,
     /// The length of the key up to the node's local id: for entries, the key of the whole list.
@@ -22,24 +22,24 @@ pub(crate) struct Waypoint {
 }
 
 /// The nodes on the path of a key, outermost first.
-pub(crate) type Trail = SmallVec<[Waypoint; 8]>;
+pub(crate) type KeyNodes = SmallVec<[KeyNode; 8]>;
 
 impl State<'_> {
     /// The nodes on the path of a key of [`Subspace::Tree`]; none if one of them is no longer in the
     /// schema. Empty for the datastore's own key.
-    pub fn trail(&self, key: &[u8]) -> Result<Option<Trail>> {
+    pub fn trail(&self, key: &[u8]) -> Result<Option<KeyNodes>> {
         let mut at = self.tree.prefix(Subspace::Tree).len();
-        let mut trail = Trail::new();
+        let mut trail = KeyNodes::new();
         while at < key.len() {
             let mut rest = &key[at..];
-            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let parent = trail.last().map(|point: &KeyNode| point.node);
             let Some(node) = self.layout().child(parent, take_local_id(&mut rest)?) else {
                 return Ok(None);
             };
             let list = key.len() - rest.len();
             skip_entry(self.schema().node(node), &mut rest)?;
             at = key.len() - rest.len();
-            trail.push(Waypoint {
+            trail.push(KeyNode {
                 node,
                 list,
                 end: at,
@@ -50,7 +50,7 @@ impl State<'_> {
 
     /// The instance path of a key. Key values are read from the fragments, because the key may contain them
     /// shortened.
-    pub fn path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+    pub fn path_of(&self, key: &[u8], trail: &[KeyNode]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
             let keys = self.keys_of(key, point)?;
@@ -64,7 +64,7 @@ impl State<'_> {
 
     /// As [`Self::path_of`], but without the positions of entries that have no keys: these change when
     /// other entries change.
-    pub fn named_path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+    pub fn named_path_of(&self, key: &[u8], trail: &[KeyNode]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
             let keys = match self.is_numbered(point) {
@@ -80,7 +80,7 @@ impl State<'_> {
     }
 
     /// Whether an entry is identified only by its position.
-    fn is_numbered(&self, point: &Waypoint) -> bool {
+    fn is_numbered(&self, point: &KeyNode) -> bool {
         let node = self.schema().node(point.node);
         match &node.kind {
             NodeKind::List(list) => list.keys.is_empty(),
@@ -89,7 +89,7 @@ impl State<'_> {
         }
     }
 
-    fn keys_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+    fn keys_of(&self, key: &[u8], point: &KeyNode) -> Result<Keys> {
         let node = self.schema().node(point.node);
         let entry = &key[..point.end];
         match &node.kind {
@@ -111,7 +111,7 @@ impl State<'_> {
     }
 
     /// The index of an entry in its list, from 1.
-    fn index_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+    fn index_of(&self, key: &[u8], point: &KeyNode) -> Result<Keys> {
         let range = espalier_keyspace::KeyRange {
             start: key[..point.list].to_vec(),
             end: Some(key[..point.end].to_vec()),

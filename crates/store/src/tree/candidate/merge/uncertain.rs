@@ -12,9 +12,9 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::NodeId;
 
-use super::changed::Pair;
-use super::named::{Boundary, Named, Told};
-use super::run::Merging;
+use super::merging::Merger;
+use super::named_state::{Boundary, EntryIdentity, NamedState};
+use super::running_changes::ValuePair;
 use crate::error::Result;
 use crate::keys::put_local_id;
 use crate::overlay::Changes;
@@ -22,26 +22,26 @@ use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 use crate::tree::stamp::{self, StampRecord};
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Finds conflicts between deletions of the candidate and possible changes of running since the base.
-    pub fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
+    pub fn find_uncertain_deletions(&mut self, base: u64) -> Result<()> {
         let stored = Arc::clone(&self.stored);
-        let doubtful = Doubtful {
+        let search = UncertainRows {
             running: self.running,
-            made_on: self.base,
+            base_state: self.base,
             back: self.basis.base.changes,
             changes: &stored,
             base,
             rows: BTreeMap::new(),
         };
-        for (place, value) in doubtful.find()? {
+        for (place, value) in search.find()? {
             let Some(key) = self.running.name(&place)? else {
                 continue;
             };
-            let before = self.base.place(&key)?;
+            let before = self.base.stored_key(&key)?;
             // The old values of keys that the candidate wrote, or deleted individually, are stored.
-            let is_known = before.is_some_and(|before| stored.has_written(&before));
-            if is_known || self.is_settled(&key) {
+            let has_old_value = before.is_some_and(|before| stored.has_written(&before));
+            if has_old_value || self.is_resolved(&key) {
                 continue;
             }
             let Some(trail) = self.running.trail(&key)? else {
@@ -52,7 +52,7 @@ impl Merging<'_> {
                 None => self.is_deleted(&key, &trail),
             };
             if is_deleted {
-                let pair = Pair {
+                let pair = ValuePair {
                     base: None,
                     running: Some(value),
                 };
@@ -64,7 +64,7 @@ impl Merging<'_> {
 
     /// Finds entries that the candidate placed in lists that were rewritten since: the positions of their
     /// former neighbours are lost.
-    pub fn placed_among_others(&mut self, base: u64) -> Result<()> {
+    pub fn find_uncertain_positions(&mut self, base: u64) -> Result<()> {
         let order = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Order));
         let rows: Vec<_> = self
             .changes
@@ -73,37 +73,37 @@ impl Merging<'_> {
             .collect();
         for (row, position) in rows {
             let entry = in_subspace(&row, Subspace::Tree);
-            if self.is_settled(&entry)
+            if self.is_resolved(&entry)
                 || self
                     .running
                     .position(&entry)?
                     .is_some_and(|now| now == position)
-                || !self.is_among_others(&entry, base)?
+                || !self.is_list_rewritten(&entry, base)?
             {
                 continue;
             }
             self.node_conflict(&entry)?;
             if self.prefers_running() {
-                self.leave(&entry);
+                self.use_running(&entry);
             }
-            self.settle(&entry);
+            self.mark_resolved(&entry);
         }
         Ok(())
     }
 
     /// Whether running has entries in the list of an entry, and rewrote the whole list.
-    fn is_among_others(&self, entry: &[u8], base: u64) -> Result<bool> {
+    fn is_list_rewritten(&self, entry: &[u8], base: u64) -> Result<bool> {
         let Some(list) = self.running.list_of(entry)? else {
             return Ok(false);
         };
-        let Some(list) = self.running.place(list)? else {
+        let Some(list) = self.running.stored_key(list)? else {
             return Ok(false);
         };
         if !self.running.stored.any(&KeyRange::prefix(&list))? {
             return Ok(false);
         }
-        let mut around = self.running.boundaries(&list, Told::ByPosition);
-        around.retain(|own| !own.is_whole);
+        let mut around = self.running.boundaries(&list, EntryIdentity::ByPosition);
+        around.retain(|own| !own.is_list_prefix);
         let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
         let record = stamp::find_record(self.running.stored.snapshot, &list, &lengths)?;
         Ok(record.whole.version > base)
@@ -111,9 +111,9 @@ impl Merging<'_> {
 }
 
 /// A search for possibly changed rows, by stored keys.
-struct Doubtful<'a> {
-    running: Named<'a>,
-    made_on: Named<'a>,
+struct UncertainRows<'a> {
+    running: NamedState<'a>,
+    base_state: NamedState<'a>,
     /// The changes from running to the base, as far as available.
     back: &'a Changes,
     /// The changes of the candidate.
@@ -123,33 +123,36 @@ struct Doubtful<'a> {
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-impl Doubtful<'_> {
+impl UncertainRows<'_> {
     /// The rows of running that may have changed, in key order.
     fn find(mut self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let all = KeyRange::prefix(&tree);
         for cleared in self.changes.cleared_in(&all) {
-            self.deleted(&cleared.intersection(&all))?;
+            self.scan_deleted(&cleared.intersection(&all))?;
         }
         let changes = self.changes;
         for (key, value) in changes.written_in(&all) {
             if value.is_none() {
-                self.deleted(&KeyRange::prefix(key))?;
+                self.scan_deleted(&KeyRange::prefix(key))?;
             }
         }
         Ok(self.rows)
     }
 
     /// Searches a range that the candidate deleted.
-    fn deleted(&mut self, range: &KeyRange) -> Result<()> {
-        for now in self.made_on.ranges_now(&self.running, range, self.back)? {
-            self.now(&now)?;
+    fn scan_deleted(&mut self, range: &KeyRange) -> Result<()> {
+        for now in self
+            .base_state
+            .ranges_in_running(&self.running, range, self.back)?
+        {
+            self.scan_running(&now)?;
         }
         Ok(())
     }
 
     /// Searches a range of running.
-    fn now(&mut self, range: &KeyRange) -> Result<()> {
+    fn scan_running(&mut self, range: &KeyRange) -> Result<()> {
         let around = self.around(range);
         let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
         let snapshot = self.running.stored.snapshot;
@@ -183,7 +186,7 @@ impl Doubtful<'_> {
                 if let Some(value) = snapshot.get(&key)? {
                     self.rows.insert(key.clone(), value.into_owned());
                 }
-                let own = self.running.boundaries(&key, Told::ByPosition);
+                let own = self.running.boundaries(&key, EntryIdentity::ByPosition);
                 let node = own.last().and_then(|own| own.node);
                 self.entries_of(&key, node, range)?;
             }
@@ -198,10 +201,12 @@ impl Doubtful<'_> {
             own.node
                 .is_some_and(|node| schema.node(node).is_leaf_list())
         };
-        let mut around = self.running.boundaries(&range.start, Told::ByPosition);
+        let mut around = self
+            .running
+            .boundaries(&range.start, EntryIdentity::ByPosition);
         around.retain(|own| {
             let is_in = range.contains(&range.start[..own.length]);
-            !own.is_whole && !is_in && !is_leaf_list(own)
+            !own.is_list_prefix && !is_in && !is_leaf_list(own)
         });
         around
     }

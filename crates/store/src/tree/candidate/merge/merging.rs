@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use espalier_keyspace::KeyRange;
 
-use super::changed::Changed;
 use super::conflict::{Conflict, Resolution};
-use super::named::{Named, Told};
-use super::naming::{Naming, Ordered};
-use super::placing::Placing;
+use super::named_state::{EntryIdentity, NamedState};
+use super::running_changes::RunningChanges;
+use super::to_named_keys::{ToNamedKeys, UserOrderedNodes};
+use super::to_stored_keys::ToStoredKeys;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
@@ -19,26 +19,26 @@ use crate::tree::locate::State;
 
 /// The states that the changes of a candidate are merged on.
 #[derive(Clone, Copy)]
-pub(in crate::tree::candidate) struct Basis<'a> {
+pub(in crate::tree::candidate) struct MergeBasis<'a> {
     /// The newest running.
     pub running: State<'a>,
     /// The version of running that the candidate was made on.
     pub base: Layered<'a>,
     /// Which part of the base is available.
-    pub known: Known,
+    pub coverage: BaseCoverage,
     /// The number of versions between base and running.
-    pub moved: u64,
+    pub versions_since: u64,
     /// The time of the last change of running.
     pub time: Timestamp,
 }
 
 /// Which part of a candidate's base version is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tree::candidate) enum Known {
+pub(in crate::tree::candidate) enum BaseCoverage {
     /// All of it, from the log.
-    Everything,
+    Complete,
     /// Only the keys that the candidate changed; the log no longer reaches back to this version.
-    Changed(u64),
+    ChangedKeys(u64),
 }
 
 /// The result of a merge.
@@ -63,24 +63,24 @@ impl Merged {
 }
 
 /// A merge in progress. All keys are named keys.
-pub(super) struct Merging<'a> {
-    pub running: Named<'a>,
-    pub base: Named<'a>,
-    pub basis: Basis<'a>,
+pub(super) struct Merger<'a> {
+    pub running: NamedState<'a>,
+    pub base: NamedState<'a>,
+    pub basis: MergeBasis<'a>,
     pub resolution: Resolution,
     /// The changes of running.
-    pub changed: Changed,
+    pub changed: RunningChanges,
     /// The changes of the candidate, as merged so far.
     pub changes: Arc<Changes>,
     /// The candidate's original changes, by stored keys.
     pub stored: Arc<Changes>,
     pub conflicts: Vec<Conflict>,
     /// Resolved subtrees, none inside another; changes of running in them are skipped.
-    settled: BTreeSet<Vec<u8>>,
+    resolved: BTreeSet<Vec<u8>>,
 }
 
 /// The changes of a candidate.
-struct Proposed<'a> {
+struct CandidateChanges<'a> {
     /// By named keys.
     named: Arc<Changes>,
     /// By stored keys.
@@ -91,84 +91,85 @@ struct Proposed<'a> {
 
 /// Merges changes on the newest running. Conflicts are resolved with `resolution` and reported.
 pub(in crate::tree::candidate) fn merge(
-    basis: Basis<'_>,
+    basis: MergeBasis<'_>,
     changes: &Arc<Changes>,
     resolution: Resolution,
 ) -> Result<Merged> {
     if !may_have_moved(&basis, changes) {
-        let view = |snapshot| Named {
+        let view = |snapshot| NamedState {
             stored: State {
                 snapshot,
                 ..basis.running
             },
-            told: Told::ByPosition,
+            identity: EntryIdentity::ByPosition,
         };
         let views = [view(basis.running.snapshot), view(&basis.base)];
-        let proposed = Proposed {
+        let candidate_changes = CandidateChanges {
             named: Arc::clone(changes),
             stored: changes,
             lost: Vec::new(),
         };
-        let (merging, stamps) = Merging::run(basis, views, proposed, resolution)?;
+        let (merger, stamps) = Merger::run(basis, views, candidate_changes, resolution)?;
         return Ok(Merged {
-            changes: merging.changes,
+            changes: merger.changes,
             stamps,
-            conflicts: merging.conflicts,
+            conflicts: merger.conflicts,
         });
     }
     merge_by_name(basis, changes, resolution)
 }
 
 /// Whether either side may have changed positions.
-fn may_have_moved(basis: &Basis<'_>, changes: &Changes) -> bool {
+fn may_have_moved(basis: &MergeBasis<'_>, changes: &Changes) -> bool {
     let order = KeyRange::prefix(&basis.running.tree.prefix(Subspace::Order));
     let has_order = |of: &Changes| of.writes_in(&order) || !of.cleared_in(&order).is_empty();
-    let is_known = basis.known == Known::Everything || !Ordered::of(basis.running.schema()).any();
-    !is_known || has_order(changes) || has_order(basis.base.changes)
+    let is_complete = basis.coverage == BaseCoverage::Complete
+        || !UserOrderedNodes::of(basis.running.schema()).any();
+    !is_complete || has_order(changes) || has_order(basis.base.changes)
 }
 
 /// Merges by named keys: positions changed.
 fn merge_by_name(
-    basis: Basis<'_>,
+    basis: MergeBasis<'_>,
     changes: &Arc<Changes>,
     resolution: Resolution,
 ) -> Result<Merged> {
-    let made = Layered {
+    let candidate = Layered {
         base: &basis.base,
         changes,
     };
-    let view = |snapshot| Named {
+    let view = |snapshot| NamedState {
         stored: State {
             snapshot,
             ..basis.running
         },
-        told: Told::ByKeys,
+        identity: EntryIdentity::ByKeys,
     };
     let (running, base) = (view(basis.running.snapshot), view(&basis.base));
-    let ordered = Ordered::of(basis.running.schema());
-    let made = view(&made);
-    let naming = Naming {
+    let ordered = UserOrderedNodes::of(basis.running.schema());
+    let candidate = view(&candidate);
+    let to_named = ToNamedKeys {
         base: &base,
-        made: &made,
+        candidate: &candidate,
         ordered: &ordered,
         stored: changes,
     };
-    let (named, lost) = naming.run()?;
-    let proposed = Proposed {
+    let (named, lost) = to_named.run()?;
+    let candidate_changes = CandidateChanges {
         named: Arc::new(named),
         stored: changes,
         lost,
     };
-    let (merging, stamps) = Merging::run(basis, [running, base], proposed, resolution)?;
-    let conflicts = merging.conflicts;
-    let placing = Placing {
+    let (merger, stamps) = Merger::run(basis, [running, base], candidate_changes, resolution)?;
+    let conflicts = merger.conflicts;
+    let to_stored = ToStoredKeys {
         running: &running,
-        made: &made,
-        changed: &merging.changed,
+        candidate: &candidate,
+        changed: &merger.changed,
         ordered: &ordered,
-        named: Arc::unwrap_or_clone(merging.changes),
+        named: Arc::unwrap_or_clone(merger.changes),
     };
-    let (stored, stamps) = placing.run(&stamps)?;
+    let (stored, stamps) = to_stored.run(&stamps)?;
     let changes = match stored == **changes {
         true => Arc::clone(changes),
         false => Arc::new(stored),
@@ -180,41 +181,41 @@ fn merge_by_name(
     })
 }
 
-impl<'a> Merging<'a> {
+impl<'a> Merger<'a> {
     /// Runs the merge. Also returns the stamps that are incremented.
     fn run(
-        basis: Basis<'a>,
-        [running, base]: [Named<'a>; 2],
-        proposed: Proposed<'_>,
+        basis: MergeBasis<'a>,
+        [running, base]: [NamedState<'a>; 2],
+        candidate_changes: CandidateChanges<'_>,
         resolution: Resolution,
     ) -> Result<(Self, Changes)> {
-        let mut merging = Self {
-            changed: Changed::between(&base, &running, basis.base.changes)?,
+        let mut merger = Self {
+            changed: RunningChanges::between(&base, &running, basis.base.changes)?,
             running,
             base,
             basis,
             resolution,
-            changes: proposed.named,
-            stored: Arc::clone(proposed.stored),
+            changes: candidate_changes.named,
+            stored: Arc::clone(candidate_changes.stored),
             conflicts: Vec::new(),
-            settled: BTreeSet::new(),
+            resolved: BTreeSet::new(),
         };
-        let stamps = merging.stamps()?;
-        if basis.known != Known::Everything {
-            merging.written_where_nothing_is()?;
+        let stamps = merger.incremented_stamps()?;
+        if basis.coverage != BaseCoverage::Complete {
+            merger.find_orphaned_writes()?;
         }
-        merging.keys()?;
-        merging.positions()?;
-        if let Known::Changed(version) = basis.known {
-            merging.gaps(version, &proposed.lost)?;
-            merging.cases_of_candidate()?;
+        merger.merge_keys()?;
+        merger.merge_positions()?;
+        if let BaseCoverage::ChangedKeys(version) = basis.coverage {
+            merger.merge_partial_base(version, &candidate_changes.lost)?;
+            merger.resolve_candidate_cases()?;
         }
-        merging.cases()?;
-        Ok((merging, stamps))
+        merger.resolve_cases()?;
+        Ok((merger, stamps))
     }
 
     /// The changes, for modification.
-    pub fn changing(&mut self) -> &mut Changes {
+    pub fn changes_mut(&mut self) -> &mut Changes {
         Arc::make_mut(&mut self.changes)
     }
 
@@ -227,28 +228,28 @@ impl<'a> Merging<'a> {
     }
 
     /// Marks a subtree as resolved.
-    pub fn settle(&mut self, key: &[u8]) {
-        if self.is_settled(key) {
+    pub fn mark_resolved(&mut self, key: &[u8]) {
+        if self.is_resolved(key) {
             return;
         }
         let inner = self
-            .settled
+            .resolved
             .range::<[u8], _>((Bound::Included(key), Bound::Unbounded));
         let inner = inner.take_while(|inner| inner.starts_with(key)).cloned();
         for inner in inner.collect::<Vec<_>>() {
-            self.settled.remove(&inner);
+            self.resolved.remove(&inner);
         }
-        self.settled.insert(key.to_vec());
+        self.resolved.insert(key.to_vec());
     }
 
     /// Whether a key is in a resolved subtree.
-    pub fn is_settled(&self, key: &[u8]) -> bool {
+    pub fn is_resolved(&self, key: &[u8]) -> bool {
         let before = self
-            .settled
+            .resolved
             .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)));
         before
             .last()
-            .is_some_and(|settled| key.starts_with(settled))
+            .is_some_and(|resolved| key.starts_with(resolved))
     }
 
     /// Whether the candidate writes a value at or below a key.
@@ -261,7 +262,7 @@ impl<'a> Merging<'a> {
 
     /// Whether the candidate writes the content or the position of a node.
     pub fn writes_node(&self, key: &[u8]) -> bool {
-        super::resolve::PLACES
+        super::resolve::SUBSPACES
             .iter()
             .any(|&place| self.writes_below(&crate::tree::in_subspace(key, place)))
     }

@@ -18,19 +18,19 @@ use espalier_keyspace::{
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::rows::RowCursor;
+use super::row_cursor::RowCursor;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::{put_key_value, put_local_id, skip_key_values, take_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
+use crate::tree::key_nodes::{KeyNode, KeyNodes};
 use crate::tree::locate::{State, in_subspace, order_key};
 use crate::tree::skip_entry;
-use crate::tree::trail::{Trail, Waypoint};
 
 /// How a merge identifies entries ordered by user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum EntryIdentity {
     /// By position, as stored. Correct only if no side changed a position; costs nothing.
     ByPosition,
     /// By their list keys.
@@ -39,10 +39,10 @@ pub(super) enum Told {
 
 /// A state read by named keys.
 #[derive(Clone, Copy)]
-pub(super) struct Named<'a> {
+pub(super) struct NamedState<'a> {
     /// The stored state.
     pub stored: State<'a>,
-    pub told: Told,
+    pub identity: EntryIdentity,
 }
 
 /// A prefix of a key that ends at a node.
@@ -52,13 +52,13 @@ pub(super) struct Boundary {
     /// The node; none for the datastore.
     pub node: Option<NodeId>,
     /// Whether the prefix ends before the part that identifies the entries of the node.
-    pub is_whole: bool,
+    pub is_list_prefix: bool,
 }
 
 /// Returns the position of a named entry.
 type Lookup<'l> = &'l dyn Fn(&[u8]) -> Result<Option<Vec<u8>>>;
 
-impl<'a> Named<'a> {
+impl<'a> NamedState<'a> {
     /// Whether the entries of a node have rows in the order index, and list keys instead of positions in
     /// named keys.
     pub fn is_indexed(&self, node: &Node) -> bool {
@@ -66,7 +66,7 @@ impl<'a> Named<'a> {
             NodeKind::List(list) => !list.keys.is_empty(),
             _ => true,
         };
-        self.told == Told::ByKeys && node.is_config && node.is_positional() && has_keys
+        self.identity == EntryIdentity::ByKeys && node.is_config && node.is_positional() && has_keys
     }
 
     fn child(&self, parent: Option<NodeId>, rest: &mut &[u8]) -> Result<Option<&'a Node>> {
@@ -88,19 +88,19 @@ impl<'a> Named<'a> {
     }
 
     /// The nodes on the path of a named key; none if one of them is no longer in the schema.
-    pub fn trail(&self, named: &[u8]) -> Result<Option<Trail>> {
-        let mut trail = Trail::new();
+    pub fn trail(&self, named: &[u8]) -> Result<Option<KeyNodes>> {
+        let mut trail = KeyNodes::new();
         let mut at = self.root_length();
         while at < named.len() {
             let mut rest = &named[at..];
-            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let parent = trail.last().map(|point: &KeyNode| point.node);
             let Some(node) = self.child(parent, &mut rest)? else {
                 return Ok(None);
             };
             let list = named.len() - rest.len();
             self.skip_named(node, &mut rest)?;
             at = named.len() - rest.len();
-            trail.push(Waypoint {
+            trail.push(KeyNode {
                 node: node.id,
                 list,
                 end: at,
@@ -117,13 +117,13 @@ impl<'a> Named<'a> {
     }
 
     /// The nodes on the path of a stored or named key, as far as it can be decoded; the datastore first.
-    pub fn boundaries(&self, key: &[u8], told: Told) -> Vec<Boundary> {
-        let of = Self { told, ..*self };
+    pub fn boundaries(&self, key: &[u8], identity: EntryIdentity) -> Vec<Boundary> {
+        let of = Self { identity, ..*self };
         let mut at = of.root_length();
         let mut boundaries = vec![Boundary {
             length: at,
             node: None,
-            is_whole: false,
+            is_list_prefix: false,
         }];
         while at < key.len() {
             let mut rest = &key[at..];
@@ -132,11 +132,11 @@ impl<'a> Named<'a> {
                 break;
             };
             let is_entries = node.is_list() || node.is_leaf_list();
-            let mut push = |rest: &[u8], is_whole| {
+            let mut push = |rest: &[u8], is_list_prefix| {
                 boundaries.push(Boundary {
                     length: key.len() - rest.len(),
                     node: Some(node.id),
-                    is_whole,
+                    is_list_prefix,
                 });
             };
             if is_entries {
@@ -168,7 +168,7 @@ impl<'a> Named<'a> {
 
     /// The named key of a stored key; none if an entry on the path does not exist.
     pub fn name(&self, stored: &[u8]) -> Result<Option<Vec<u8>>> {
-        if self.told == Told::ByPosition {
+        if self.identity == EntryIdentity::ByPosition {
             return Ok(Some(stored.to_vec()));
         }
         let mut at = self.root_length();
@@ -212,13 +212,13 @@ impl<'a> Named<'a> {
     }
 
     /// The stored key of a named key; none if an entry on the path does not exist.
-    pub fn place(&self, named: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.place_by(named, &|entry| self.position(entry))
+    pub fn stored_key(&self, named: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.stored_key_with(named, &|entry| self.position(entry))
     }
 
     /// The position of a named entry.
     pub fn position(&self, entry: &[u8]) -> Result<Option<Vec<u8>>> {
-        let Some(row) = self.place(&in_subspace(entry, Subspace::Order))? else {
+        let Some(row) = self.stored_key(&in_subspace(entry, Subspace::Order))? else {
             return Ok(None);
         };
         let found = self.stored.snapshot.get(&row)?;
@@ -226,8 +226,8 @@ impl<'a> Named<'a> {
     }
 
     /// The stored key of a named key, with the positions that `lookup` returns.
-    pub fn place_by(&self, named: &[u8], lookup: Lookup<'_>) -> Result<Option<Vec<u8>>> {
-        if self.told == Told::ByPosition {
+    pub fn stored_key_with(&self, named: &[u8], lookup: Lookup<'_>) -> Result<Option<Vec<u8>>> {
+        if self.identity == EntryIdentity::ByPosition {
             return Ok(Some(named.to_vec()));
         }
         let is_order = named[0] == Subspace::Order as u8;
@@ -272,14 +272,14 @@ impl<'a> Named<'a> {
     }
 
     /// The prefixes of the stored keys at and below a named key.
-    pub fn places(&self, named: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let Some(own) = self.place(named)? else {
+    pub fn stored_prefixes(&self, named: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let Some(own) = self.stored_key(named)? else {
             return Ok(Vec::new());
         };
         let mut places = vec![own];
-        if self.told == Told::ByKeys
+        if self.identity == EntryIdentity::ByKeys
             && named[0] == Subspace::Order as u8
-            && let Some(inner) = self.place(&in_subspace(named, Subspace::Tree))?
+            && let Some(inner) = self.stored_key(&in_subspace(named, Subspace::Tree))?
         {
             let inner = in_subspace(&inner, Subspace::Order);
             if inner != places[0] {
@@ -291,7 +291,7 @@ impl<'a> Named<'a> {
 
     /// Whether any key is at or below a named key.
     pub fn any(&self, named: &[u8]) -> Result<bool> {
-        for place in self.places(named)? {
+        for place in self.stored_prefixes(named)? {
             if self.stored.any(&KeyRange::prefix(&place))? {
                 return Ok(true);
             }
@@ -301,14 +301,14 @@ impl<'a> Named<'a> {
 
     /// The rows of a range of named keys, in order.
     pub fn rows(&self, range: &KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let boundaries = self.boundaries(&range.start, self.told);
+        let boundaries = self.boundaries(&range.start, self.identity);
         let around = boundaries
             .iter()
             .rev()
             .find(|boundary| is_within(range, &range.start[..boundary.length]));
         let length = around.map_or(self.root_length(), |boundary| boundary.length);
         let mut rows = Vec::new();
-        for place in self.places(&range.start[..length])? {
+        for place in self.stored_prefixes(&range.start[..length])? {
             let all = KeyRange::prefix(&place);
             let mut cursor = self.stored.snapshot.scan(&all, Direction::Forward)?;
             while let Some((key, value)) = cursor.next()? {
@@ -352,20 +352,20 @@ pub(super) fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
     Ok(keys)
 }
 
-impl Snapshot for Named<'_> {
+impl Snapshot for NamedState<'_> {
     fn version(&self) -> Version {
         self.stored.snapshot.version()
     }
 
     fn get(&self, key: &[u8]) -> EngineResult<Option<Cow<'_, [u8]>>> {
-        match self.place(key).map_err(engine_error)? {
+        match self.stored_key(key).map_err(engine_error)? {
             Some(place) => self.stored.snapshot.get(&place),
             None => Ok(None),
         }
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> EngineResult<Box<dyn Cursor + '_>> {
-        if self.told == Told::ByPosition {
+        if self.identity == EntryIdentity::ByPosition {
             return self.stored.snapshot.scan(range, direction);
         }
         let rows = self.rows(range).map_err(engine_error)?;

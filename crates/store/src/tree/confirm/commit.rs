@@ -3,7 +3,7 @@
 use espalier_keyspace::{Batch, ErrorKind};
 use espalier_yang::ErrorTag;
 
-use super::plan::Plan;
+use super::effect::ConfirmEffect;
 use crate::error::{Error, Result};
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
@@ -39,19 +39,19 @@ impl Tree {
         confirmed: Confirmed<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        let plan = Plan::Commit(confirmed);
-        let commit = self.commit_planned(plan, options)?;
+        let effect = ConfirmEffect::Commit(confirmed);
+        let commit = self.commit_candidate_with(effect, options)?;
         if !commit.is_changed {
             // No data was written: the confirmation is a commit of its own.
             let running = self.beside(Datastore::Running, "")?;
-            running.confirm_only(plan, options, commit)?;
+            running.confirm_only(effect, options, commit)?;
         }
         Ok(commit)
     }
 
     fn confirm_only(
         &self,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         options: CommitOptions<'_>,
         commit: Commit,
     ) -> Result<()> {
@@ -62,7 +62,7 @@ impl Tree {
             let snapshot = self.store().driver().snapshot()?;
             let mut holds = self.holds(&*snapshot)?;
             let before = holds.clone();
-            plan.apply(self, &mut holds, options.session, commit.version)?;
+            effect.apply(self, &mut holds, options.session, commit.version)?;
             if holds == before {
                 return Ok(());
             }
@@ -91,7 +91,7 @@ impl Tree {
             let message = "no confirmed commit is pending";
             return Err(Error::data(ErrorTag::OperationFailed, message));
         };
-        super::plan::check_owner(&pending, persist_id, options.session)?;
+        super::effect::check_owner(&pending, persist_id, options.session)?;
         running.roll_back_pending("the confirmed commit was cancelled")
     }
 }

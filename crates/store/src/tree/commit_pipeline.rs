@@ -13,15 +13,15 @@ use espalier_yang::Errors;
 
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
-use super::confirm::{Plan, is_overdue};
+use super::confirm::{ConfirmEffect, is_overdue};
 use super::datastore::Datastore;
-use super::edit::{Touch, Touched};
+use super::edit::{TouchExtent, TouchedResources};
 use super::locate::State;
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
 use super::too_big::is_too_big;
-use super::validate::{definition_key, is_kept, rebuild, validate};
+use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::clock::Timestamp;
@@ -37,10 +37,10 @@ pub(super) struct Proposal {
     /// The changes, over the state that they are based on.
     pub overlay: Overlay,
     /// The touched resources, by key.
-    pub touched: Touched,
+    pub touched: TouchedResources,
     /// Writes and preconditions besides the data that belong to the same commit, such as the end of a
     /// candidate or a confirmation. Dropped if the data does not change.
-    pub beside: Batch,
+    pub extra_writes: Batch,
 }
 
 /// The version and the preconditions that a commit is based on.
@@ -56,30 +56,30 @@ pub(super) struct Basis {
 impl Tree {
     /// Commits the state that `propose` derives from the newest one. Retries if another process changed the
     /// datastore meanwhile.
-    pub(super) fn settle(
+    pub(super) fn propose_and_commit(
         &self,
         options: CommitOptions<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        self.settle_planned(options, Plan::Edit, &|_| {}, propose)
+        self.propose_and_commit_with(options, ConfirmEffect::Edit, &|_| {}, propose)
     }
 
-    /// As [`Self::settle`], with the commit's effect on a pending confirmed commit, and the reads to
+    /// As [`Self::propose_and_commit`], with the commit's effect on a pending confirmed commit, and the reads to
     /// prefetch.
     ///
     /// Operational state is validated against the running configuration of this snapshot. Running may
     /// change before the commit; operational state may then violate its constraints (RFC 8342, section
     /// 5.3).
-    pub(super) fn settle_planned(
+    pub(super) fn propose_and_commit_with(
         &self,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_calling()?;
         loop {
-            let result = self.settle_locked(options, plan, expect, propose);
+            let result = self.commit_locked(options, effect, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
                 if result.is_err() {
                     // If the modules were replaced, any error may follow from that: report the replacement
@@ -92,10 +92,10 @@ impl Tree {
         }
     }
 
-    fn settle_locked(
+    fn commit_locked(
         &self,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
@@ -104,53 +104,55 @@ impl Tree {
         let mut is_current = false;
         loop {
             tries += 1;
-            let view = self.kept_view(expect)?;
-            let seen = view.state().snapshot.version();
-            match self.settle_on(view, options, plan, propose) {
+            let view = self.view_with_indexes(expect)?;
+            let version = view.state().snapshot.version();
+            match self.try_commit(view, options, effect, propose) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
                     self.check_anchor(&error)?;
                     if tries == COMMIT_TRIES_MAX {
                         return Err(error.into());
                     }
                 }
-                result if is_current || !has_to_be_current(&result) => return result,
-                result if self.store().driver().is_current(seen)? => return result,
+                result if is_current || !requires_newest_state(&result) => return result,
+                result if self.store().driver().is_current(version)? => return result,
                 _ => is_current = true,
             }
         }
     }
 
-    fn settle_on(
+    fn try_commit(
         &self,
         view: View,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         if let Some(guard) = options.guard {
             guard(&view)?;
         }
-        self.settle_once_planned(propose(view)?, options, plan)
+        self.commit_proposal_with(propose(view)?, options, effect)
     }
 
-    pub(super) fn settle_once(
+    pub(super) fn commit_proposal(
         &self,
         proposal: Proposal,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.settle_once_planned(proposal, options, Plan::Edit)
+        self.commit_proposal_with(proposal, options, ConfirmEffect::Edit)
     }
 
-    fn settle_once_planned(
+    fn commit_proposal_with(
         &self,
         mut proposal: Proposal,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
     ) -> Result<Commit> {
         let Proposal {
-            overlay, beside, ..
+            overlay,
+            extra_writes,
+            ..
         } = &mut proposal;
-        let pinned = self.keep_holds(overlay, options.session, plan, beside)?;
+        let pinned = self.keep_holds(overlay, options.session, effect, extra_writes)?;
         self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
@@ -159,7 +161,7 @@ impl Tree {
         let Proposal {
             mut overlay,
             mut touched,
-            beside,
+            extra_writes,
         } = proposal;
         let Basis {
             last,
@@ -173,9 +175,9 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let mut batch = beside;
+        let mut batch = extra_writes;
         batch.read_in_order();
-        self.record(&overlay, &mut log, &mut batch)?;
+        self.log_changes(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
             return Ok(Commit {
                 version: last.version,
@@ -192,18 +194,18 @@ impl Tree {
             touched.retain(|key| key == whole);
         }
         let stamps = stamps(&overlay, touched, stamp)?;
-        let below = put_changes(overlay, &mut batch)?;
+        let base = put_changes(overlay, &mut batch)?;
         for (key, value) in stamps {
             batch.put(key, value);
         }
         log.finish(&mut batch)?;
-        self.prune(below.base(), stamp, pinned, &mut batch)?;
+        self.prune(base.base(), stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        drop(below);
+        drop(base);
         self.store().driver().commit(batch)?;
-        announced.committed(stamp, options);
+        announced.notify(stamp, options);
         Ok(Commit {
             version: stamp.version,
             time: stamp.time,
@@ -212,7 +214,7 @@ impl Tree {
     }
 
     /// Writes the changes to the log. A key or value that exceeds the limits of the key space is an error.
-    fn record(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
+    fn log_changes(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
         let mut too_big = Vec::new();
         each_change(overlay, &logged_ranges(self.id()), &mut |change| {
             if let Some(new) = change.new.filter(|new| is_too_big(change.key, new)) {
@@ -233,22 +235,24 @@ impl Tree {
     }
 
     /// The stored state, with the indexes that the constraints need.
-    fn kept_view(&self, expect: Expect<'_>) -> Result<View> {
+    fn view_with_indexes(&self, expect: Expect<'_>) -> Result<View> {
         let snapshot = self.store().driver().snapshot_to_change(&|expected| {
-            self.expect_commit(expected);
+            self.expect_commit_reads(expected);
             expect(expected);
         })?;
         let view = self.stored_view_of(snapshot)?.for_change();
-        if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
+        if !self.is_validated()
+            || are_indexes_current(self.compiled(), self.id(), view.state().snapshot)?
+        {
             return Ok(view);
         }
         drop(view);
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         Ok(self.stored_view()?.for_change())
     }
 
     /// Prefetches what every commit reads.
-    fn expect_commit(&self, expected: &mut Expected) {
+    fn expect_commit_reads(&self, expected: &mut Expected) {
         expected.key(stamp_key(&self.tree_key()));
         expected.key(self.holds_key());
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
@@ -265,12 +269,12 @@ impl Tree {
     }
 
     /// Rebuilds the indexes if a changed model needs others than those stored.
-    pub(super) fn keep_indexes(&self) -> Result<()> {
+    pub(super) fn ensure_indexes(&self) -> Result<()> {
         if !self.is_validated() {
             return Ok(());
         }
         let snapshot = self.store().driver().snapshot()?;
-        if is_kept(self.compiled(), self.id(), &*snapshot)? {
+        if are_indexes_current(self.compiled(), self.id(), &*snapshot)? {
             return Ok(());
         }
         let Basis { conditions, .. } = self.basis(&*snapshot)?;
@@ -286,7 +290,7 @@ impl Tree {
             (Some(error), _) => Err(error),
             (None, Err(error)) if error.kind() == ErrorKind::Conflict => {
                 self.check_anchor(&error)?;
-                self.keep_indexes()
+                self.ensure_indexes()
             }
             (None, outcome) => Ok(outcome.map(|_| ())?),
         }
@@ -342,7 +346,7 @@ impl Tree {
 
 /// Whether a result is only valid for the newest state. A successful commit needs no check: its
 /// preconditions ensured that.
-fn has_to_be_current(result: &Result<Commit>) -> bool {
+fn requires_newest_state(result: &Result<Commit>) -> bool {
     match result {
         Ok(commit) => !commit.is_changed,
         Err(error) => !matches!(error, Error::Engine(_)),
@@ -364,21 +368,25 @@ pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay
             }
         }
     }
-    let (below, changes) = overlay.split();
+    let (base, changes) = overlay.split();
     batch.reserve(changes.written_len());
     for (key, new) in changes.into_written() {
-        let old = below.get_below(&key)?;
+        let old = base.get_below(&key)?;
         match new {
             new if new.as_deref() == old.as_deref() => {}
             Some(new) => batch.put(key, new),
             None => batch.delete(key),
         }
     }
-    Ok(below)
+    Ok(base)
 }
 
 /// Writes the stamps of the touched resources into the overlay.
-pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
+pub(super) fn write_stamps(
+    overlay: &mut Overlay,
+    touched: TouchedResources,
+    stamp: Stamp,
+) -> Result<()> {
     for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
     }
@@ -388,7 +396,11 @@ pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp
 /// The keys and values of the stamps of the touched resources. Enclosing resources are touched too and come
 /// first. A new resource inside a new one is stamped as well: candidates compare the stamps of running one
 /// by one.
-fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+fn stamps(
+    overlay: &Overlay,
+    touched: TouchedResources,
+    stamp: Stamp,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
     for (key, touch) in touched.into_entries() {
@@ -400,8 +412,10 @@ fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<
         }
         let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
         let whole = match touch {
-            Touch::Whole => stamp,
-            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
+            TouchExtent::Whole => stamp,
+            TouchExtent::Within => {
+                stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole)
+            }
         };
         let record = StampRecord { any: stamp, whole };
         stamps.push((stamp_key(&key), record.encode()));

@@ -8,7 +8,7 @@ use espalier_yang::{NodeId, Schema};
 use rustc_hash::FxHashSet;
 
 use super::moves::{Moves, Repositioned};
-use super::named::{Boundary, Named, Told, is_within};
+use super::named_state::{Boundary, EntryIdentity, NamedState, is_within};
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::position::Position;
@@ -16,9 +16,9 @@ use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
 /// The nodes that are lists ordered by user or contain one.
-pub(super) struct Ordered(FxHashSet<NodeId>);
+pub(super) struct UserOrderedNodes(FxHashSet<NodeId>);
 
-impl Ordered {
+impl UserOrderedNodes {
     /// Collects the nodes of a schema.
     pub fn of(schema: &Schema) -> Self {
         let mut found = FxHashSet::default();
@@ -39,7 +39,7 @@ impl Ordered {
     /// Whether named keys below a boundary differ from stored ones.
     pub fn is_below(&self, schema: &Schema, boundary: &Boundary) -> bool {
         match boundary.node {
-            Some(node) if boundary.is_whole => self.0.contains(&node),
+            Some(node) if boundary.is_list_prefix => self.0.contains(&node),
             Some(node) => {
                 let mut children = schema.node(node).children.iter();
                 children.any(|child| self.0.contains(child))
@@ -59,8 +59,8 @@ pub(super) struct Span {
 
 impl Span {
     /// Of a range of stored or named keys.
-    pub fn of(view: &Named<'_>, range: &KeyRange, told: Told) -> Option<Self> {
-        let boundaries = view.boundaries(&range.start, told);
+    pub fn of(view: &NamedState<'_>, range: &KeyRange, identity: EntryIdentity) -> Option<Self> {
+        let boundaries = view.boundaries(&range.start, identity);
         let around = boundaries
             .into_iter()
             .rev()
@@ -74,16 +74,16 @@ impl Span {
 }
 
 /// Converts the changes of a candidate to named keys.
-pub(super) struct Naming<'a> {
+pub(super) struct ToNamedKeys<'a> {
     /// The base of the changes.
-    pub base: &'a Named<'a>,
+    pub base: &'a NamedState<'a>,
     /// The candidate: the base with the changes.
-    pub made: &'a Named<'a>,
-    pub ordered: &'a Ordered,
+    pub candidate: &'a NamedState<'a>,
+    pub ordered: &'a UserOrderedNodes,
     pub stored: &'a Changes,
 }
 
-impl Naming<'_> {
+impl ToNamedKeys<'_> {
     /// Returns the changes by named keys, and the stored keys without a name because an enclosing entry is
     /// missing in the base.
     pub fn run(&self) -> Result<(Changes, Vec<Vec<u8>>)> {
@@ -103,7 +103,7 @@ impl Naming<'_> {
         }
         for (key, value) in self.stored.written() {
             let Some(value) = value else { continue };
-            let Some(name) = self.made.name(key)? else {
+            let Some(name) = self.candidate.name(key)? else {
                 lost.push(key.to_vec());
                 continue;
             };
@@ -138,7 +138,7 @@ impl Naming<'_> {
         }
         let moves = Moves {
             before: self.base,
-            after: self.made,
+            after: self.candidate,
             entries,
         };
         for entry in moves.unmoved()? {
@@ -155,7 +155,7 @@ impl Naming<'_> {
     }
 
     fn cleared(&self, range: &KeyRange, named: &mut Changes) -> Result<()> {
-        let Some(span) = Span::of(self.base, range, Told::ByPosition) else {
+        let Some(span) = Span::of(self.base, range, EntryIdentity::ByPosition) else {
             return Ok(());
         };
         let prefix = &range.start[..span.around.length];
@@ -172,7 +172,7 @@ impl Naming<'_> {
             }
             return Ok(());
         }
-        if !span.is_all && !span.around.is_whole {
+        if !span.is_all && !span.around.is_list_prefix {
             return self.cleared_children(range, &span.around, named);
         }
         self.cleared_rows(range, named)
@@ -221,13 +221,15 @@ impl Naming<'_> {
         if !self.base.is_indexed(node) {
             return Ok(false);
         }
-        if around.is_whole {
+        if around.is_list_prefix {
             let entries = KeyRange::prefix(&in_subspace(prefix, Subspace::Tree));
             let mut written = self.stored.written_in(&entries);
             return Ok(written.any(|(_, value)| value.is_some()));
         }
         let entry = self.base.name(&in_subspace(prefix, Subspace::Tree))?;
-        entry.map_or(Ok(false), |entry| Ok(self.made.position(&entry)?.is_some()))
+        entry.map_or(Ok(false), |entry| {
+            Ok(self.candidate.position(&entry)?.is_some())
+        })
     }
 }
 

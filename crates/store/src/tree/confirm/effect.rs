@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use espalier_yang::{DataError, ErrorTag};
 
-use super::begin::Confirmed;
+use super::commit::Confirmed;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
@@ -15,7 +15,7 @@ const OVERDUE: &str = "confirmed-commit-overdue";
 
 /// The effect of a commit on a pending confirmed commit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::tree) enum Plan<'a> {
+pub(in crate::tree) enum ConfirmEffect<'a> {
     /// An edit of running: confirms the pending commit, unless that persists beyond its session (RFC 8040
     /// §1.4).
     #[default]
@@ -36,7 +36,7 @@ pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
         .any(|error| error.app_tag.as_deref() == Some(OVERDUE))
 }
 
-impl Plan<'_> {
+impl ConfirmEffect<'_> {
     /// Updates the lock record of running for the commit `last + 1`.
     pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
         let clock = tree.store().clock();
@@ -82,13 +82,13 @@ impl Confirmed<'_> {
             return Ok(None);
         };
         let timing = Timing::now(clock);
-        let known = pending.and_then(|pending| pending.persist.as_deref());
+        let old_persist = pending.and_then(|pending| pending.persist.as_deref());
         Ok(Some(PendingCommit {
             session: session.to_owned(),
             deadline: timing.begun.plus(Duration::from_secs(timeout.into())),
             timing: Some(timing),
             restores: pending.map_or(last, |pending| pending.restores),
-            persist: self.persist.or(known).map(str::to_owned),
+            persist: self.persist.or(old_persist).map(str::to_owned),
         }))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use espalier_keyspace::{Direction, Snapshot};
 
 use super::moves::{Moves, Repositioned};
-use super::named::Named;
+use super::named_state::NamedState;
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::position::Position;
@@ -15,20 +15,24 @@ use crate::tree::locate::in_subspace;
 
 /// The base value and the value in running of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct ValuePair {
     pub base: Option<Vec<u8>>,
     pub running: Option<Vec<u8>>,
 }
 
 /// The named keys whose values changed in running.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changed {
-    keys: BTreeMap<Vec<u8>, Pair>,
+pub(super) struct RunningChanges {
+    keys: BTreeMap<Vec<u8>, ValuePair>,
 }
 
-impl Changed {
+impl RunningChanges {
     /// The keys that differ between the base and running; `back` are the changes from running to the base.
-    pub fn between(base: &Named<'_>, running: &Named<'_>, back: &Changes) -> Result<Self> {
+    pub fn between(
+        base: &NamedState<'_>,
+        running: &NamedState<'_>,
+        back: &Changes,
+    ) -> Result<Self> {
         let mut names = BTreeSet::new();
         for (key, value) in back.written() {
             if value.is_some() {
@@ -57,7 +61,7 @@ impl Changed {
         }
         let mut changed = Self::default();
         for name in names {
-            let pair = Pair {
+            let pair = ValuePair {
                 base: base.get(&name)?.map(std::borrow::Cow::into_owned),
                 running: running.get(&name)?.map(std::borrow::Cow::into_owned),
             };
@@ -71,7 +75,7 @@ impl Changed {
 
     /// Removes the entries that have another position but the same place in the order: running's position
     /// is used for them.
-    fn forget_unmoved(&mut self, base: &Named<'_>, running: &Named<'_>) -> Result<()> {
+    fn forget_unmoved(&mut self, base: &NamedState<'_>, running: &NamedState<'_>) -> Result<()> {
         let mut entries = Vec::new();
         for (entry, pair) in self.positions() {
             let (Some(before), Some(after)) = (pair.base, pair.running) else {
@@ -95,7 +99,7 @@ impl Changed {
     }
 
     /// The changed keys of the tree with both values, in key order: ancestors first.
-    pub fn rows(&self) -> Vec<(Vec<u8>, Pair)> {
+    pub fn rows(&self) -> Vec<(Vec<u8>, ValuePair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Tree as u8)
             .map(|(key, pair)| (key.clone(), pair.clone()))
@@ -108,7 +112,7 @@ impl Changed {
     }
 
     /// The entries whose positions changed, as keys of the tree, with their positions.
-    pub fn positions(&self) -> Vec<(Vec<u8>, Pair)> {
+    pub fn positions(&self) -> Vec<(Vec<u8>, ValuePair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Order as u8)
             .map(|(key, pair)| (in_subspace(key, Subspace::Tree), pair.clone()))

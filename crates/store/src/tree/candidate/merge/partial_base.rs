@@ -1,7 +1,7 @@
 //! Merges with a partial base: the log no longer reaches back to the base version, so only the keys that
 //! the candidate changed are available from it.
 //!
-//! Stamps show then what running changed in subtrees that the candidate deleted ([`super::doubtful`]), and
+//! Stamps show then what running changed in subtrees that the candidate deleted ([`super::uncertain`]), and
 //! missing entries show what running deleted. If a conflict cannot be resolved for the candidate because
 //! old data is lost, the node of running is used.
 
@@ -10,27 +10,27 @@ use std::collections::BTreeSet;
 use espalier_keyspace::KeyRange;
 
 use super::conflict::{Conflict, Held};
-use super::named::Told;
-use super::resolve::PLACES;
-use super::run::Merging;
+use super::merging::Merger;
+use super::named_state::EntryIdentity;
+use super::resolve::SUBSPACES;
 use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Finds the conflicts that the available keys of the base do not show.
     ///
     /// `lost` are stored keys that the candidate changed, of entries whose names are lost.
-    pub fn gaps(&mut self, base: u64, lost: &[Vec<u8>]) -> Result<()> {
-        self.deleted_though_changed(base)?;
-        self.placed_among_others(base)?;
-        self.half_an_entry()?;
-        self.lost(lost)
+    pub fn merge_partial_base(&mut self, base: u64, lost: &[Vec<u8>]) -> Result<()> {
+        self.find_uncertain_deletions(base)?;
+        self.find_uncertain_positions(base)?;
+        self.find_incomplete_entries()?;
+        self.report_lost(lost)
     }
 
     /// Finds writes of the candidate in entries and containers that running no longer has. Must be called
     /// first: their ancestors are lost and cannot be restored.
-    pub fn written_where_nothing_is(&mut self) -> Result<()> {
+    pub fn find_orphaned_writes(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let written = self.changes.written_in(&tree);
         let keys: Vec<Vec<u8>> = written
@@ -38,7 +38,7 @@ impl Merging<'_> {
             .map(|(key, _)| key.to_vec())
             .collect();
         for key in keys {
-            if self.is_settled(&key) {
+            if self.is_resolved(&key) {
                 continue;
             }
             let Some(trail) = self.running.trail(&key)? else {
@@ -50,8 +50,8 @@ impl Merging<'_> {
                     continue;
                 }
                 self.node_conflict(around)?;
-                self.leave(around);
-                self.settle(around);
+                self.use_running(around);
+                self.mark_resolved(around);
                 break;
             }
         }
@@ -59,8 +59,8 @@ impl Merging<'_> {
     }
 
     /// Finds entries with a position but no content, or the other way round.
-    fn half_an_entry(&mut self) -> Result<()> {
-        let all = PLACES.map(|place| KeyRange::prefix(&self.running.stored.tree.prefix(place)));
+    fn find_incomplete_entries(&mut self) -> Result<()> {
+        let all = SUBSPACES.map(|place| KeyRange::prefix(&self.running.stored.tree.prefix(place)));
         let entries: BTreeSet<Vec<u8>> = all
             .iter()
             .flat_map(|range| self.changes.written_in(range))
@@ -75,27 +75,27 @@ impl Merging<'_> {
                 continue;
             }
             let candidate = self.candidate();
-            let there = PLACES.map(|place| candidate.value(&in_subspace(&entry, place)));
+            let there = SUBSPACES.map(|place| candidate.value(&in_subspace(&entry, place)));
             let [content, place] = there;
             if content?.is_some() != place?.is_some() {
-                if !self.is_settled(&entry) {
+                if !self.is_resolved(&entry) {
                     self.node_conflict(&entry)?;
                 }
-                self.leave(&entry);
-                self.settle(&entry);
+                self.use_running(&entry);
+                self.mark_resolved(&entry);
             }
         }
         Ok(())
     }
 
-    fn lost(&mut self, lost: &[Vec<u8>]) -> Result<()> {
-        let mut told = BTreeSet::new();
+    fn report_lost(&mut self, lost: &[Vec<u8>]) -> Result<()> {
+        let mut reported = BTreeSet::new();
         for key in lost {
-            let boundaries = self.running.boundaries(key, Told::ByPosition);
+            let boundaries = self.running.boundaries(key, EntryIdentity::ByPosition);
             let Some(node) = boundaries.last().and_then(|boundary| boundary.node) else {
                 continue;
             };
-            if key[0] == Subspace::Stamp as u8 || !told.insert(node) {
+            if key[0] == Subspace::Stamp as u8 || !reported.insert(node) {
                 continue;
             }
             self.conflicts.push(Conflict {
