@@ -11,7 +11,7 @@ use espalier_yang::{ErrorTag, InstancePath, Schema};
 use super::commit_pipeline::Proposal;
 use super::confirm::ConfirmEffect;
 use super::datastore::Datastore;
-use super::edit::{Applying, Edit, TouchScope};
+use super::edit::{Edit, EditApplier, TouchScope};
 use super::operational::{Provider, Registration, rooted};
 use super::prefetch::expect_edit_reads;
 use super::view::View;
@@ -244,14 +244,14 @@ impl Tree {
         let expect = |expected: &mut Expected| expect_edit_reads(&edits, of, expected);
         self.propose_and_commit_with(options, ConfirmEffect::Edit, &expect, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
-            let applying = Applying::new(&mut overlay, self.compiled(), self.id());
-            let mut applying = applying.with_touch_scope(touch_scope);
+            let applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
+            let mut applier = applier.with_touch_scope(touch_scope);
             for edit in edits.iter() {
-                applying.edit(edit)?;
+                applier.edit(edit)?;
             }
-            let Applying {
+            let EditApplier {
                 errors, touched, ..
-            } = applying;
+            } = applier;
             errors.into_result()?;
             Ok(Proposal {
                 overlay,

@@ -1,7 +1,16 @@
 //! The commit pipeline: the only path from a proposed state to durable data.
 //!
-//! The steps, in order: authorise (the caller's guard), propose, authorise (locks), validate, log,
-//! announce, commit, notify. A conflict with another process repeats them all on a new snapshot.
+//! The steps, as marked in `try_commit` and `commit_proposal_with`:
+//!
+//! 1. *propose*: apply the edits to an overlay; subscribers may add edits;
+//! 2. *authorise*: check the caller's guard, before the proposal, and the locks, after it;
+//! 3. *validate* the constraints;
+//! 4. *log* the changes in the batch;
+//! 5. *announce* the commit to subscribers, which may refuse it;
+//! 6. *commit* the batch;
+//! 7. *notify* subscribers.
+//!
+//! A conflict with another process repeats all steps on a new snapshot.
 
 use std::borrow::Cow;
 
@@ -77,7 +86,7 @@ impl Tree {
         expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        self.check_not_calling()?;
+        self.check_not_in_subscriber_call()?;
         loop {
             let result = self.commit_locked(options, effect, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
@@ -127,9 +136,11 @@ impl Tree {
         effect: ConfirmEffect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
+        // Authorise: the caller's guard.
         if let Some(guard) = options.guard {
             guard(&view)?;
         }
+        // Propose.
         self.commit_proposal_with(propose(view)?, options, effect)
     }
 
@@ -147,13 +158,16 @@ impl Tree {
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
     ) -> Result<Commit> {
+        // Authorise: the locks.
         let Proposal {
             overlay,
             extra_writes,
             ..
         } = &mut proposal;
-        let pinned = self.keep_holds(overlay, options.session, effect, extra_writes)?;
-        self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
+        let pinned = self.authorise(overlay, options.session, effect, extra_writes)?;
+        // Propose: the edits of subscribers.
+        self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
+        // Validate.
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
@@ -168,6 +182,7 @@ impl Tree {
             next: stamp,
             conditions,
         } = self.basis(overlay.base())?;
+        // Log.
         let mut log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -185,7 +200,9 @@ impl Tree {
                 is_changed: false,
             });
         }
+        // Announce.
         let announced = self.announce(&overlay)?;
+        // Commit.
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
             // Parts of the operational state have no validators: the data of providers changes without a
@@ -205,6 +222,7 @@ impl Tree {
         }
         drop(base);
         self.store().driver().commit(batch)?;
+        // Notify.
         announced.notify(stamp, options);
         Ok(Commit {
             version: stamp.version,
@@ -254,7 +272,7 @@ impl Tree {
     /// Prefetches what every commit reads.
     fn expect_commit_reads(&self, expected: &mut Expected) {
         expected.key(stamp_key(&self.tree_key()));
-        expected.key(self.holds_key());
+        expected.key(self.lock_key());
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
             expected.key(definition_key(self.id()));
         }

@@ -6,7 +6,7 @@ use espalier_yang::Errors;
 
 use super::commit::{Commit, CommitOptions, Tree};
 use super::commit_pipeline::Proposal;
-use super::edit::{Applying, Edit, TouchedResources};
+use super::edit::{Edit, EditApplier, TouchedResources};
 use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
@@ -172,13 +172,13 @@ impl Tree {
     }
 
     fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, TouchedResources)> {
-        let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
+        let mut applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
         for edit in edits {
-            applying.edit(edit)?;
+            applier.edit(edit)?;
         }
-        let Applying {
+        let EditApplier {
             errors, touched, ..
-        } = applying;
+        } = applier;
         errors.into_result()?;
         Ok((overlay, touched))
     }

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use super::commit::Tree;
 use super::datastore::Datastore;
-use super::edit::{Applying, Edit, Request};
+use super::edit::{Edit, EditApplier, Request};
 use super::locate::State;
 use super::read::read;
 use super::selection::Selection;
@@ -42,11 +42,11 @@ pub(super) fn expect_edit_reads(
 ) {
     let reads = Arc::new(Mutex::new(RecordedReads::default()));
     let mut overlay = Overlay::new(Box::new(RecordingSnapshot(Arc::clone(&reads))));
-    let mut applying = Applying::new(&mut overlay, compiled, tree);
+    let mut applier = EditApplier::new(&mut overlay, compiled, tree);
     let mut resources = BTreeSet::new();
     // The edits may fail on an empty state or exceed the limit; the reads recorded until then are used.
-    let _ = apply_on_empty(edits, &mut applying, &mut resources);
-    let touched = applying.touched.into_entries();
+    let _ = apply_on_empty(edits, &mut applier, &mut resources);
+    let touched = applier.touched.into_entries();
     resources.extend(touched.map(|(key, _)| key));
     let keys: BTreeSet<_> = resources.into_iter().take(READS_MAX).collect();
     keys.iter().for_each(|key| expected.key(stamp_key(key)));
@@ -94,18 +94,18 @@ impl Tree {
 /// Applies edits, and collects the resources at and around their targets.
 fn apply_on_empty(
     edits: &[Edit],
-    applying: &mut Applying<'_>,
+    applier: &mut EditApplier<'_>,
     resources: &mut BTreeSet<Vec<u8>>,
 ) -> Result<()> {
     for edit in edits.iter().take(READS_MAX) {
-        applying.edit(edit)?;
-        let Some(place) = applying.state().locate(&edit.at)? else {
+        applier.edit(edit)?;
+        let Some(place) = applier.state().locate(&edit.at)? else {
             continue;
         };
         let around = place.boundaries.iter();
         resources.extend(around.map(|&length| place.key[..length].to_vec()));
         if matches!(edit.request, Request::Delete | Request::Remove) {
-            applying.clear(&place.key)?;
+            applier.clear(&place.key)?;
         }
     }
     Ok(())

@@ -57,7 +57,7 @@ impl Tree {
         let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
             let mut extra_writes = Batch::new();
             let snapshot = view.into_snapshot();
-            self.require_unheld(&*snapshot, options.session, &mut extra_writes)?;
+            self.require_unlocked(&*snapshot, options.session, &mut extra_writes)?;
             let stored = self.stored_candidate(&*snapshot)?;
             let merged = self.merged(&*snapshot, &stored)?;
             refuse_conflicts(&merged.conflicts)?;
@@ -107,7 +107,7 @@ impl Tree {
             return Ok(());
         }
         let mut batch = Batch::new();
-        self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         self.put_empty(&*snapshot, &stored, &mut batch)?;
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
@@ -150,7 +150,7 @@ impl Tree {
     ) -> Result<Vec<Conflict>> {
         let snapshot = self.store().driver().snapshot()?;
         let mut batch = Batch::new();
-        self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         let stored = self.stored_candidate(&*snapshot)?;
         let running = self.running_stamp(&*snapshot)?.version;
         if stored.changes.is_empty() || stored.header.base == running {

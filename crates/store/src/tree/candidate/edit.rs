@@ -15,8 +15,8 @@ use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::commit_pipeline::write_stamps;
 use crate::tree::copy::put_differences;
-use crate::tree::edit::{Applying, TouchExtent};
-use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loading};
+use crate::tree::edit::{EditApplier, TouchExtent};
+use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loader};
 use crate::tree::{Commit, CommitOptions, Edit, Tree};
 
 /// Maximum number of tries of an edit when others change the candidate meanwhile.
@@ -66,13 +66,13 @@ impl Tree {
     ) -> Result<Commit> {
         self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
             let mut overlay = Overlay::over(candidate);
-            let mut applying = Applying::new(&mut overlay, tree.compiled(), tree.id());
+            let mut applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
             for edit in edits {
-                applying.edit(edit)?;
+                applier.edit(edit)?;
             }
-            let Applying {
+            let EditApplier {
                 errors, touched, ..
-            } = applying;
+            } = applier;
             errors.into_result()?;
             write_stamps(&mut overlay, touched, header.stamp())?;
             edited(overlay)
@@ -118,9 +118,9 @@ impl Tree {
                 }
             }
             let mut writer = ChangesWriter::new(&base);
-            let mut loading = Loading::new(tree, &base, &mut writer, None, &mut options);
-            let parsed = document(&mut loading);
-            let done = loading.finish(parsed)?;
+            let mut loader = Loader::new(tree, &base, &mut writer, None, &mut options);
+            let parsed = document(&mut loader);
+            let done = loader.finish(parsed)?;
             (fragments, values) = (done.fragments, done.values);
             let written = writer.into_changes();
             base.apply(&written);
@@ -170,7 +170,7 @@ impl Tree {
         }
         let snapshot = self.store().driver().snapshot()?;
         let mut batch = Batch::new();
-        let holds = self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        let lock_record = self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         let editing = self.editing(snapshot, options.session)?;
         let Editing {
             candidate,
@@ -180,7 +180,7 @@ impl Tree {
             stamps,
         } = editing;
         let mut edited = change(self, candidate, &next)?;
-        self.require_parts_unheld(&holds, &edited.changes, options.session)?;
+        self.require_no_partial_lock(&lock_record, &edited.changes, options.session)?;
         let unchanged = Commit {
             version: stored.header.stamp().version,
             time: stored.header.time,

@@ -12,7 +12,7 @@ use crate::tree::locate::State;
 
 /// Which of two layered states is the newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Towards {
+pub(crate) enum NewerState {
     /// The upper one: a proposed commit.
     Upper,
     /// The lower one: the changes lead back in time.
@@ -27,17 +27,17 @@ pub(crate) struct Comparison<'a> {
     pub lower: &'a dyn Snapshot,
     pub changes: &'a Changes,
     pub upper: &'a dyn Snapshot,
-    pub towards: Towards,
+    pub newer_state: NewerState,
 }
 
 /// The key of the same node in both states; none if it is absent in a state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sides {
+pub(super) struct KeyPair {
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
 }
 
-impl Sides {
+impl KeyPair {
     /// The same key in both states.
     pub fn both(key: &[u8]) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
         compiled: &'a Compiled,
         tree: TreeId,
         overlay: &'a Overlay,
-        towards: Towards,
+        newer_state: NewerState,
     ) -> Self {
         Self {
             compiled,
@@ -95,23 +95,23 @@ impl<'a> Comparison<'a> {
             lower: overlay.base(),
             changes: overlay.changes(),
             upper: overlay,
-            towards,
+            newer_state,
         }
     }
 
     /// The older state.
     pub fn before(&self) -> State<'a> {
-        self.state(match self.towards {
-            Towards::Upper => self.lower,
-            Towards::Lower => self.upper,
+        self.state(match self.newer_state {
+            NewerState::Upper => self.lower,
+            NewerState::Lower => self.upper,
         })
     }
 
     /// The newer state.
     pub fn after(&self) -> State<'a> {
-        self.state(match self.towards {
-            Towards::Upper => self.upper,
-            Towards::Lower => self.lower,
+        self.state(match self.newer_state {
+            NewerState::Upper => self.upper,
+            NewerState::Lower => self.lower,
         })
     }
 
@@ -124,20 +124,20 @@ impl<'a> Comparison<'a> {
     }
 
     /// The differing keys below the key of a node in both states.
-    pub(super) fn deltas(&self, sides: &Sides) -> Result<Box<dyn Deltas + 'a>> {
+    pub(super) fn deltas(&self, sides: &KeyPair) -> Result<Box<dyn Deltas + 'a>> {
         match (&sides.before, &sides.after) {
-            (Some(before), Some(after)) if before == after => Ok(Box::new(Changed::new(
+            (Some(before), Some(after)) if before == after => Ok(Box::new(OverlayDeltas::new(
                 *self,
                 KeyRange::prefix(after),
                 after.len(),
             )?)),
-            _ => Ok(Box::new(SideBySide::new(*self, sides)?)),
+            _ => Ok(Box::new(TwoRangeDeltas::new(*self, sides)?)),
         }
     }
 
     /// The differing keys in a range; the deltas contain whole keys.
     pub fn keys_in(&self, range: &KeyRange) -> Result<impl Deltas + use<'a>> {
-        Changed::new(*self, range.clone(), 0)
+        OverlayDeltas::new(*self, range.clone(), 0)
     }
 }
 
@@ -145,7 +145,7 @@ impl<'a> Comparison<'a> {
 type Written<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// The changes of an overlay in a range.
-struct Changed<'a> {
+struct OverlayDeltas<'a> {
     comparison: Comparison<'a>,
     range: KeyRange,
     /// The length of the common prefix of all keys.
@@ -160,7 +160,7 @@ struct Changed<'a> {
     gaps: Gaps,
 }
 
-impl<'a> Changed<'a> {
+impl<'a> OverlayDeltas<'a> {
     fn new(comparison: Comparison<'a>, range: KeyRange, prefix: usize) -> Result<Self> {
         let changes = comparison.changes;
         let start = Bound::Included(range.start.as_slice());
@@ -214,17 +214,17 @@ impl<'a> Changed<'a> {
         }
     }
 
-    fn tell(&self, delta: &mut Delta, key: &[u8], lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
+    fn fill(&self, delta: &mut Delta, key: &[u8], lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
         delta.rest.clear();
         delta.rest.extend_from_slice(&key[self.prefix..]);
-        (delta.old, delta.new) = match self.comparison.towards {
-            Towards::Upper => (lower, upper),
-            Towards::Lower => (upper, lower),
+        (delta.old, delta.new) = match self.comparison.newer_state {
+            NewerState::Upper => (lower, upper),
+            NewerState::Lower => (upper, lower),
         };
     }
 }
 
-impl Deltas for Changed<'_> {
+impl Deltas for OverlayDeltas<'_> {
     fn next(&mut self, delta: &mut Delta) -> Result<bool> {
         loop {
             let takes_deleted = match (&self.deleted, &self.next_written) {
@@ -235,7 +235,7 @@ impl Deltas for Changed<'_> {
             };
             if takes_deleted {
                 if let Some((key, value)) = self.deleted.take() {
-                    self.tell(delta, &key, Some(value), None);
+                    self.fill(delta, &key, Some(value), None);
                 }
                 self.read_deleted()?;
                 return Ok(true);
@@ -247,7 +247,7 @@ impl Deltas for Changed<'_> {
             let lower = self.gaps.get(self.comparison.lower, key)?;
             if lower.as_deref() != upper {
                 let lower = lower.map(std::borrow::Cow::into_owned);
-                self.tell(delta, key, lower, upper.map(<[u8]>::to_vec));
+                self.fill(delta, key, lower, upper.map(<[u8]>::to_vec));
                 return Ok(true);
             }
         }
@@ -269,14 +269,14 @@ impl Deltas for Changed<'_> {
 }
 
 /// One of two ranges that are read in parallel.
-struct Side<'a> {
+struct RangeReader<'a> {
     key: Vec<u8>,
     cursor: Box<dyn Cursor + 'a>,
     /// The rest of the next key, and its value.
     next: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> RangeReader<'a> {
     fn new(state: State<'a>, key: &[u8]) -> Result<Self> {
         let mut side = Self {
             key: key.to_vec(),
@@ -311,15 +311,17 @@ impl<'a> Side<'a> {
 }
 
 /// Two ranges read in parallel.
-struct SideBySide<'a> {
-    before: Option<Side<'a>>,
-    after: Option<Side<'a>>,
+struct TwoRangeDeltas<'a> {
+    before: Option<RangeReader<'a>>,
+    after: Option<RangeReader<'a>>,
 }
 
-impl<'a> SideBySide<'a> {
-    fn new(comparison: Comparison<'a>, sides: &Sides) -> Result<Self> {
+impl<'a> TwoRangeDeltas<'a> {
+    fn new(comparison: Comparison<'a>, sides: &KeyPair) -> Result<Self> {
         let open = |state, key: &Option<Vec<u8>>| {
-            key.as_deref().map(|key| Side::new(state, key)).transpose()
+            key.as_deref()
+                .map(|key| RangeReader::new(state, key))
+                .transpose()
         };
         Ok(Self {
             before: open(comparison.before(), &sides.before)?,
@@ -329,7 +331,7 @@ impl<'a> SideBySide<'a> {
 }
 
 /// Takes the value of a side at `rest`.
-fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
+fn take(side: &mut Option<RangeReader<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(side) = side else { return Ok(None) };
     match side.next.take() {
         Some((key, value)) if key == rest => {
@@ -343,10 +345,10 @@ fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
     }
 }
 
-impl Deltas for SideBySide<'_> {
+impl Deltas for TwoRangeDeltas<'_> {
     fn next(&mut self, delta: &mut Delta) -> Result<bool> {
         loop {
-            let next = |side: &Option<Side<'_>>| {
+            let next = |side: &Option<RangeReader<'_>>| {
                 let (rest, _) = side.as_ref()?.next.as_ref()?;
                 Some(rest.clone())
             };

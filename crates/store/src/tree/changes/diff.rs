@@ -18,19 +18,19 @@ pub const DIFF_CHANGES_MAX: usize = 2_000_000;
 #[derive(Clone, Debug)]
 pub struct Diff {
     compiled: Arc<Compiled>,
-    steps: Vec<Link>,
-    changes: Vec<Kept>,
+    steps: Vec<PathStep>,
+    changes: Vec<StoredChange>,
 }
 
 /// A step of a path, linked to the previous one.
 #[derive(Clone, Debug)]
-struct Link {
+struct PathStep {
     before: Option<u32>,
     step: Step,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredChange {
     /// The last step; none for the datastore itself.
     path: Option<u32>,
     kind: ChangeKind,
@@ -65,13 +65,13 @@ impl Diff {
 
     /// The changes, in document order.
     pub fn changes(&self) -> impl Iterator<Item = NodeChange> + '_ {
-        self.changes.iter().map(|kept| NodeChange {
-            path: self.path(kept.path),
-            kind: kept.kind,
-            is_nested: kept.is_nested,
-            old: kept.old.clone(),
-            new: kept.new.clone(),
-            after: kept.after.as_deref().cloned(),
+        self.changes.iter().map(|stored| NodeChange {
+            path: self.path(stored.path),
+            kind: stored.kind,
+            is_nested: stored.is_nested,
+            old: stored.old.clone(),
+            new: stored.new.clone(),
+            after: stored.after.as_deref().cloned(),
         })
     }
 
@@ -83,15 +83,15 @@ impl Diff {
     /// Whether a node at or below one of these paths changed.
     pub fn touches(&self, paths: &[InstancePath]) -> bool {
         let mut steps: Vec<&Step> = Vec::new();
-        self.changes.iter().any(|kept| {
+        self.changes.iter().any(|stored| {
             steps.clear();
-            steps.extend(self.links(kept.path).map(|link| &link.step));
+            steps.extend(self.links(stored.path).map(|link| &link.step));
             steps.reverse();
             paths.iter().any(|path| leads_through(path, &steps))
         })
     }
 
-    fn links(&self, last: Option<u32>) -> impl Iterator<Item = &Link> {
+    fn links(&self, last: Option<u32>) -> impl Iterator<Item = &PathStep> {
         let last = last.map(|at| &self.steps[at as usize]);
         std::iter::successors(last, |link| link.before.map(|at| &self.steps[at as usize]))
     }
@@ -143,13 +143,13 @@ impl DiffBuilder {
         let shared = shared.count();
         self.last.truncate(shared);
         for step in &steps[shared..] {
-            self.diff.steps.push(Link {
+            self.diff.steps.push(PathStep {
                 before: self.last.last().copied(),
                 step: step.clone(),
             });
             self.last.push(self.diff.steps.len() as u32 - 1);
         }
-        self.diff.changes.push(Kept {
+        self.diff.changes.push(StoredChange {
             path: self.last.last().copied(),
             kind: change.kind,
             is_nested: change.is_nested,

@@ -16,5 +16,5 @@ pub use diff::{DIFF_CHANGES_MAX, Diff};
 pub use node_change::{ChangeKind, Content, NodeChange, Point};
 pub use print::{write_change_json, write_change_text};
 
-pub(crate) use deltas::{Comparison, Delta, Deltas, Towards};
+pub(crate) use deltas::{Comparison, Delta, Deltas, NewerState};
 pub(crate) use walk::{each_node_change, keys_in};

@@ -10,7 +10,7 @@ use espalier_yang::schema::Node;
 use espalier_yang::{Keys, NodeId, Step};
 use rustc_hash::FxHashSet;
 
-use super::deltas::{Delta, Sides};
+use super::deltas::{Delta, KeyPair};
 use super::node_change::{ChangeKind, Content, Point};
 use super::walk::{Walk, keys_in, stored_keys};
 use crate::error::{Error, Result};
@@ -19,16 +19,16 @@ use crate::position::Position;
 use crate::tree::locate::{State, entry_prefix, order_key};
 
 /// A position as encoded in a key.
-type At = Vec<u8>;
+type EncodedPosition = Vec<u8>;
 
 impl Walk<'_, '_> {
     /// Compares a list or leaf-list of the current node; `list` has its key on both sides.
-    pub fn ordered(&mut self, list: &Sides, id: NodeId) -> Result<()> {
+    pub fn ordered(&mut self, list: &KeyPair, id: NodeId) -> Result<()> {
         let node = self.schema().node(id);
         let is_by_user = node.is_config && (node.is_leaf_list() || !node.keys().is_empty());
         let mut entries = match is_by_user {
             true => Entries::ByUser(self.moved(list)?),
-            false => Entries::ByPosition([Count::default(), Count::default()]),
+            false => Entries::ByPosition([EntryCounter::default(), EntryCounter::default()]),
         };
         let mut deltas = self.comparison.deltas(list)?;
         let mut delta = Delta::default();
@@ -42,7 +42,7 @@ impl Walk<'_, '_> {
                 self.entry(list, node, &mut entries, (&at, old, new))?;
             } else {
                 let step = self.step(list, node, &mut entries, (&at, Side::After))?;
-                self.inside(step, &list.below(&at))?;
+                self.compare_content(step, &list.below(&at))?;
             }
             deltas.seek(KeyRange::prefix(&at).end.as_deref())?;
         }
@@ -52,10 +52,10 @@ impl Walk<'_, '_> {
     /// Reports the entries before and after at one position.
     fn entry(
         &mut self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &mut Entries,
-        (at, old, new): (&At, Option<Vec<u8>>, Option<Vec<u8>>),
+        (at, old, new): (&EncodedPosition, Option<Vec<u8>>, Option<Vec<u8>>),
     ) -> Result<()> {
         let here = list.below(at);
         let has_keys = matches!(entries, Entries::ByUser(_)) || !node.keys().is_empty();
@@ -68,29 +68,36 @@ impl Walk<'_, '_> {
             return match (node.is_leaf_list(), old, new) {
                 (true, Some(old), Some(new)) => {
                     let (old, new) = (value_of(&old)?, value_of(&new)?);
-                    self.tell_at(step, ChangeKind::Modified, Some(old), Some(new))
+                    self.report_child(step, ChangeKind::Modified, Some(old), Some(new))
                 }
-                _ => self.inside(step, &here),
+                _ => self.compare_content(step, &here),
             };
         }
         if old.is_some() {
-            self.gone(list, node, entries, at)?;
+            self.report_removed(list, node, entries, at)?;
         }
         match new.is_some() {
-            true => self.come(list, node, entries, at),
+            true => self.report_added(list, node, entries, at),
             false => Ok(()),
         }
     }
 
     /// Reports an entry that is no longer at a position.
-    fn gone(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+    fn report_removed(
+        &mut self,
+        list: &KeyPair,
+        node: &Node,
+        entries: &mut Entries,
+        at: &EncodedPosition,
+    ) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::Before))?;
-        let stands = self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
-        if stands.is_some() {
+        let new_position =
+            self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
+        if new_position.is_some() {
             // Reported at its new position.
             return Ok(());
         }
-        let here = Sides {
+        let here = KeyPair {
             before: list.below(at).before,
             after: None,
         };
@@ -98,34 +105,47 @@ impl Walk<'_, '_> {
     }
 
     /// Reports an entry that is new at a position.
-    fn come(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+    fn report_added(
+        &mut self,
+        list: &KeyPair,
+        node: &Node,
+        entries: &mut Entries,
+        at: &EncodedPosition,
+    ) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::After))?;
-        let stood = self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
+        let old_position =
+            self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
         let moved = match entries {
             Entries::ByUser(moved) => moved,
             Entries::ByPosition(_) => &FxHashSet::default(),
         };
         let mut here = list.below(at);
-        let Some(stood) = stood else {
+        let Some(old_position) = old_position else {
             self.point = self.point_of(list, node, entries, at)?;
             here.before = None;
             return self.one_sided(step, node, &here, ChangeKind::Created);
         };
         if moved.contains(at) {
             self.point = self.point_of(list, node, entries, at)?;
-            self.tell_at(step.clone(), ChangeKind::Moved, None, None)?;
+            self.report_child(step.clone(), ChangeKind::Moved, None, None)?;
         }
         if node.is_leaf_list() {
             return Ok(());
         }
-        here.before = list.below(&stood).before;
-        self.inside(step, &here)
+        here.before = list.below(&old_position).before;
+        self.compare_content(step, &here)
     }
 
     /// Reports an entry that exists on one side only.
-    fn one_sided(&mut self, step: Step, node: &Node, here: &Sides, kind: ChangeKind) -> Result<()> {
+    fn one_sided(
+        &mut self,
+        step: Step,
+        node: &Node,
+        here: &KeyPair,
+        kind: ChangeKind,
+    ) -> Result<()> {
         if !node.is_leaf_list() {
-            return self.inside(step, here);
+            return self.compare_content(step, here);
         }
         let read = |state: State<'_>, key: &Option<Vec<u8>>| -> Result<Option<Content>> {
             let Some(key) = key else { return Ok(None) };
@@ -134,11 +154,11 @@ impl Walk<'_, '_> {
         };
         let old = read(self.comparison.before(), &here.before)?;
         let new = read(self.comparison.after(), &here.after)?;
-        self.tell_at(step, kind, old, new)
+        self.report_child(step, kind, old, new)
     }
 
     /// Compares the content of an entry.
-    fn inside(&mut self, step: Step, here: &Sides) -> Result<()> {
+    fn compare_content(&mut self, step: Step, here: &KeyPair) -> Result<()> {
         let node = step.node;
         self.enter(step);
         self.below(here, Some(node))?;
@@ -149,10 +169,10 @@ impl Walk<'_, '_> {
     /// The step of the entry at a position of one side.
     fn step(
         &self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &mut Entries,
-        (at, side): (&At, Side),
+        (at, side): (&EncodedPosition, Side),
     ) -> Result<Step> {
         let (state, list) = match side {
             Side::Before => (self.comparison.before(), &list.before),
@@ -179,7 +199,7 @@ impl Walk<'_, '_> {
         list: &Option<Vec<u8>>,
         entries: &Entries,
         keys: &Keys,
-    ) -> Result<Option<At>> {
+    ) -> Result<Option<EncodedPosition>> {
         match (entries, list, keys) {
             (Entries::ByUser(_), Some(list), Keys::Values(values)) => state.position(list, values),
             _ => Ok(None),
@@ -189,10 +209,10 @@ impl Walk<'_, '_> {
     /// The predecessor of an entry.
     fn point_of(
         &self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &Entries,
-        at: &At,
+        at: &EncodedPosition,
     ) -> Result<Option<Point>> {
         let (Entries::ByUser(_), Some(list)) = (entries, &list.after) else {
             return Ok(None);
@@ -211,22 +231,22 @@ impl Walk<'_, '_> {
     }
 
     /// The new positions of the entries that moved.
-    fn moved(&self, list: &Sides) -> Result<FxHashSet<At>> {
+    fn moved(&self, list: &KeyPair) -> Result<FxHashSet<EncodedPosition>> {
         let index = list.map(|list| order_key(list, &[]));
         let mut deltas = self.comparison.deltas(&index)?;
         let mut delta = Delta::default();
-        let (mut repositioned, mut marks) = (Vec::new(), Vec::new());
+        let (mut repositioned, mut positions) = (Vec::new(), Vec::new());
         while deltas.next(&mut delta)? {
             let (old, new) = (delta.old.take(), delta.new.take());
-            marks.extend(old.clone());
-            marks.extend(new.clone());
+            positions.extend(old.clone());
+            positions.extend(new.clone());
             repositioned.extend(old.zip(new));
         }
         let Some(list) = list.after.as_deref().filter(|_| !repositioned.is_empty()) else {
             return Ok(FxHashSet::default());
         };
-        let gaps = Gaps::new(self.comparison.after(), list, marks)?;
-        let mut moved: FxHashSet<At> = FxHashSet::default();
+        let gaps = UnchangedBetween::new(self.comparison.after(), list, positions)?;
+        let mut moved: FxHashSet<EncodedPosition> = FxHashSet::default();
         let mut kept = Vec::new();
         for (old, new) in repositioned {
             match gaps.is_anything_between(&old, &new) {
@@ -249,9 +269,9 @@ impl Walk<'_, '_> {
 /// How the entries of a list are identified.
 enum Entries {
     /// By their keys; with the new positions of moved entries.
-    ByUser(FxHashSet<At>),
+    ByUser(FxHashSet<EncodedPosition>),
     /// By position only: state data and lists without keys. Counted before and after.
-    ByPosition([Count; 2]),
+    ByPosition([EntryCounter; 2]),
 }
 
 #[derive(Clone, Copy)]
@@ -262,13 +282,13 @@ enum Side {
 
 /// Counts the entries of a list up to ascending keys.
 #[derive(Default)]
-struct Count {
+struct EntryCounter {
     /// The last counted entry.
     last: Vec<u8>,
     entries: u64,
 }
 
-impl Count {
+impl EntryCounter {
     /// The index of the entry with a key, from 1.
     fn up_to(&mut self, state: State<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
         let start = match self.last.is_empty() {
@@ -292,32 +312,32 @@ impl Count {
 }
 
 /// The old and new positions of changed entries, and whether unchanged entries are between them.
-struct Gaps {
-    marks: Vec<At>,
+struct UnchangedBetween {
+    positions: Vec<EncodedPosition>,
     /// For each position, the number of non-empty gaps before it.
     filled: Vec<usize>,
 }
 
-impl Gaps {
-    fn new(state: State<'_>, list: &[u8], mut marks: Vec<At>) -> Result<Self> {
-        marks.sort_unstable();
-        marks.dedup();
-        let mut filled = Vec::with_capacity(marks.len());
+impl UnchangedBetween {
+    fn new(state: State<'_>, list: &[u8], mut positions: Vec<EncodedPosition>) -> Result<Self> {
+        positions.sort_unstable();
+        positions.dedup();
+        let mut filled = Vec::with_capacity(positions.len());
         let mut count = 0;
-        for (index, mark) in marks.iter().enumerate() {
-            if let Some(before) = index.checked_sub(1).map(|index| &marks[index]) {
+        for (index, position) in positions.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1).map(|index| &positions[index]) {
                 let start = KeyRange::prefix(&[list, before.as_slice()].concat()).end;
-                let range = KeyRange::new(start.unwrap_or_default(), [list, mark].concat());
+                let range = KeyRange::new(start.unwrap_or_default(), [list, position].concat());
                 count += usize::from(!range.is_empty() && state.any(&range)?);
             }
             filled.push(count);
         }
-        Ok(Self { marks, filled })
+        Ok(Self { positions, filled })
     }
 
-    fn is_anything_between(&self, one: &At, other: &At) -> bool {
-        let filled = |at: &At| {
-            let found = self.marks.binary_search(at);
+    fn is_anything_between(&self, one: &EncodedPosition, other: &EncodedPosition) -> bool {
+        let filled = |at: &EncodedPosition| {
+            let found = self.positions.binary_search(at);
             found.map(|index| self.filled[index]).unwrap_or_default()
         };
         filled(one) != filled(other)
@@ -325,7 +345,7 @@ impl Gaps {
 }
 
 /// The indexes of a longest run of pairs, sorted by the second, in which the first ascends too.
-fn longest_run(pairs: &[(At, At)]) -> Vec<usize> {
+fn longest_run(pairs: &[(EncodedPosition, EncodedPosition)]) -> Vec<usize> {
     // For each length, the pair with the smallest first that ends a run of it.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous = vec![None; pairs.len()];

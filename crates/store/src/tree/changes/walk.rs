@@ -4,7 +4,7 @@ use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
 
-use super::deltas::{Comparison, Delta, Sides};
+use super::deltas::{Comparison, Delta, KeyPair};
 use super::node_change::{ChangeKind, Content, NodeChange, Point};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
@@ -29,10 +29,10 @@ pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> 
             after: None,
         },
         point: None,
-        whole: None,
+        top_length: None,
         visit,
     };
-    let root = Sides::both(&comparison.tree.prefix(Subspace::Tree));
+    let root = KeyPair::both(&comparison.tree.prefix(Subspace::Tree));
     walk.below(&root, None)
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Walk<'a, 'v> {
     /// The new place of the next reported entry.
     pub point: Option<Point>,
     /// The path length of the created or deleted subtree that encloses the current node.
-    whole: Option<usize>,
+    top_length: Option<usize>,
     pub visit: Visit<'v>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Walk<'a, '_> {
 
     /// Reports everything that differs at and below two keys of one node (none: the datastore) at the
     /// current path.
-    pub fn below(&mut self, sides: &Sides, node: Option<NodeId>) -> Result<()> {
+    pub fn below(&mut self, sides: &KeyPair, node: Option<NodeId>) -> Result<()> {
         let outside = self.change.path.steps.len();
         let mut deltas = self.comparison.deltas(sides)?;
         let mut delta = Delta::default();
@@ -91,7 +91,7 @@ impl<'a> Walk<'a, '_> {
     /// Visits one differing key. Returns the list if the key is in a list with a stored order.
     fn key(
         &mut self,
-        sides: &Sides,
+        sides: &KeyPair,
         base: Option<NodeId>,
         delta: &Delta,
         frames: &mut Vec<Frame>,
@@ -139,7 +139,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The key values of a list entry, which exists on at least one side.
-    fn entry_keys(&self, node: &Node, sides: &Sides) -> Result<Keys> {
+    fn entry_keys(&self, node: &Node, sides: &KeyPair) -> Result<Keys> {
         let states = [
             (self.comparison.after(), &sides.after),
             (self.comparison.before(), &sides.before),
@@ -169,15 +169,15 @@ impl<'a> Walk<'a, '_> {
             ChangeKind::Deleted => (content, None),
             _ => (None, content),
         };
-        self.tell_at(Step { node, keys }, kind, old, new)
+        self.report_child(Step { node, keys }, kind, old, new)
     }
 
     /// Reports the fragment of the current node.
     fn fragment(&mut self, node: Option<NodeId>, delta: &Delta) -> Result<()> {
         let is_node = node.is_some_and(|node| !self.schema().node(node).is_np_container());
         match (&delta.old, &delta.new) {
-            (None, Some(_)) if is_node => self.tell(ChangeKind::Created, None, None)?,
-            (Some(_), None) if is_node => self.tell(ChangeKind::Deleted, None, None)?,
+            (None, Some(_)) if is_node => self.report(ChangeKind::Created, None, None)?,
+            (Some(_), None) if is_node => self.report(ChangeKind::Deleted, None, None)?,
             _ => {}
         }
         let keys = node.map_or(0, |node| self.schema().node(node).keys().len());
@@ -238,18 +238,18 @@ impl<'a> Walk<'a, '_> {
         };
         let keys = Keys::None;
         let (old, new) = (old.map(Content::from), new.map(Content::from));
-        self.tell_at(Step { node, keys }, kind, old, new)
+        self.report_child(Step { node, keys }, kind, old, new)
     }
 
     /// Steps into another child of the current node.
     pub fn enter(&mut self, step: Step) {
         self.change.path.steps.push(step);
         let length = self.change.path.steps.len();
-        self.whole = self.whole.filter(|whole| *whole < length);
+        self.top_length = self.top_length.filter(|top| *top < length);
     }
 
     /// Reports a change of a child of the current node.
-    pub fn tell_at(
+    pub fn report_child(
         &mut self,
         step: Step,
         kind: ChangeKind,
@@ -257,13 +257,13 @@ impl<'a> Walk<'a, '_> {
         new: Option<Content>,
     ) -> Result<()> {
         self.enter(step);
-        self.tell(kind, old, new)?;
+        self.report(kind, old, new)?;
         self.change.path.steps.pop();
         Ok(())
     }
 
     /// Reports a change of the current node.
-    pub fn tell(
+    pub fn report(
         &mut self,
         kind: ChangeKind,
         old: Option<Content>,
@@ -271,9 +271,9 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<()> {
         (self.change.kind, self.change.old, self.change.new) = (kind, old, new);
         self.change.after = self.point.take();
-        self.change.is_nested = self.whole.is_some();
-        if self.whole.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
-            self.whole = Some(self.change.path.steps.len());
+        self.change.is_nested = self.top_length.is_some();
+        if self.top_length.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
+            self.top_length = Some(self.change.path.steps.len());
         }
         (self.visit)(&mut self.change)
     }

@@ -60,14 +60,14 @@ impl Tree {
         loop {
             tries += 1;
             let snapshot = self.store().driver().snapshot()?;
-            let mut holds = self.holds(&*snapshot)?;
-            let before = holds.clone();
-            effect.apply(self, &mut holds, options.session, commit.version)?;
-            if holds == before {
+            let mut lock_record = self.lock_record(&*snapshot)?;
+            let before = lock_record.clone();
+            effect.apply(self, &mut lock_record, options.session, commit.version)?;
+            if lock_record == before {
                 return Ok(());
             }
             let mut batch = Batch::new();
-            self.put_holds(holds, &mut batch);
+            self.put_lock_record(lock_record, &mut batch);
             match self.store().driver().commit(batch) {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFIRM_TRIES_MAX => {}
                 result => return Ok(result.map(|_| ())?),

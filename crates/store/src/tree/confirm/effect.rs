@@ -8,7 +8,7 @@ use super::commit::Confirmed;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
-use crate::tree::lock::{Holds, PendingCommit, Timing};
+use crate::tree::lock::{LockRecord, PendingCommit, Timing};
 
 /// The app-tag of errors caused by a timed-out pending commit.
 const OVERDUE: &str = "confirmed-commit-overdue";
@@ -38,9 +38,15 @@ pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
 
 impl ConfirmEffect<'_> {
     /// Updates the lock record of running for the commit `last + 1`.
-    pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
+    pub fn apply(
+        self,
+        tree: &Tree,
+        lock_record: &mut LockRecord,
+        session: &str,
+        last: u64,
+    ) -> Result<()> {
         let clock = tree.store().clock();
-        if let Some(pending) = &holds.locks.pending
+        if let Some(pending) = &lock_record.locks.pending
             && pending.remaining(clock).is_zero()
             && !matches!(self, Self::Rollback)
         {
@@ -50,13 +56,13 @@ impl ConfirmEffect<'_> {
                 .into());
         }
         match self {
-            Self::Rollback => holds.locks.pending = None,
-            Self::Edit => match &holds.locks.pending {
+            Self::Rollback => lock_record.locks.pending = None,
+            Self::Edit => match &lock_record.locks.pending {
                 Some(pending) if pending.persist.is_some() => return Err(in_use(pending).into()),
-                _ => holds.locks.pending = None,
+                _ => lock_record.locks.pending = None,
             },
             Self::Commit(confirmed) => {
-                holds.locks.pending = confirmed.next(holds, session, clock, last)?;
+                lock_record.locks.pending = confirmed.next(lock_record, session, clock, last)?;
             }
         }
         Ok(())
@@ -67,12 +73,12 @@ impl Confirmed<'_> {
     /// The pending commit after this one.
     fn next(
         self,
-        holds: &Holds,
+        lock_record: &LockRecord,
         session: &str,
         clock: &dyn Clock,
         last: u64,
     ) -> Result<Option<PendingCommit>> {
-        let pending = holds.locks.pending.as_ref();
+        let pending = lock_record.locks.pending.as_ref();
         match pending {
             Some(pending) => check_owner(pending, self.persist_id, session)?,
             None if self.persist_id.is_some() => return Err(no_such().into()),

@@ -22,7 +22,7 @@ impl Store {
     /// this periodically. Costs one read of a mostly empty range.
     pub fn expire(&self) -> Result<usize> {
         let mut count = 0;
-        for tree in self.held_trees()? {
+        for tree in self.locked_trees()? {
             count += usize::from(tree.expire()?);
         }
         Ok(count)
@@ -62,13 +62,14 @@ impl Tree {
         tracing::warn!(
             "the clock is behind the start of a pending confirmed commit: its timeout is restarted"
         );
-        self.change_holds(&mut |tree, _, holds| {
+        self.update_lock_record(&mut |tree, _, lock_record| {
             let clock = tree.store().clock();
-            let pending = holds.locks.pending.take();
-            holds.locks.pending = pending.map(|pending| match pending.is_clock_behind(clock) {
-                true => pending.restarted(clock),
-                false => pending,
-            });
+            let pending = lock_record.locks.pending.take();
+            lock_record.locks.pending =
+                pending.map(|pending| match pending.is_clock_behind(clock) {
+                    true => pending.restarted(clock),
+                    false => pending,
+                });
             Ok(())
         })
     }
@@ -83,7 +84,7 @@ impl Tree {
         let commit =
             self.propose_and_commit_with(options, ConfirmEffect::Rollback, &|_| {}, &mut |view| {
                 let snapshot = view.into_snapshot();
-                let restored = match self.holds(&*snapshot)?.locks.pending {
+                let restored = match self.lock_record(&*snapshot)?.locks.pending {
                     Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
                         .ok_or_else(|| {
                             let message = format!(
@@ -103,8 +104,8 @@ impl Tree {
                 })
             })?;
         if !commit.is_changed {
-            self.change_holds(&mut |_, _, holds| {
-                holds.locks.pending = None;
+            self.update_lock_record(&mut |_, _, lock_record| {
+                lock_record.locks.pending = None;
                 Ok(())
             })?;
         }

@@ -51,7 +51,7 @@ enum Leaves {
 }
 
 /// Applies edits to an overlay. Errors are collected; after the first one, the result is discarded.
-pub(in crate::tree) struct Applying<'a> {
+pub(in crate::tree) struct EditApplier<'a> {
     pub overlay: &'a mut Overlay,
     pub compiled: &'a Compiled,
     pub tree: TreeId,
@@ -65,14 +65,14 @@ pub(in crate::tree) struct Applying<'a> {
     /// Which resources are recorded in `touched`.
     touch_scope: TouchScope,
     /// The last resource found in `touched`.
-    pub known: Vec<u8>,
+    pub last_touched: Vec<u8>,
     /// The last container found to exist. Its ancestors exist too.
-    existing: Vec<u8>,
+    last_existing: Vec<u8>,
 }
 
 /// The resource whose children are edited.
 #[derive(Clone, Debug)]
-pub(in crate::tree) struct Around {
+pub(in crate::tree) struct ParentResource {
     pub key: Vec<u8>,
     pub node: Option<NodeId>,
     pub boundaries: Vec<usize>,
@@ -80,7 +80,7 @@ pub(in crate::tree) struct Around {
     pub is_new: bool,
 }
 
-impl Around {
+impl ParentResource {
     /// An existing resource; its key has the length of the last of `boundaries`.
     pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
         let length = boundaries.last().copied().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Around {
     }
 }
 
-impl<'a> Applying<'a> {
+impl<'a> EditApplier<'a> {
     pub fn new(overlay: &'a mut Overlay, compiled: &'a Compiled, tree: TreeId) -> Self {
         let (errors, touched, path) = (
             Errors::new(),
@@ -109,8 +109,8 @@ impl<'a> Applying<'a> {
             path,
             last: None,
             touch_scope: TouchScope::EveryResource,
-            known: Vec::new(),
-            existing: Vec::new(),
+            last_touched: Vec::new(),
+            last_existing: Vec::new(),
         }
     }
 
@@ -123,10 +123,10 @@ impl<'a> Applying<'a> {
     }
 
     /// Clears the cached keys, because keys are deleted or moved.
-    pub fn forget_places(&mut self) {
+    pub fn clear_cached_keys(&mut self) {
         self.last = None;
-        self.known.clear();
-        self.existing.clear();
+        self.last_touched.clear();
+        self.last_existing.clear();
     }
 
     /// Applies one edit.
@@ -167,30 +167,30 @@ impl<'a> Applying<'a> {
             );
             return Ok(());
         };
-        if !self.holds(&place, at)? {
+        if !self.accepts_children(&place, at)? {
             self.fail(
                 ErrorTag::DataMissing,
                 "the node to edit below does not exist",
             );
             return Ok(());
         }
-        let new_cases = self.cases_that_may_come_to_be(at, &place)?;
-        let around = Around::at(&place.key, place.node, &place.boundaries);
+        let new_cases = self.empty_case_containers(at, &place)?;
+        let around = ParentResource::at(&place.key, place.node, &place.boundaries);
         self.children(&around, nodes, operation, Leaves::Stored)?;
         for (around, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
-                self.clear_rivals(&around, self.schema().node(node))?;
+                self.delete_other_cases(&around, self.schema().node(node))?;
             }
         }
         Ok(())
     }
 
     /// The empty non-presence containers on a path that belong to a case: each with its parent and its key.
-    fn cases_that_may_come_to_be(
+    fn empty_case_containers(
         &self,
         path: &InstancePath,
         place: &Location,
-    ) -> Result<Vec<(Around, Vec<u8>, NodeId)>> {
+    ) -> Result<Vec<(ParentResource, Vec<u8>, NodeId)>> {
         let mut found = Vec::new();
         let mut parent = None;
         for (index, step) in path.steps.iter().enumerate() {
@@ -199,7 +199,11 @@ impl<'a> Applying<'a> {
                 let around = &place.boundaries[..=index];
                 let key = place.key[..place.boundaries[index + 1]].to_vec();
                 if !self.state().any(&KeyRange::prefix(&key))? {
-                    found.push((Around::at(&place.key, parent, around), key, step.node));
+                    found.push((
+                        ParentResource::at(&place.key, parent, around),
+                        key,
+                        step.node,
+                    ));
                 }
             }
             parent = Some(step.node);
@@ -209,7 +213,7 @@ impl<'a> Applying<'a> {
 
     /// Whether children can be created at a location: it exists, or is a non-presence container in a
     /// location where they can.
-    fn holds(&self, place: &Location, path: &InstancePath) -> Result<bool> {
+    fn accepts_children(&self, place: &Location, path: &InstancePath) -> Result<bool> {
         let Some(node) = place.node.map(|node| self.schema().node(node)) else {
             return Ok(true);
         };
@@ -218,7 +222,7 @@ impl<'a> Applying<'a> {
         }
         let parent = path.parent().unwrap_or_default();
         match self.state().locate(&parent)? {
-            Some(around) => self.holds(&around, &parent),
+            Some(around) => self.accepts_children(&around, &parent),
             None => Ok(false),
         }
     }
@@ -226,7 +230,7 @@ impl<'a> Applying<'a> {
     /// Applies the children of a resource.
     fn children(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
@@ -251,7 +255,7 @@ impl<'a> Applying<'a> {
     /// Applies the children of a resource: its leaves together, then the others in order.
     fn children_in_order(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
@@ -274,14 +278,19 @@ impl<'a> Applying<'a> {
     }
 
     /// The key of a container in a resource, or the key prefix of a list's entries.
-    pub fn child_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
+    pub fn child_key(&self, around: &ParentResource, node: NodeId) -> Vec<u8> {
         let mut key = Vec::with_capacity(around.key.len() + STEP_BYTES);
         key.extend_from_slice(&around.key);
         put_local_id(&mut key, self.compiled.layout.id(node));
         key
     }
 
-    fn container(&mut self, around: &Around, data: &DataNode, inherited: Operation) -> Result<()> {
+    fn container(
+        &mut self,
+        around: &ParentResource,
+        data: &DataNode,
+        inherited: Operation,
+    ) -> Result<()> {
         let key = self.child_key(around, data.node);
         self.path.steps.push(Step {
             node: data.node,
@@ -297,7 +306,7 @@ impl<'a> Applying<'a> {
     /// the caller's `fragment`.
     pub fn inner(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
@@ -326,14 +335,14 @@ impl<'a> Applying<'a> {
         }
         let is_new = !exists || operation == Operation::Replace;
         if operation != Operation::None {
-            self.clear_rivals(around, node)?;
+            self.delete_other_cases(around, node)?;
         }
         // Content created below a container with operation `none` may make the container exist.
-        let may_come_to_be = operation == Operation::None && !exists && !node.cases.is_empty();
+        let may_become_existing = operation == Operation::None && !exists && !node.cases.is_empty();
         let mut boundaries = Vec::with_capacity(around.boundaries.len() + 1);
         boundaries.extend_from_slice(&around.boundaries);
         boundaries.push(key.len());
-        let inside = Around {
+        let inside = ParentResource {
             key,
             node: Some(data.node),
             boundaries,
@@ -348,15 +357,15 @@ impl<'a> Applying<'a> {
             other => other,
         };
         self.children(&inside, data.children(), for_children, leaves)?;
-        if may_come_to_be && self.state().any(&KeyRange::prefix(&inside.key))? {
-            self.clear_rivals(around, node)?;
+        if may_become_existing && self.state().any(&KeyRange::prefix(&inside.key))? {
+            self.delete_other_cases(around, node)?;
         }
         Ok(())
     }
 
     /// Creates a node with the keys of an entry; a non-presence container needs no row. Plain leaves are
     /// written at once.
-    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Leaves {
+    fn create(&mut self, inside: &ParentResource, node: &Node, data: &DataNode) -> Leaves {
         self.touch(inside, TouchExtent::Whole);
         if node.is_np_container() {
             return Leaves::Stored;
@@ -373,7 +382,7 @@ impl<'a> Applying<'a> {
     }
 
     /// Records that a resource and its ancestors were touched.
-    pub fn touch(&mut self, around: &Around, touch: TouchExtent) {
+    pub fn touch(&mut self, around: &ParentResource, touch: TouchExtent) {
         let mut touch = touch;
         let mut boundaries = around.boundaries.as_slice();
         if self.touch_scope == TouchScope::DatastoreOnly && boundaries.len() > 1 {
@@ -381,17 +390,17 @@ impl<'a> Applying<'a> {
         }
         for &length in boundaries.iter().rev() {
             let key = &around.key[..length];
-            if touch == TouchExtent::Within && self.known == key {
+            if touch == TouchExtent::Within && self.last_touched == key {
                 return;
             }
-            let is_known = match touch {
+            let is_recorded = match touch {
                 TouchExtent::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
                 TouchExtent::Within => self.touched.contains_key(key),
             };
-            if is_known {
+            if is_recorded {
                 // Its ancestors were touched with it.
-                self.known.clear();
-                self.known.extend_from_slice(key);
+                self.last_touched.clear();
+                self.last_touched.extend_from_slice(key);
                 return;
             }
             if touch == TouchExtent::Within {
@@ -409,7 +418,7 @@ impl<'a> Applying<'a> {
 
     /// Whether a container exists; a non-presence container exists if it has content.
     fn exists(&mut self, node: NodeId, key: &[u8]) -> Result<bool> {
-        if self.existing.starts_with(key) {
+        if self.last_existing.starts_with(key) {
             return Ok(true);
         }
         let exists = match self.schema().node(node).is_np_container() {
@@ -417,15 +426,15 @@ impl<'a> Applying<'a> {
             false => self.overlay_has(key)?,
         };
         if exists {
-            self.existing.clear();
-            self.existing.extend_from_slice(key);
+            self.last_existing.clear();
+            self.last_existing.extend_from_slice(key);
         }
         Ok(exists)
     }
 
     /// Deletes one key of the tree; its ancestors may become empty.
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.existing.clear();
+        self.last_existing.clear();
         self.overlay.delete(key);
     }
 

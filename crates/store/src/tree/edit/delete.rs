@@ -7,14 +7,14 @@ use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
-use super::apply::{Applying, Around, TouchExtent, TouchedResources};
+use super::apply::{EditApplier, ParentResource, TouchExtent, TouchedResources};
 use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::locate::{Location, LocationKind, in_subspace, order_key};
 
 const MISSING: &str = "the node to delete does not exist";
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     /// Deletes the resource at a path.
     pub fn delete_path(&mut self, path: &InstancePath, operation: Operation) -> Result<()> {
         let place = self.state().locate(path)?;
@@ -32,7 +32,7 @@ impl Applying<'_> {
                     return Ok(());
                 }
                 self.clear(&place.key)?;
-                self.forget_position(path)?;
+                self.delete_position(path)?;
                 self.touch_around(&place, path);
                 self.touch_emptied(place.node, &place.key);
             }
@@ -57,7 +57,7 @@ impl Applying<'_> {
         };
         let node = self.schema().node(leaf).parent;
         let value = self.schema().node(leaf).as_value();
-        let around = Around {
+        let around = ParentResource {
             key: place.key.clone(),
             node,
             boundaries: place.boundaries.clone(),
@@ -83,7 +83,7 @@ impl Applying<'_> {
     }
 
     /// Deletes the order-index row of a deleted entry.
-    fn forget_position(&mut self, path: &InstancePath) -> Result<()> {
+    fn delete_position(&mut self, path: &InstancePath) -> Result<()> {
         let Some(step) = path.steps.last() else {
             return Ok(());
         };
@@ -107,7 +107,7 @@ impl Applying<'_> {
         let own = usize::from(place.kind == LocationKind::Inner);
         let boundaries = place.boundaries[..place.boundaries.len() - own].to_vec();
         let node = path.parent().and_then(|parent| parent.target());
-        let around = Around {
+        let around = ParentResource {
             key: place.key.clone(),
             node,
             boundaries,
@@ -119,7 +119,7 @@ impl Applying<'_> {
     /// Deletes a container or list entry of an edit.
     pub fn delete_inner(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         key: &[u8],
         exists: bool,
@@ -143,7 +143,7 @@ impl Applying<'_> {
 
     /// Deletes the keys at and below a key of the tree, with their order index and stamps.
     pub fn clear(&mut self, key: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         self.take_touched(key);
         self.overlay.delete_range(&KeyRange::prefix(key));
         for subspace in [Subspace::Order, Subspace::Stamp] {
@@ -165,13 +165,13 @@ impl Applying<'_> {
         for (other, _) in &taken {
             self.touched.remove(other);
         }
-        self.known.clear();
+        self.last_touched.clear();
         taken
     }
 
     /// Deletes everything in the datastore.
     pub fn clear_all(&mut self) {
-        self.forget_places();
+        self.clear_cached_keys();
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));

@@ -9,7 +9,7 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Step, Value};
 
 use rustc_hash::FxHashMap;
 
-use super::apply::{Applying, Around, TouchExtent};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use crate::error::Result;
 use crate::keys::put_key_value;
 use crate::position::Position;
@@ -24,10 +24,10 @@ pub(in crate::tree) enum Insert {
     After(Vec<Value>),
 }
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     pub fn list_entry(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
@@ -72,7 +72,7 @@ impl Applying<'_> {
 
     pub fn whole_list(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         list: &[u8],
         operation: Operation,
@@ -89,7 +89,7 @@ impl Applying<'_> {
 
     fn sorted_entry(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
@@ -101,7 +101,7 @@ impl Applying<'_> {
     /// Applies an entry of a list ordered by user, or of a keyless list (where every entry is new).
     fn ordered_entry(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         list: &[u8],
@@ -258,7 +258,7 @@ impl Applying<'_> {
     /// The position of the last entry of a list; cached after an entry was appended.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         match &self.last {
-            Some((known, position)) if known == list => Ok(Some(position.clone())),
+            Some((cached, position)) if cached == list => Ok(Some(position.clone())),
             _ => self.end_position(list, &KeyRange::below(list), Direction::Backward),
         }
     }
@@ -357,7 +357,7 @@ impl Applying<'_> {
 
     /// Replaces the prefix `old` by `new` in every key.
     fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         let range = KeyRange::prefix(old);
         let moved = self.collect(&range)?;
         if !moved.is_empty() {
@@ -381,7 +381,7 @@ impl Applying<'_> {
 
     /// Renumbers the entries of a list in the same order, so that there is room between any two.
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
         for (key, _) in self.collect(&KeyRange::below(list))? {
             let old = entry_prefix(list, &key)?[list.len()..].to_vec();

@@ -4,7 +4,7 @@ use espalier_yang::data::{Content, DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
 
-use super::apply::{Applying, Around, TouchExtent};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_leaf_value};
 use crate::keys::LocalId;
@@ -12,12 +12,12 @@ use crate::keys::LocalId;
 /// Approximate size of the fragment of a small entry.
 const PACKED_BYTES: usize = 48;
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     /// Applies the leaves among the children of a resource to its fragment, and writes it once. A `fresh`
     /// fragment is always written.
     pub fn leaves(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         fresh: Option<Fragment>,
@@ -53,7 +53,7 @@ impl Applying<'_> {
     fn leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<bool> {
@@ -87,7 +87,7 @@ impl Applying<'_> {
     fn set_leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         id: LocalId,
     ) -> Result<bool> {
@@ -105,14 +105,14 @@ impl Applying<'_> {
             fragment.set(id, packed);
         }
         if !node.cases.is_empty() {
-            is_changed |= self.remove_rivals(fragment, node);
-            self.clear_rival_subtrees(around, node)?;
+            is_changed |= self.remove_other_case_leaves(fragment, node);
+            self.delete_other_case_subtrees(around, node)?;
         }
         Ok(is_changed)
     }
 
     /// The fragment of a resource, if it has one.
-    pub fn fragment(&self, around: &Around) -> Result<Option<Fragment>> {
+    pub fn fragment(&self, around: &ParentResource) -> Result<Option<Fragment>> {
         let keys = around
             .node
             .map_or(0, |node| self.schema().node(node).keys().len());
@@ -123,7 +123,7 @@ impl Applying<'_> {
     }
 
     /// Writes the fragment of a resource; a non-presence container without leaves has none.
-    pub fn write_fragment(&mut self, around: &Around, fragment: &Fragment) {
+    pub fn write_fragment(&mut self, around: &ParentResource, fragment: &Fragment) {
         let needs_none = around
             .node
             .is_none_or(|node| self.schema().node(node).is_np_container());

@@ -4,17 +4,17 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::{ErrorTag, Keys, Step, Value};
 
-use super::apply::{Applying, Around, TouchExtent};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use super::entry::Insert;
 use crate::error::Result;
 use crate::fragment::{put_value, take_entry_value};
 use crate::keys::put_key_value;
 use crate::tree::locate::order_key;
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     pub fn leaf_list_entry(
         &mut self,
-        around: &Around,
+        around: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
@@ -38,7 +38,7 @@ impl Applying<'_> {
         });
         let creates = !operation.deletes() && operation != Operation::None;
         if creates {
-            self.clear_rivals(around, node)?;
+            self.delete_other_cases(around, node)?;
         }
         let is_changed = match (node.is_positional(), node.is_config) {
             (false, _) => self.sorted_value(data, operation, list, value)?,
@@ -62,7 +62,7 @@ impl Applying<'_> {
     ) -> Result<bool> {
         put_key_value(&mut key, value);
         let exists = self.overlay_has(&key)?;
-        if !self.may(data, operation, exists) {
+        if !self.check_operation(data, operation, exists) {
             return Ok(false);
         }
         match operation {
@@ -87,7 +87,7 @@ impl Applying<'_> {
         let deletes = operation.deletes();
         let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let moves = stored.is_some() && insert.is_some() && may_move;
-        if !moves && !self.may(data, operation, stored.is_some()) {
+        if !moves && !self.check_operation(data, operation, stored.is_some()) {
             return Ok(false);
         }
         if let (true, Some(stored)) = (deletes, &stored) {
@@ -120,7 +120,7 @@ impl Applying<'_> {
             if let Some(key) = &found {
                 self.delete(key.clone());
             } else {
-                self.may(data, operation, false);
+                self.check_operation(data, operation, false);
             }
             return Ok(found.is_some());
         }
@@ -144,7 +144,7 @@ impl Applying<'_> {
     }
 
     /// Whether an operation changes an entry; records an error if it is not allowed.
-    fn may(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
+    fn check_operation(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
         match (operation, exists) {
             (Operation::Create, true) => {
                 self.fail_on(

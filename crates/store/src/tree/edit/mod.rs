@@ -8,7 +8,7 @@ mod leaf;
 mod leaf_list;
 mod request;
 
-pub(super) use apply::{Applying, TouchExtent, TouchScope, TouchedResources};
-pub(super) use cases::rivals;
+pub(super) use apply::{EditApplier, TouchExtent, TouchScope, TouchedResources};
+pub(super) use cases::siblings_in_other_cases;
 pub use request::Edit;
 pub(super) use request::Request;

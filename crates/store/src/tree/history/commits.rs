@@ -12,11 +12,11 @@ use crate::keys::TreeId;
 use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
-use crate::tree::changes::{Comparison, Diff, NodeChange, Towards, each_node_change};
+use crate::tree::changes::{Comparison, Diff, NewerState, NodeChange, each_node_change};
 use crate::tree::commit::Tree;
-use crate::tree::history::rewind::{Target, rewind};
+use crate::tree::history::rewind::{RewindTarget, rewind};
 use crate::tree::locate::State;
-use crate::tree::upgrade::{Correspondence, convert_all, models_at};
+use crate::tree::upgrade::{Correspondence, convert_all, past_schema_at};
 use crate::tree::view::View;
 
 /// Maximum number of commits listed at once.
@@ -37,13 +37,13 @@ pub struct CommitInfo {
 
 /// The range of versions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tree) struct Kept {
+pub(in crate::tree) struct KeptVersions {
     /// The first version with a commit in the log; the newest version if there is none.
     pub oldest: u64,
     pub newest: u64,
 }
 
-impl Kept {
+impl KeptVersions {
     pub fn read(snapshot: &dyn Snapshot, tree: TreeId) -> Result<Self> {
         let root = tree.prefix(Subspace::Tree);
         let newest = crate::tree::stamp::record(snapshot, &root)?;
@@ -77,7 +77,7 @@ impl Tree {
     /// [`HISTORY_PAGE_MAX`]. Pruned versions are not listed.
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
         let snapshot = self.store().driver().snapshot()?;
-        let Kept { oldest, newest } = Kept::read(&*snapshot, self.id())?;
+        let KeptVersions { oldest, newest } = KeptVersions::read(&*snapshot, self.id())?;
         let from = from.map_or(newest, |from| from.min(newest));
         let mut commits = Vec::new();
         for version in (oldest.max(1)..=from).rev() {
@@ -100,20 +100,20 @@ impl Tree {
     pub(crate) fn examine_history(
         &self,
         snapshot: &dyn Snapshot,
-        tell: &mut dyn FnMut(u64, String),
+        report: &mut dyn FnMut(u64, String),
     ) -> Result<()> {
-        let Kept { oldest, newest } = Kept::read(snapshot, self.id())?;
-        let mut ahead = Ahead::default();
+        let KeptVersions { oldest, newest } = KeptVersions::read(snapshot, self.id())?;
+        let mut clock_check = ClockCheck::default();
         for version in oldest.max(1)..=newest {
             match header(snapshot, self.id(), version) {
-                Ok(Some(header)) => ahead.take(version, header.time),
-                Ok(None) => tell(version, "the log lacks this version".to_owned()),
-                Err(Error::Corrupt(problem)) => tell(version, problem),
+                Ok(Some(header)) => clock_check.check(version, header.time),
+                Ok(None) => report(version, "the log lacks this version".to_owned()),
+                Err(Error::Corrupt(problem)) => report(version, problem),
                 Err(error) => return Err(error),
             }
         }
-        ahead.take(newest + 1, self.store().now());
-        ahead.warn();
+        clock_check.check(newest + 1, self.store().now());
+        clock_check.warn();
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl Tree {
     pub fn at(&self, version: u64) -> Result<View> {
         let snapshot = self.store().driver().snapshot()?;
         let compiled = self.compiled_at(&*snapshot, version)?;
-        let overlay = rewind(snapshot, self.id(), Target::Seen(version))?;
+        let overlay = rewind(snapshot, self.id(), RewindTarget::Stamped(version))?;
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
@@ -135,7 +135,7 @@ impl Tree {
         snapshot: &dyn Snapshot,
         version: u64,
     ) -> Result<Arc<Compiled>> {
-        match models_at(snapshot, self.id(), version)? {
+        match past_schema_at(snapshot, self.id(), version)? {
             Some(record) => self.store().compiled_past(snapshot, record),
             None => {
                 self.check_modules(snapshot)?;
@@ -153,7 +153,7 @@ impl Tree {
     /// [`crate::DIFF_CHANGES_MAX`].
     pub fn diff(&self, a: u64, b: u64) -> Result<Diff> {
         let mut diff = None;
-        self.compare(a, b, Across::Converted, &mut |compiled, comparison| {
+        self.compare(a, b, SchemaScope::Converted, &mut |compiled, comparison| {
             diff = Some(Diff::of(compiled, comparison)?);
             Ok(())
         })?;
@@ -169,10 +169,15 @@ impl Tree {
         b: u64,
         visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, Across::Everything, &mut |compiled, comparison| {
-            let schema = &compiled.schema;
-            each_node_change(comparison, &mut |change| visit(schema, change))
-        })
+        self.compare(
+            a,
+            b,
+            SchemaScope::Everything,
+            &mut |compiled, comparison| {
+                let schema = &compiled.schema;
+                each_node_change(comparison, &mut |change| visit(schema, change))
+            },
+        )
     }
 
     /// Compares two versions in the schema of the later one.
@@ -182,44 +187,54 @@ impl Tree {
         b: u64,
         compare: &mut dyn FnMut(Comparison<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, Across::Converted, &mut |_, comparison| {
+        self.compare(a, b, SchemaScope::Converted, &mut |_, comparison| {
             compare(comparison)
         })
     }
 
     /// Compares two versions: once in the later schema, and before that in the earlier one if it has data
     /// that the later one does not.
-    fn compare(&self, a: u64, b: u64, across: Across, compare: Compare<'_>) -> Result<()> {
+    fn compare(&self, a: u64, b: u64, scope: SchemaScope, compare: Compare<'_>) -> Result<()> {
         let driver = self.store().driver();
         let snapshot = driver.snapshot()?;
-        let kept = Kept::read(&*snapshot, self.id())?;
+        let kept = KeptVersions::read(&*snapshot, self.id())?;
         kept.check(a).and_then(|()| kept.check(b))?;
         let (older, newer) = (a.min(b), a.max(b));
-        let towards = match a < b {
-            true => Towards::Lower,
-            false => Towards::Upper,
+        let newer_state = match a < b {
+            true => NewerState::Lower,
+            false => NewerState::Upper,
         };
-        let (then, now) = (
+        let (old_schema, new_schema) = (
             self.compiled_at(&*snapshot, older)?,
             self.compiled_at(&*snapshot, newer)?,
         );
-        let later = rewind(snapshot, self.id(), Target::Kept(newer))?;
-        let mut earlier = rewind(Box::new(later), self.id(), Target::Further(newer, older))?;
-        if !Arc::ptr_eq(&then, &now) {
-            let lost = self.convert_past(&mut earlier, &then, &now)?;
-            if across == Across::Everything && !lost.is_empty() {
+        let later = rewind(snapshot, self.id(), RewindTarget::Version(newer))?;
+        let mut earlier = rewind(
+            Box::new(later),
+            self.id(),
+            RewindTarget::Between(newer, older),
+        )?;
+        if !Arc::ptr_eq(&old_schema, &new_schema) {
+            let lost = self.convert_past(&mut earlier, &old_schema, &new_schema)?;
+            if scope == SchemaScope::Everything && !lost.is_empty() {
                 let snapshot = driver.snapshot()?;
-                let before = rewind(snapshot, self.id(), Target::Kept(older))?;
+                let before = rewind(snapshot, self.id(), RewindTarget::Version(older))?;
                 let mut without = Overlay::over(before);
                 without.apply(&lost);
-                let towards = match towards {
-                    Towards::Lower => Towards::Upper,
-                    Towards::Upper => Towards::Lower,
+                let newer_state = match newer_state {
+                    NewerState::Lower => NewerState::Upper,
+                    NewerState::Upper => NewerState::Lower,
                 };
-                compare(&then, Comparison::new(&then, self.id(), &without, towards))?;
+                compare(
+                    &old_schema,
+                    Comparison::new(&old_schema, self.id(), &without, newer_state),
+                )?;
             }
         }
-        compare(&now, Comparison::new(&now, self.id(), &earlier, towards))
+        compare(
+            &new_schema,
+            Comparison::new(&new_schema, self.id(), &earlier, newer_state),
+        )
     }
 
     /// Converts an earlier state to later modules. Data without a node in these is removed; returns it as
@@ -227,16 +242,16 @@ impl Tree {
     fn convert_past(
         &self,
         earlier: &mut Overlay,
-        then: &Compiled,
-        now: &Compiled,
+        old_schema: &Compiled,
+        new_schema: &Compiled,
     ) -> Result<Changes> {
-        let nodes = Correspondence::between(then, now);
+        let nodes = Correspondence::between(old_schema, new_schema);
         let state = State {
             snapshot: &*earlier,
-            compiled: then,
+            compiled: old_schema,
             tree: self.id(),
         };
-        let converted = convert_all(state, now, &nodes)?;
+        let converted = convert_all(state, new_schema, &nodes)?;
         earlier.apply(&converted.changes);
         Ok(converted.lost)
     }
@@ -244,7 +259,7 @@ impl Tree {
 
 /// Which differences between versions with different schemas are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Across {
+enum SchemaScope {
     /// Those of nodes in the later schema.
     Converted,
     /// Also those of nodes that only the earlier schema has.
@@ -256,15 +271,15 @@ type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<(
 
 /// Finds commits whose time is later than that of the next commit, or than now.
 #[derive(Default)]
-struct Ahead {
+struct ClockCheck {
     last: Option<(u64, Timestamp)>,
     count: u64,
     example: u64,
 }
 
-impl Ahead {
+impl ClockCheck {
     /// Checks the next version.
-    fn take(&mut self, version: u64, time: Timestamp) {
+    fn check(&mut self, version: u64, time: Timestamp) {
         if let Some((last, last_time)) = self.last.replace((version, time))
             && last_time.is_ahead_of(time)
         {

@@ -14,5 +14,5 @@ mod rollback;
 pub use commits::{CommitInfo, HISTORY_PAGE_MAX};
 pub use retention::{RETENTION_VERSIONS_DEFAULT, Retention};
 
-pub(in crate::tree) use commits::Kept;
+pub(in crate::tree) use commits::KeptVersions;
 pub(in crate::tree) use rewind::changes_back_to;

@@ -14,7 +14,7 @@ use crate::subspace::Subspace;
 use crate::tree::commit::Tree;
 use crate::tree::log::LogTarget;
 use crate::tree::stamp::Stamp;
-use crate::tree::upgrade::release_past;
+use crate::tree::upgrade::release_past_schemas;
 
 /// The default number of versions kept.
 pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
@@ -25,11 +25,11 @@ const PRUNED_AT_ONCE_MAX: u64 = 32;
 
 /// Tolerated clock error before versions are deleted by age: one day, or the retention age if that is
 /// shorter.
-const CLOCK_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
+const CLOCK_ERROR_TOLERATED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One extra version is kept per this many versions, so that most commits delete nothing: a range deletion
 /// is one more engine page to modify.
-const KEPT_FOR_ONE_MORE: u64 = 256;
+const VERSIONS_PER_EXTRA_ONE: u64 = 256;
 
 /// How many versions of a datastore are kept. The newest version is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,9 @@ impl Tree {
         }
         let Some((key, _)) = first else { return Ok(()) };
         let oldest = version_of(self.id(), key)?;
-        let more = (retention.versions / KEPT_FOR_ONE_MORE).min(PRUNED_AT_ONCE_MAX / 2);
-        let is_due = next.version.saturating_sub(oldest) >= retention.versions.saturating_add(more);
+        let extra = (retention.versions / VERSIONS_PER_EXTRA_ONE).min(PRUNED_AT_ONCE_MAX / 2);
+        let is_due =
+            next.version.saturating_sub(oldest) >= retention.versions.saturating_add(extra);
         let kept = oldest..next.version;
         let kept_from = match retention.age {
             None => Timestamp(0),
@@ -141,7 +142,7 @@ impl Tree {
             let oldest_left = end;
             let (start, end) = (version_key(self.id(), oldest), version_key(self.id(), end));
             target.delete_range(KeyRange::new(start, end))?;
-            release_past(base, self.id(), oldest_left, target)?;
+            release_past_schemas(base, self.id(), oldest_left, target)?;
         }
         Ok(())
     }
@@ -159,19 +160,18 @@ impl Tree {
         now: Timestamp,
         age: Duration,
     ) -> Result<Timestamp> {
-        let by_the_clock = now.minus(age);
+        let by_clock = now.minus(age);
         let oldest = header(base, self.id(), kept.start)?;
-        if oldest.is_some_and(|oldest| by_the_clock <= oldest.time && !oldest.time.is_ahead_of(now))
-        {
-            return Ok(by_the_clock);
+        if oldest.is_some_and(|oldest| by_clock <= oldest.time && !oldest.time.is_ahead_of(now)) {
+            return Ok(by_clock);
         }
-        let trial = now.minus(age.min(CLOCK_TRIAL));
+        let tolerated = now.minus(age.min(CLOCK_ERROR_TOLERATED));
         let time = |version| -> Result<Timestamp> {
             Ok(header(base, self.id(), version)?.map_or(Timestamp(0), |header| header.time))
         };
         let is_recent = |version| -> Result<bool> {
             let time = time(version)?;
-            Ok(time > trial && !time.is_ahead_of(now))
+            Ok(time > tolerated && !time.is_ahead_of(now))
         };
         let (mut old, mut recent) = (kept.start, kept.end);
         while old < recent {
@@ -186,15 +186,15 @@ impl Tree {
             false => time(recent)?,
         };
         if recent == kept.start {
-            return Ok(by_the_clock);
+            return Ok(by_clock);
         }
         // Skip versions whose clock was ahead.
         for back in steps(recent - kept.start) {
             let before = time(recent - 1 - back)?;
             if before <= first {
-                let seen_from = self.store().steady_since().max(before);
-                let unseen = first.min(seen_from).since(before);
-                return Ok(by_the_clock.minus(unseen));
+                let observed_from = self.store().steady_since().max(before);
+                let unobserved = first.min(observed_from).since(before);
+                return Ok(by_clock.minus(unobserved));
             }
         }
         Ok(Timestamp(0))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::{KeyRange, Snapshot};
 
-use super::commits::Kept;
+use super::commits::KeptVersions;
 use super::read_log::{Undo, header, log_of, undo};
 use crate::error::Result;
 use crate::keys::TreeId;
@@ -15,13 +15,13 @@ use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
 /// The version to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Target {
+pub(super) enum RewindTarget {
     /// A version; the stamps are unchanged.
-    Kept(u64),
+    Version(u64),
     /// From the snapshot's version to an earlier one.
-    Further(u64, u64),
+    Between(u64, u64),
     /// A version, with its stamp on every resource.
-    Seen(u64),
+    Stamped(u64),
 }
 
 /// An earlier state, over a snapshot.
@@ -31,17 +31,17 @@ pub(super) enum Target {
 pub(super) fn rewind(
     snapshot: Box<dyn Snapshot + Send>,
     tree: TreeId,
-    target: Target,
+    target: RewindTarget,
 ) -> Result<Overlay> {
-    let kept = Kept::read(&*snapshot, tree)?;
+    let kept = KeptVersions::read(&*snapshot, tree)?;
     let (from, to) = match target {
-        Target::Kept(to) | Target::Seen(to) => (kept.newest, to),
-        Target::Further(from, to) => (from, to),
+        RewindTarget::Version(to) | RewindTarget::Stamped(to) => (kept.newest, to),
+        RewindTarget::Between(from, to) => (from, to),
     };
     kept.check(to)?;
     let changes = back(&*snapshot, tree, from, to)?;
     let mut overlay = Overlay::with(snapshot, Arc::new(changes));
-    if matches!(target, Target::Seen(_)) {
+    if matches!(target, RewindTarget::Stamped(_)) {
         stamp_all(&mut overlay, tree, to)?;
     }
     Ok(overlay)
@@ -53,7 +53,7 @@ pub(in crate::tree) fn changes_back_to(
     tree: TreeId,
     version: u64,
 ) -> Result<Option<Changes>> {
-    let kept = Kept::read(snapshot, tree)?;
+    let kept = KeptVersions::read(snapshot, tree)?;
     match kept.check(version) {
         Ok(()) => back(snapshot, tree, kept.newest, version).map(Some),
         Err(_) => Ok(None),
@@ -64,12 +64,12 @@ fn back(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Cha
     let mut changes = Changes::default();
     for version in (to + 1..=from).rev() {
         let log = log_of(snapshot, tree, version)?;
-        take_back(&mut changes, tree, &log)?;
+        apply_undo(&mut changes, tree, &log)?;
     }
     Ok(changes)
 }
 
-fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
+fn apply_undo(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     let prefix = tree.prefix(Subspace::Tree);
     undo(log, &mut |record| match record {
         Undo::All => {

@@ -3,11 +3,11 @@
 use espalier_keyspace::{Batch, KeyRange};
 use espalier_yang::ErrorTag;
 
-use super::rewind::{Target, rewind};
+use super::rewind::{RewindTarget, rewind};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
-use crate::tree::changes::{Comparison, Delta, Deltas, Towards, keys_in};
+use crate::tree::changes::{Comparison, Delta, Deltas, NewerState, keys_in};
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::commit_pipeline::Proposal;
 use crate::tree::edit::{TouchExtent, TouchedResources};
@@ -30,7 +30,7 @@ impl Tree {
         self.propose_and_commit(options, &mut |view| {
             let snapshot = view.into_snapshot();
             let then = self.compiled_at(&*snapshot, version)?;
-            let mut overlay = rewind(snapshot, self.id(), Target::Kept(version))?;
+            let mut overlay = rewind(snapshot, self.id(), RewindTarget::Version(version))?;
             if !std::sync::Arc::ptr_eq(&then, self.compiled()) {
                 let state = State {
                     snapshot: &overlay,
@@ -54,7 +54,7 @@ impl Tree {
     pub(in crate::tree) fn touched_by(&self, overlay: &mut Overlay) -> Result<TouchedResources> {
         let mut collector = TouchCollector::default();
         let root = self.tree_key();
-        let comparison = Comparison::new(self.compiled(), self.id(), overlay, Towards::Upper);
+        let comparison = Comparison::new(self.compiled(), self.id(), overlay, NewerState::Upper);
         let mut deltas = comparison.keys_in(&KeyRange::prefix(&root))?;
         let mut delta = Delta::default();
         while deltas.next(&mut delta)? {
@@ -62,12 +62,14 @@ impl Tree {
         }
         drop(deltas);
         let TouchCollector {
-            mut touched, gone, ..
+            mut touched,
+            deleted_resources,
+            ..
         } = collector;
         if !touched.is_empty() && !touched.contains_key(&root) {
             touched.insert(root, TouchExtent::Within);
         }
-        for key in gone {
+        for key in deleted_resources {
             overlay.delete_range(&KeyRange::prefix(&in_subspace(&key, Subspace::Stamp)));
         }
         Ok(touched)
@@ -78,7 +80,7 @@ impl Tree {
 struct TouchCollector {
     touched: TouchedResources,
     /// Resources whose stamps are deleted, with those of all descendants.
-    gone: Vec<Vec<u8>>,
+    deleted_resources: Vec<Vec<u8>>,
     /// The last resource that is deleted with its content.
     deleted: Option<Vec<u8>>,
 }
@@ -104,7 +106,7 @@ impl TouchCollector {
                 _ if !is_own || node.is_np_container() => TouchExtent::Within,
                 (None, _) => TouchExtent::Whole,
                 (Some(_), None) => {
-                    self.gone.push(key.to_vec());
+                    self.deleted_resources.push(key.to_vec());
                     self.deleted = Some(key.to_vec());
                     continue;
                 }
@@ -112,7 +114,7 @@ impl TouchCollector {
                     TouchExtent::Within
                 }
                 (Some(_), Some(_)) => {
-                    self.gone.push(key.to_vec());
+                    self.deleted_resources.push(key.to_vec());
                     TouchExtent::Whole
                 }
             };
@@ -122,7 +124,7 @@ impl TouchCollector {
     }
 
     fn touch(&mut self, key: &[u8], touch: TouchExtent) {
-        if self.touched.get(key).is_none_or(|known| *known < touch) {
+        if self.touched.get(key).is_none_or(|old| *old < touch) {
             self.touched.insert(key.to_vec(), touch);
         }
     }

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
-use super::holds::{Holds, Lock, PartialLock};
+use super::record::{Lock, LockRecord, PartialLock};
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
 use crate::tree::commit::check_session;
@@ -31,30 +31,35 @@ impl Tree {
         let time = self.store().now();
         let session = session.to_owned();
         let lock = Lock { session, time };
-        self.change_holds(&mut |tree, snapshot, holds| {
-            tree.check_lock(snapshot, holds, &lock.session)?;
-            holds.locks.lock = Some(lock.clone());
+        self.update_lock_record(&mut |tree, snapshot, lock_record| {
+            tree.check_lock(snapshot, lock_record, &lock.session)?;
+            lock_record.locks.lock = Some(lock.clone());
             Ok(())
         })?;
         Ok(lock)
     }
 
-    fn check_lock(&self, snapshot: &dyn Snapshot, holds: &Holds, session: &str) -> Result<()> {
+    fn check_lock(
+        &self,
+        snapshot: &dyn Snapshot,
+        lock_record: &LockRecord,
+        session: &str,
+    ) -> Result<()> {
         let name = self.datastore().name();
-        if let Some(lock) = &holds.locks.lock {
+        if let Some(lock) = &lock_record.locks.lock {
             return Err(denied(format!(
                 "{name} is already locked by session “{}”; “espalier unlock --force” breaks the lock",
                 lock.session
             )));
         }
-        let mut partial = holds.locks.partial.iter();
+        let mut partial = lock_record.locks.partial.iter();
         if let Some(partial) = partial.find(|partial| partial.session != session) {
             return Err(denied(format!(
                 "session “{}” has the partial lock {} in {name}",
                 partial.session, partial.id
             )));
         }
-        if let Some(pending) = &holds.locks.pending
+        if let Some(pending) = &lock_record.locks.pending
             && pending.session != session
         {
             return Err(denied(format!(
@@ -87,10 +92,10 @@ impl Tree {
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         let time = self.store().now();
-        let mut taken = None;
-        self.change_holds(&mut |tree, snapshot, holds| {
+        let mut acquired = None;
+        self.update_lock_record(&mut |tree, snapshot, lock_record| {
             let mut partial = PartialLock {
-                id: holds.last_partial + 1,
+                id: lock_record.last_partial + 1,
                 session: session.to_owned(),
                 time,
                 paths: Vec::new(),
@@ -98,20 +103,20 @@ impl Tree {
             };
             for path in paths {
                 let (text, key) = tree.locked_node(snapshot, path)?;
-                check_partial(holds, session, &text, &key)?;
+                check_partial(lock_record, session, &text, &key)?;
                 partial.paths.push(text);
                 partial.keys.push(key);
             }
-            if holds.locks.partial.len() >= PARTIAL_LOCKS_MAX {
+            if lock_record.locks.partial.len() >= PARTIAL_LOCKS_MAX {
                 let message = format!("there are {PARTIAL_LOCKS_MAX} partial locks already");
                 return Err(Error::data(ErrorTag::ResourceDenied, message));
             }
-            holds.last_partial = partial.id;
-            holds.locks.partial.push(partial.clone());
-            taken = Some(partial);
+            lock_record.last_partial = partial.id;
+            lock_record.locks.partial.push(partial.clone());
+            acquired = Some(partial);
             Ok(())
         })?;
-        taken.ok_or_else(|| Error::corrupt("a partial lock was not taken"))
+        acquired.ok_or_else(|| Error::corrupt("a partial lock was not acquired"))
     }
 
     /// A node as text, and its key without the prefix of the tree.
@@ -159,24 +164,24 @@ impl Tree {
     }
 
     /// Updates the lock record of the datastore. Retries if it was changed meanwhile.
-    pub(in crate::tree) fn change_holds(
+    pub(in crate::tree) fn update_lock_record(
         &self,
-        change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut Holds) -> Result<()>,
+        change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut LockRecord) -> Result<()>,
     ) -> Result<()> {
         self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;
             let snapshot = self.store().driver().snapshot()?;
-            let mut holds = self.holds(&*snapshot)?;
-            let before = holds.clone();
-            change(self, &*snapshot, &mut holds)?;
+            let mut lock_record = self.lock_record(&*snapshot)?;
+            let before = lock_record.clone();
+            change(self, &*snapshot, &mut lock_record)?;
             drop(snapshot);
-            if holds == before {
+            if lock_record == before {
                 return Ok(());
             }
             let mut batch = Batch::new();
-            self.put_holds(holds, &mut batch);
+            self.put_lock_record(lock_record, &mut batch);
             let anchor = self.anchor();
             batch.require(anchor.key.clone(), Some(anchor.value.clone()));
             match self.store().driver().commit(batch) {
@@ -189,16 +194,16 @@ impl Tree {
     }
 }
 
-fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result<()> {
-    if let Some(lock) = &holds.locks.lock
+fn check_partial(lock_record: &LockRecord, session: &str, path: &str, key: &[u8]) -> Result<()> {
+    if let Some(lock) = &lock_record.locks.lock
         && lock.session != session
     {
         let message = format!("the datastore is locked by session “{}”", lock.session);
         return Err(denied(message));
     }
-    for other in holds.locks.partial.iter() {
-        let meets = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
-        if other.session != session && other.keys.iter().any(meets) {
+    for other in lock_record.locks.partial.iter() {
+        let overlaps = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
+        if other.session != session && other.keys.iter().any(overlaps) {
             let message = format!(
                 "{path} is in the partial lock {} of session “{}”",
                 other.id, other.session

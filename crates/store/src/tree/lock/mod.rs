@@ -7,11 +7,11 @@
 
 mod acquire;
 mod check;
-mod holds;
+mod record;
 mod release;
 mod session;
 
-pub use holds::{Lock, Locks, PartialLock, PendingCommit, Timing};
+pub use record::{Lock, Locks, PartialLock, PendingCommit, Timing};
 
 pub(in crate::tree) use check::NONE_PINNED;
-pub(in crate::tree) use holds::Holds;
+pub(in crate::tree) use record::LockRecord;

@@ -3,7 +3,7 @@
 use espalier_yang::ErrorTag;
 
 use super::check::owns;
-use super::holds::Locks;
+use super::record::Locks;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 
@@ -11,7 +11,7 @@ impl Tree {
     /// All locks of the datastore.
     pub fn locks(&self) -> Result<Locks> {
         let snapshot = self.store().driver().snapshot()?;
-        Ok(self.holds(&*snapshot)?.locks)
+        Ok(self.lock_record(&*snapshot)?.locks)
     }
 
     /// Releases the lock of a session.
@@ -19,9 +19,9 @@ impl Tree {
     /// # Errors
     /// `operation-failed` if the session does not own the lock.
     pub fn unlock(&self, session: &str) -> Result<()> {
-        self.change_holds(&mut |tree, _, holds| match &holds.locks.lock {
+        self.update_lock_record(&mut |tree, _, lock_record| match &lock_record.locks.lock {
             Some(lock) if owns(&lock.session, session) => {
-                holds.locks.lock = None;
+                lock_record.locks.lock = None;
                 Ok(())
             }
             Some(lock) => Err(failed(format!(
@@ -35,8 +35,8 @@ impl Tree {
 
     /// Removes the lock, whichever session owns it.
     pub fn break_lock(&self) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            holds.locks.lock = None;
+        self.update_lock_record(&mut |_, _, lock_record| {
+            lock_record.locks.lock = None;
             Ok(())
         })
     }
@@ -47,8 +47,8 @@ impl Tree {
     /// `invalid-value` if there is no partial lock with this number; `operation-failed` if it belongs to
     /// another session.
     pub fn unlock_paths(&self, id: u32, session: &str) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            let partial = holds.locks.partial.iter().find(|partial| partial.id == id);
+        self.update_lock_record(&mut |_, _, lock_record| {
+            let partial = lock_record.locks.partial.iter().find(|partial| partial.id == id);
             match partial {
                 None => Err(no_such(id)),
                 Some(partial) if !owns(&partial.session, session) => Err(failed(format!(
@@ -56,7 +56,7 @@ impl Tree {
                     partial.session
                 ))),
                 Some(_) => {
-                    holds.locks.partial.retain(|partial| partial.id != id);
+                    lock_record.locks.partial.retain(|partial| partial.id != id);
                     Ok(())
                 }
             }
@@ -68,10 +68,10 @@ impl Tree {
     /// # Errors
     /// `invalid-value` if there is no partial lock with this number.
     pub fn break_paths(&self, id: u32) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            let before = holds.locks.partial.len();
-            holds.locks.partial.retain(|partial| partial.id != id);
-            match holds.locks.partial.len() < before {
+        self.update_lock_record(&mut |_, _, lock_record| {
+            let before = lock_record.locks.partial.len();
+            lock_record.locks.partial.retain(|partial| partial.id != id);
+            match lock_record.locks.partial.len() < before {
                 true => Ok(()),
                 false => Err(no_such(id)),
             }

@@ -3,7 +3,7 @@
 use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use super::holds::Holds;
+use super::record::LockRecord;
 use crate::error::{Error, Result};
 use crate::keys::anchor_prefix;
 use crate::store::Store;
@@ -18,14 +18,14 @@ impl Store {
         if session.is_empty() {
             return Ok(());
         }
-        for tree in self.held_trees()? {
+        for tree in self.locked_trees()? {
             tree.end_session(session)?;
         }
         self.delete_private_candidates(session)
     }
 
     /// The datastores with a lock or a pending commit.
-    pub(in crate::tree) fn held_trees(&self) -> Result<Vec<Tree>> {
+    pub(in crate::tree) fn locked_trees(&self) -> Result<Vec<Tree>> {
         let snapshot = self.driver().snapshot()?;
         let range = Subspace::Hold.range();
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
@@ -36,7 +36,7 @@ impl Store {
             let Some((&number, rest)) = rest.split_first() else {
                 return Err(Error::corrupt("a row of locks names no datastore"));
             };
-            rows.push((Holds::decode(value)?.anchor, number, session_of(rest)?));
+            rows.push((LockRecord::decode(value)?.anchor, number, session_of(rest)?));
         }
         drop(cursor);
         let mut trees = Vec::new();
@@ -134,16 +134,16 @@ impl Tree {
         if pending.is_some_and(|pending| pending.session == session && pending.persist.is_none()) {
             self.roll_back_pending("the session of a confirmed commit ended")?;
         }
-        self.change_holds(&mut |_, _, holds| {
-            if holds
+        self.update_lock_record(&mut |_, _, lock_record| {
+            if lock_record
                 .locks
                 .lock
                 .as_ref()
                 .is_some_and(|lock| lock.session == session)
             {
-                holds.locks.lock = None;
+                lock_record.locks.lock = None;
             }
-            holds
+            lock_record
                 .locks
                 .partial
                 .retain(|partial| partial.session != session);

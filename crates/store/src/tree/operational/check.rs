@@ -37,12 +37,12 @@ pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), Dat
 }
 
 fn is_child(schema: &Schema, parent: Option<NodeId>, node: NodeId) -> bool {
-    let is_known = (node.0 as usize) < schema.nodes().len();
-    is_known && schema.node(node).parent == parent
+    let is_in_range = (node.0 as usize) < schema.nodes().len();
+    is_in_range && schema.node(node).parent == parent
 }
 
 /// Whether the data is only at a path, or leads to it.
-pub(super) fn check_place(
+pub(super) fn check_registered_path(
     schema: &Schema,
     nodes: &[DataNode],
     at: &InstancePath,

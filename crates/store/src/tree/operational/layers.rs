@@ -110,17 +110,17 @@ impl Sources for Operational {
 }
 
 /// The data of one provider, over the layers below.
-pub(super) struct Provided<'a> {
+pub(super) struct ProvidedSnapshot<'a> {
     pub compiled: &'a Compiled,
     pub below: &'a dyn Sources,
-    pub told: &'a Overlay,
+    pub data: &'a Overlay,
     pub tree: TreeId,
     /// Its layer number; pushed data is the first layer.
     pub number: usize,
     pub origin: Origin,
 }
 
-impl<'a> Provided<'a> {
+impl<'a> ProvidedSnapshot<'a> {
     fn union(&self) -> Union<'a> {
         Union {
             compiled: self.compiled,
@@ -129,7 +129,7 @@ impl<'a> Provided<'a> {
                 tree: self.tree,
             },
             above: Layer {
-                snapshot: self.told,
+                snapshot: self.data,
                 tree: self.tree,
             },
             tree: self.tree,
@@ -138,7 +138,7 @@ impl<'a> Provided<'a> {
     }
 }
 
-impl Snapshot for Provided<'_> {
+impl Snapshot for ProvidedSnapshot<'_> {
     fn version(&self) -> Version {
         self.below.as_snapshot().version()
     }
@@ -152,11 +152,11 @@ impl Snapshot for Provided<'_> {
     }
 }
 
-impl Sources for Provided<'_> {
+impl Sources for ProvidedSnapshot<'_> {
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>> {
         let mut sources = self.below.sources(key)?;
         if let Some(above) = self.union().above_key(key)?
-            && let Some(value) = self.told.get(&above)?
+            && let Some(value) = self.data.get(&above)?
         {
             sources.push(Source::of(value.into_owned(), self.origin));
         }
@@ -169,9 +169,9 @@ impl Sources for Provided<'_> {
 }
 
 /// An empty snapshot.
-pub(super) struct Nothing;
+pub(super) struct EmptySnapshot;
 
-impl Snapshot for Nothing {
+impl Snapshot for EmptySnapshot {
     fn version(&self) -> Version {
         Version::default()
     }
@@ -181,13 +181,13 @@ impl Snapshot for Nothing {
     }
 
     fn scan(&self, _: &KeyRange, _: Direction) -> EngineResult<Box<dyn Cursor + '_>> {
-        Ok(Box::new(NoKeys))
+        Ok(Box::new(EmptyCursor))
     }
 }
 
-struct NoKeys;
+struct EmptyCursor;
 
-impl Cursor for NoKeys {
+impl Cursor for EmptyCursor {
     fn next(&mut self) -> EngineResult<Option<(&[u8], &[u8])>> {
         Ok(None)
     }

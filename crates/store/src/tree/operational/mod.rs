@@ -24,15 +24,15 @@
 //! Contradictions between sources are not resolved: of two cases of one choice, one in running and one
 //! pushed, both are reported.
 
-mod answers;
-mod bound;
+mod boundary;
 mod check;
 mod cursor;
+mod data;
 mod layers;
 mod origins;
 mod provider;
+mod provider_calls;
 mod push;
-mod reading;
 mod registry;
 mod union;
 mod withheld;
@@ -45,6 +45,7 @@ pub use provider::{
 pub use registry::Registration;
 pub use withheld::WITHHELD_MAX;
 
+pub(in crate::tree) use data::OperationalData;
 pub(in crate::tree) use layers::Operational;
 pub(crate) use origins::OriginRecord;
 pub(in crate::tree) use origins::move_origins;
@@ -52,7 +53,6 @@ pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };
 pub(in crate::tree) use push::rooted;
-pub(in crate::tree) use reading::OperationalData;
 pub(crate) use registry::Providers;
 
 #[cfg(test)]

@@ -290,15 +290,15 @@ impl Recorder<'_> {
     /// Records the leaves that differ between two values of a fragment.
     fn leaves(&self, record: &mut OriginRecord, old: &[u8], new: &[u8]) -> Result<()> {
         let old = Fragment::decode(old, 0)?;
-        let mut there = Vec::new();
+        let mut present = Vec::new();
         for leaf in Reader::new(new) {
             let (id, packed) = leaf?;
-            there.push(id);
+            present.push(id);
             if old.get(id) != Some(&packed) {
                 record.set(id, self.origin);
             }
         }
-        record.leaves.retain(|(id, _)| there.contains(id));
+        record.leaves.retain(|(id, _)| present.contains(id));
         Ok(())
     }
 }

@@ -23,19 +23,19 @@ use crate::error::Result;
 /// The providers of all anchors.
 #[derive(Default)]
 pub(crate) struct Providers {
-    anchors: RwLock<FxHashMap<u64, Vec<Arc<Registered>>>>,
+    anchors: RwLock<FxHashMap<u64, Vec<Arc<RegisteredProvider>>>>,
     workers: Arc<Workers>,
 }
 
 /// A provider with its registered path.
-pub(super) struct Registered {
+pub(super) struct RegisteredProvider {
     pub provider: Provider,
     at: InstancePath,
     /// The schema of `at`, and the names of its nodes for lookup in another schema.
     schema: Arc<Schema>,
     names: Vec<(Box<str>, Box<str>)>,
     calls: AtomicUsize,
-    answers: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
+    cache: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
 }
 
 /// Keeps a provider registered until it is dropped.
@@ -43,13 +43,13 @@ pub(super) struct Registered {
 pub struct Registration {
     registry: Weak<Providers>,
     anchor: u64,
-    registered: Arc<Registered>,
+    registered: Arc<RegisteredProvider>,
 }
 
 impl Registration {
     /// Clears the cached data, so that the next read calls the provider.
     pub fn invalidate(&self) {
-        self.registered.answers.lock().clear();
+        self.registered.cache.lock().clear();
     }
 }
 
@@ -78,13 +78,13 @@ impl Providers {
             let node = schema.node(step.node);
             (schema.module(node.module).name.clone(), node.name.clone())
         };
-        let registered = Arc::new(Registered {
+        let registered = Arc::new(RegisteredProvider {
             provider,
             names: at.steps.iter().map(name).collect(),
             at,
             schema: Arc::clone(schema),
             calls: AtomicUsize::new(0),
-            answers: Mutex::default(),
+            cache: Mutex::default(),
         });
         let mut anchors = self.anchors.write();
         anchors
@@ -104,20 +104,20 @@ impl Providers {
     }
 
     /// The providers of an anchor, in the order of their registration.
-    pub(super) fn of(&self, anchor: u64) -> Vec<Arc<Registered>> {
+    pub(super) fn of(&self, anchor: u64) -> Vec<Arc<RegisteredProvider>> {
         let anchors = self.anchors.read();
         anchors.get(&anchor).cloned().unwrap_or_default()
     }
 }
 
 /// The data of a provider, cached or pending.
-pub(super) enum Answer {
-    Kept(Arc<DataTree>),
-    Coming(Receiver<std::result::Result<DataTree, WarningReason>>),
-    None(WarningReason),
+pub(super) enum CallResult {
+    Cached(Arc<DataTree>),
+    Pending(Receiver<std::result::Result<DataTree, WarningReason>>),
+    Failed(WarningReason),
 }
 
-impl Registered {
+impl RegisteredProvider {
     /// The registered path in a schema; none if the schema does not have it.
     pub fn at(&self, schema: &Arc<Schema>) -> Option<InstancePath> {
         if Arc::ptr_eq(schema, &self.schema) {
@@ -133,58 +133,58 @@ impl Registered {
     }
 
     /// Starts a call without waiting.
-    pub fn ask(
+    pub fn call(
         self: &Arc<Self>,
         workers: &Arc<Workers>,
         request: ProviderRequest,
         now: Timestamp,
-    ) -> Answer {
-        if let Some(kept) = self.kept(&request.path, now) {
-            return Answer::Kept(kept);
+    ) -> CallResult {
+        if let Some(cached) = self.cached(&request.path, now) {
+            return CallResult::Cached(cached);
         }
         if self.calls.fetch_add(1, Ordering::AcqRel) >= PROVIDER_CALLS_MAX {
             self.calls.fetch_sub(1, Ordering::AcqRel);
-            return Answer::None(WarningReason::Busy);
+            return CallResult::Failed(WarningReason::Busy);
         }
         let (sender, receiver) = sync_channel(1);
         let this = Arc::clone(self);
         let run = move || {
-            let told = catch_unwind(AssertUnwindSafe(|| (this.provider.call)(&request)));
+            let result = catch_unwind(AssertUnwindSafe(|| (this.provider.call)(&request)));
             this.calls.fetch_sub(1, Ordering::AcqRel);
-            let told = match told {
+            let result = match result {
                 Ok(Ok(tree)) => Ok(tree),
                 Ok(Err(error)) => Err(WarningReason::Failed(error.to_string())),
                 Err(panic) => Err(WarningReason::Panicked(message_of(&*panic))),
             };
             // After a timeout there is no receiver.
-            let _ = sender.send(told);
+            let _ = sender.send(result);
         };
         match workers.run(run) {
-            Ok(()) => Answer::Coming(receiver),
+            Ok(()) => CallResult::Pending(receiver),
             Err(error) => {
                 self.calls.fetch_sub(1, Ordering::AcqRel);
-                Answer::None(WarningReason::Failed(error.to_string()))
+                CallResult::Failed(WarningReason::Failed(error.to_string()))
             }
         }
     }
 
-    fn kept(&self, path: &InstancePath, now: Timestamp) -> Option<Arc<DataTree>> {
-        let answers = self.answers.lock();
-        let (since, tree) = answers.get(path)?;
+    fn cached(&self, path: &InstancePath, now: Timestamp) -> Option<Arc<DataTree>> {
+        let cache = self.cache.lock();
+        let (since, tree) = cache.get(path)?;
         let age = now.0.saturating_sub(since.0);
         (Duration::from_millis(age) < self.provider.valid_for).then(|| Arc::clone(tree))
     }
 
     /// Caches data while it is valid.
-    pub fn keep(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
+    pub fn store(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
         if self.provider.valid_for.is_zero() {
             return;
         }
-        let mut answers = self.answers.lock();
+        let mut cache = self.cache.lock();
         let valid_ms = self.provider.valid_for.as_millis();
-        answers.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
-        if answers.len() < PROVIDER_ANSWERS_MAX {
-            answers.insert(path, (now, Arc::clone(tree)));
+        cache.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
+        if cache.len() < PROVIDER_ANSWERS_MAX {
+            cache.insert(path, (now, Arc::clone(tree)));
         }
     }
 }
@@ -196,7 +196,7 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// The longer of two paths, with the keys of both; none if neither is a prefix of the other.
-pub(super) fn meeting(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
+pub(super) fn common_path(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
     let (long, short) = match one.steps.len() >= two.steps.len() {
         true => (one, two),
         false => (two, one),

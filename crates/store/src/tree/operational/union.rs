@@ -12,7 +12,7 @@ use espalier_keyspace::{Direction, KeyRange, Result as EngineResult, Snapshot};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Schema};
 
-use super::cursor::{Renamed, UnionCursor};
+use super::cursor::{RenamedCursor, UnionCursor};
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, take_entry_value};
 use crate::keys::{TreeId, take_local_id};
@@ -49,9 +49,9 @@ pub(super) struct Union<'a> {
 
 /// An entry that both trees have, or the datastore; keys below it are translated relative to it.
 #[derive(Clone, Debug)]
-pub(super) struct Root {
+pub(super) struct SharedRoot {
     /// Its key in the union.
-    pub shown: Vec<u8>,
+    pub union_key: Vec<u8>,
     /// Its key in the tree above.
     pub above: Vec<u8>,
     /// Its node; none for the datastore.
@@ -98,9 +98,9 @@ impl<'a> Union<'a> {
     }
 
     /// The datastore, as a root.
-    pub fn root(self) -> Root {
-        Root {
-            shown: self.tree.prefix(Subspace::Tree),
+    pub fn root(self) -> SharedRoot {
+        SharedRoot {
+            union_key: self.tree.prefix(Subspace::Tree),
             above: self.above.tree.prefix(Subspace::Tree),
             node: None,
         }
@@ -129,7 +129,7 @@ impl<'a> Union<'a> {
         let cursor = UnionCursor::open(self, self.root(), within.clone(), direction);
         let cursor = cursor.map_err(engine)?;
         if cursor.has_nothing_above() {
-            return Ok(Box::new(Renamed::open(self, within, direction)?));
+            return Ok(Box::new(RenamedCursor::open(self, within, direction)?));
         }
         Ok(Box::new(cursor))
     }
@@ -284,19 +284,28 @@ impl<'a> Union<'a> {
     }
 
     /// The root of an entry on the path of `key`, if both trees have it. `root` encloses it.
-    pub fn in_both(self, root: &Root, key: &[u8], entry: &Entry) -> Result<Option<Root>> {
+    pub fn in_both(
+        self,
+        root: &SharedRoot,
+        key: &[u8],
+        entry: &Entry,
+    ) -> Result<Option<SharedRoot>> {
         if self.is_own(&Position::take(&mut &key[entry.list..entry.end])?) {
             return Ok(None);
         }
         let mut above = root.above.clone();
-        above.extend_from_slice(&key[root.shown.len()..entry.list]);
+        above.extend_from_slice(&key[root.union_key.len()..entry.list]);
         let Some(position) = self.above_position(key, entry, &above)? else {
             return Ok(None);
         };
         above.extend_from_slice(&position);
-        let shown = key[..entry.end].to_vec();
+        let union_key = key[..entry.end].to_vec();
         let node = Some(entry.node);
-        Ok(Some(Root { shown, above, node }))
+        Ok(Some(SharedRoot {
+            union_key,
+            above,
+            node,
+        }))
     }
 
     /// Whether the tree below has an entry of the tree above, on the path of `above`; `list` is the key of

@@ -21,7 +21,7 @@ use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::commit::Tree;
 use crate::tree::datastore::Datastore;
-use crate::tree::edit::Applying;
+use crate::tree::edit::EditApplier;
 
 /// Maximum number of withheld paths: each is looked up for every view.
 pub const WITHHELD_MAX: usize = 4096;
@@ -35,8 +35,8 @@ impl Tree {
     /// # Errors
     /// `operation-not-supported` for other datastores, `resource-denied` beyond [`WITHHELD_MAX`].
     pub fn withhold(&self, paths: &[InstancePath]) -> Result<()> {
-        let known = self.withheld()?;
-        if known.len() + paths.len() > WITHHELD_MAX {
+        let withheld = self.withheld()?;
+        if withheld.len() + paths.len() > WITHHELD_MAX {
             let message = format!("at most {WITHHELD_MAX} paths can be withheld (WITHHELD_MAX)");
             return Err(Error::data(ErrorTag::ResourceDenied, message));
         }
@@ -125,9 +125,9 @@ pub(super) fn without_withheld(
         ..tree
     };
     let mut overlay = Overlay::new(snapshot);
-    let mut applying = Applying::new(&mut overlay, compiled, running);
+    let mut applier = EditApplier::new(&mut overlay, compiled, running);
     for path in &paths {
-        applying.delete_path(path, Operation::Remove)?;
+        applier.delete_path(path, Operation::Remove)?;
     }
     Ok(Box::new(overlay))
 }

@@ -55,7 +55,7 @@ impl Workers {
     }
 
     /// Removes a thread from the idle ones; false if it was given a task meanwhile.
-    fn leave(&self, number: u64) -> bool {
+    fn remove_idle(&self, number: u64) -> bool {
         let mut idle = self.idle.lock();
         let at = idle.waiting.iter().position(|(other, _)| *other == number);
         at.map(|at| idle.waiting.remove(at)).is_some()
@@ -68,19 +68,19 @@ fn work(workers: &Weak<Workers>, number: u64, first: Task) {
     loop {
         task();
         let (sender, receiver) = channel();
-        let Some(crew) = workers.upgrade() else {
+        let Some(pool) = workers.upgrade() else {
             return;
         };
-        crew.idle.lock().waiting.push((number, sender));
-        drop(crew);
+        pool.idle.lock().waiting.push((number, sender));
+        drop(pool);
         task = match receiver.recv_timeout(WORKER_IDLE) {
             Ok(task) => task,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let Some(crew) = workers.upgrade() else {
+                let Some(pool) = workers.upgrade() else {
                     return;
                 };
-                if crew.leave(number) {
+                if pool.remove_idle(number) {
                     return;
                 }
                 match receiver.recv() {

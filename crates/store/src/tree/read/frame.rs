@@ -36,7 +36,7 @@ impl From<espalier_keyspace::Error> for Halt {
 }
 
 /// The result of a step of a read.
-pub(super) type Flow<T> = std::result::Result<T, Halt>;
+pub(super) type ReadResult<T> = std::result::Result<T, Halt>;
 
 /// A container or list entry that encloses the current key.
 pub(super) struct Frame {
@@ -52,11 +52,11 @@ pub(super) struct Frame {
     /// Its key leaves, until it is sent.
     keys: Vec<(NodeId, Value)>,
     /// Its origin, if it must be sent.
-    told_origin: Option<Origin>,
+    sent_origin: Option<Origin>,
     /// The origin that its children inherit.
     pub origin: Option<Origin>,
     /// Its children found so far, if defaults are reported.
-    pub seen: Vec<NodeId>,
+    pub children_found: Vec<NodeId>,
 }
 
 /// Whether a container or list entry is stored, or exists only for defaults in use.
@@ -67,7 +67,7 @@ pub(super) enum Stored {
 }
 
 /// A read of one resource.
-pub(super) struct Reading<'a> {
+pub(super) struct ResourceReader<'a> {
     pub state: State<'a>,
     pub selection: &'a Selection,
     pub sink: &'a mut dyn Sink,
@@ -85,16 +85,16 @@ pub(super) struct Reading<'a> {
     /// Whether defaults of unset leaves are reported.
     pub reports_defaults: bool,
     /// The top-level nodes found so far, if defaults are reported.
-    pub outer_seen: Vec<NodeId>,
+    pub outer_children: Vec<NodeId>,
     /// The sources of the datastore, if it has origins.
     pub sources: Option<&'a dyn Sources>,
     /// The data of each source at the current key, if origins are reported.
-    pub at_key: Vec<Source>,
+    pub sources_at_key: Vec<Source>,
 }
 
-impl Reading<'_> {
+impl ResourceReader<'_> {
     /// Enters a container or list entry; its key is the first `length` bytes of `key`.
-    pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> Flow<()> {
+    pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> ReadResult<()> {
         self.push_frame(node, key, length, Stored::Yes)
     }
 
@@ -105,12 +105,12 @@ impl Reading<'_> {
         key: &[u8],
         length: usize,
         stored: Stored,
-    ) -> Flow<()> {
+    ) -> ReadResult<()> {
         let depth = self.depth_below();
         let is_whole = self.is_whole(node);
         let shows_itself = is_whole && self.is_shown_empty(node, stored);
-        let (told_origin, origin) = self.origin_of_frame(node, key, length)?;
-        self.see(node);
+        let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
+        self.record_child(node);
         self.key.clear();
         self.key.extend_from_slice(&key[..length]);
         let is_target = self.outer_depth == 0 && self.frames.is_empty();
@@ -122,13 +122,13 @@ impl Reading<'_> {
             is_open,
             is_whole,
             keys: Vec::new(),
-            told_origin,
+            sent_origin,
             origin,
-            seen: Vec::new(),
+            children_found: Vec::new(),
         });
         match (is_open, shows_itself) {
             (true, _) => {
-                self.annotate_origin(told_origin)?;
+                self.annotate_origin(sent_origin)?;
                 Ok(self.sink.open(node, Mark::default())?)
             }
             (false, true) => self.open_frames(),
@@ -136,7 +136,7 @@ impl Reading<'_> {
         }
     }
 
-    fn annotate_origin(&mut self, origin: Option<Origin>) -> Flow<()> {
+    fn annotate_origin(&mut self, origin: Option<Origin>) -> ReadResult<()> {
         if let Some(origin) = origin {
             self.sink.annotate(vec![Annotation::Origin(origin)])?;
         }
@@ -154,21 +154,21 @@ impl Reading<'_> {
     }
 
     /// Records that a node exists, for the decision on defaults.
-    pub fn see(&mut self, node: NodeId) {
+    pub fn record_child(&mut self, node: NodeId) {
         if !self.reports_defaults {
             return;
         }
-        let seen = match self.frames.last_mut() {
-            Some(frame) => &mut frame.seen,
-            None => &mut self.outer_seen,
+        let children_found = match self.frames.last_mut() {
+            Some(frame) => &mut frame.children_found,
+            None => &mut self.outer_children,
         };
-        if seen.last() != Some(&node) {
-            seen.push(node);
+        if children_found.last() != Some(&node) {
+            children_found.push(node);
         }
     }
 
     /// Leaves the frames that do not enclose `key`.
-    pub fn leave(&mut self, key: &[u8]) -> Flow<()> {
+    pub fn leave_frames(&mut self, key: &[u8]) -> ReadResult<()> {
         while let Some(frame) = self.frames.last() {
             if key.starts_with(&self.key[..frame.length]) {
                 self.key.truncate(frame.length);
@@ -181,9 +181,9 @@ impl Reading<'_> {
     }
 
     /// Leaves the innermost frame.
-    pub fn pop(&mut self) -> Flow<()> {
+    pub fn pop(&mut self) -> ReadResult<()> {
         if self.reports_defaults {
-            self.absent_defaults()?;
+            self.report_absent_defaults()?;
         }
         if let Some(frame) = self.frames.pop()
             && frame.is_open
@@ -194,13 +194,13 @@ impl Reading<'_> {
     }
 
     /// Sends all frames that are not sent yet.
-    pub fn open_frames(&mut self) -> Flow<()> {
+    pub fn open_frames(&mut self) -> ReadResult<()> {
         if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
         }
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {
             frame.is_open = true;
-            if let Some(origin) = frame.told_origin {
+            if let Some(origin) = frame.sent_origin {
                 self.sink.annotate(vec![Annotation::Origin(origin)])?;
             }
             self.sink.open(frame.node, Mark::default())?;
@@ -212,8 +212,8 @@ impl Reading<'_> {
     }
 
     /// Visits a leaf of the innermost frame.
-    pub fn leaf(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
-        self.see(node);
+    pub fn leaf(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
+        self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
         if is_state && self.is_within_depth() && self.is_config_key(node) {
             return self.config_key(node, packed);
@@ -222,12 +222,12 @@ impl Reading<'_> {
             return Ok(());
         }
         self.open_frames()?;
-        self.tell_leaf_origin(node, &packed)?;
+        self.annotate_leaf_origin(node, &packed)?;
         self.send(node, packed)
     }
 
     /// Sends a leaf unconditionally.
-    pub fn send(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
+    pub fn send(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         match packed {
             Packed::Value(value) => self.sink.leaf(node, value, Mark::default())?,
             Packed::Any(json) => self.sink.any(node, &json, Mark::default())?,
@@ -241,7 +241,7 @@ impl Reading<'_> {
     }
 
     /// Visits a key of an entry that may contain state: sent once state of the entry is.
-    fn config_key(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
+    fn config_key(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());
         };

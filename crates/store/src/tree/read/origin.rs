@@ -9,7 +9,7 @@ use espalier_yang::NodeId;
 use espalier_yang::data::{Annotation, Origin};
 
 use super::super::selection::WithOrigin;
-use super::frame::{Flow, Reading};
+use super::frame::{ReadResult, ResourceReader};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
 use crate::keys::LocalId;
@@ -60,7 +60,7 @@ pub(in crate::tree) trait Sources: Snapshot {
     fn as_snapshot(&self) -> &dyn Snapshot;
 }
 
-impl Reading<'_> {
+impl ResourceReader<'_> {
     fn shows_origin(&self, node: NodeId) -> bool {
         self.sources.is_some()
             && self.selection.with_origin == WithOrigin::Shown
@@ -68,11 +68,11 @@ impl Reading<'_> {
     }
 
     /// Loads the data of the sources at the current key.
-    pub fn see_sources(&mut self, key: &[u8]) -> Result<()> {
+    pub fn load_sources(&mut self, key: &[u8]) -> Result<()> {
         if let Some(sources) = self.sources
             && self.selection.with_origin == WithOrigin::Shown
         {
-            self.at_key = sources.sources(key)?;
+            self.sources_at_key = sources.sources(key)?;
         }
         Ok(())
     }
@@ -89,16 +89,16 @@ impl Reading<'_> {
         if !self.shows_origin(node) {
             return Ok((None, inherited));
         }
-        let is_meaningless = self.state.schema().node(node).is_np_container();
-        if is_meaningless && inherited.is_some() {
+        let is_np_container = self.state.schema().node(node).is_np_container();
+        if is_np_container && inherited.is_some() {
             return Ok((None, inherited));
         }
-        let own = match is_meaningless {
+        let own = match is_np_container {
             false => self.node_origin(&key[..length])?,
             true => self.first_origin(node, &key[..length])?,
         };
-        let told = (inherited != Some(own)).then_some(own);
-        Ok((told, Some(own)))
+        let own_annotation = (inherited != Some(own)).then_some(own);
+        Ok((own_annotation, Some(own)))
     }
 
     /// The origin of the node at a key: that of the lowest source that has it.
@@ -106,8 +106,8 @@ impl Reading<'_> {
         let Some(sources) = self.sources else {
             return Ok(Origin::default());
         };
-        let there = sources.sources(key)?;
-        Ok(there
+        let present = sources.sources(key)?;
+        Ok(present
             .first()
             .map_or(Origin::Default, |source| source.origin))
     }
@@ -122,22 +122,22 @@ impl Reading<'_> {
         let Some(sources) = self.sources.filter(|_| first == key) else {
             return self.node_origin(first);
         };
-        let there = sources.sources(key)?;
+        let present = sources.sources(key)?;
         let schema = self.state.schema();
         for leaf in Reader::new(value) {
             let (id, packed) = leaf?;
             let child = self.state.layout().child(Some(node), id);
             if child.is_some_and(|child| schema.node(child).is_config) {
-                return leaf_origin(&there, id, &packed);
+                return leaf_origin(&present, id, &packed);
             }
         }
-        Ok(there
+        Ok(present
             .first()
             .map_or(Origin::Default, |source| source.origin))
     }
 
     /// Annotates the origin of the next leaf or leaf-list entry if it differs from that of its parent.
-    pub fn tell_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> Flow<()> {
+    pub fn annotate_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> ReadResult<()> {
         let is_key = |node: NodeId| {
             let leaf = self.state.schema().node(node).as_value();
             leaf.is_some_and(|leaf| leaf.is_key)
@@ -146,25 +146,25 @@ impl Reading<'_> {
             return Ok(());
         }
         let origin = match self.state.schema().node(node).is_leaf_list() {
-            true => self.at_key.first().map(|source| source.origin),
+            true => self.sources_at_key.first().map(|source| source.origin),
             false => Some(leaf_origin(
-                &self.at_key,
+                &self.sources_at_key,
                 self.state.layout().id(node),
                 packed,
             )?),
         };
-        self.tell_origin(origin.unwrap_or_default())
+        self.annotate_inherited_origin(origin.unwrap_or_default())
     }
 
     /// Annotates a default value.
-    pub fn tell_default_origin(&mut self, node: NodeId) -> Flow<()> {
+    pub fn annotate_default_origin(&mut self, node: NodeId) -> ReadResult<()> {
         if self.shows_origin(node) {
-            self.tell_origin(Origin::Default)?;
+            self.annotate_inherited_origin(Origin::Default)?;
         }
         Ok(())
     }
 
-    fn tell_origin(&mut self, origin: Origin) -> Flow<()> {
+    fn annotate_inherited_origin(&mut self, origin: Origin) -> ReadResult<()> {
         let inherited = self.frames.last().and_then(|frame| frame.origin);
         if inherited != Some(origin) {
             self.sink.annotate(vec![Annotation::Origin(origin)])?;

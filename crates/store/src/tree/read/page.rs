@@ -8,7 +8,7 @@ use super::scan::skip_entry;
 use crate::error::Result;
 
 /// The action for a key.
-pub(super) enum Turn {
+pub(super) enum PageAction {
     /// The key is on the page.
     Read,
     /// The key is before the page; continue with the first key after its entry.
@@ -25,16 +25,16 @@ pub(super) struct Paging {
     /// Remaining entries to skip.
     pub skip: u64,
     /// Remaining entries to read.
-    pub left: u64,
+    pub remaining: u64,
     /// The first key after the current entry.
     pub end: Vec<u8>,
 }
 
 impl Paging {
     /// The action for a key of the list.
-    pub fn turn(&mut self, key: &[u8], state: &State<'_>) -> Result<Turn> {
+    pub fn action(&mut self, key: &[u8], state: &State<'_>) -> Result<PageAction> {
         if !self.end.is_empty() && key < self.end.as_slice() {
-            return Ok(Turn::Read);
+            return Ok(PageAction::Read);
         }
         let mut rest = &key[self.list.len()..];
         skip_entry(state.schema().node(self.node), &mut rest)?;
@@ -43,13 +43,13 @@ impl Paging {
             .unwrap_or_default();
         if self.skip > 0 {
             self.skip -= 1;
-            return Ok(Turn::Skip(end));
+            return Ok(PageAction::Skip(end));
         }
-        if self.left == 0 {
-            return Ok(Turn::End);
+        if self.remaining == 0 {
+            return Ok(PageAction::End);
         }
-        self.left -= 1;
+        self.remaining -= 1;
         self.end = end;
-        Ok(Turn::Read)
+        Ok(PageAction::Read)
     }
 }

@@ -5,10 +5,10 @@ use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, Value};
 
 use super::super::selection::{Content, WithDefaults};
-use super::frame::Reading;
+use super::frame::ResourceReader;
 use crate::fragment::Packed;
 
-impl Reading<'_> {
+impl ResourceReader<'_> {
     /// Whether to enter a container, list entry or leaf-list below the innermost frame.
     pub fn descends(&self, node: &Node) -> bool {
         self.is_within_depth()
@@ -17,7 +17,7 @@ impl Reading<'_> {
                 Content::Config => node.is_config,
                 Content::NonConfig => self.state.compiled.holds_state(node.id),
             }
-            && self.wanted(node.id) != Fields::Not
+            && self.field_selection(node.id) != Fields::Not
     }
 
     /// Whether a leaf of the innermost frame is selected.
@@ -28,12 +28,12 @@ impl Reading<'_> {
                 Content::Config => self.state.schema().node(node).is_config,
                 Content::NonConfig => !self.state.schema().node(node).is_config,
             }
-            && self.wanted(node) != Fields::Not
+            && self.field_selection(node) != Fields::Not
     }
 
     /// Whether everything below the next entered node is selected.
     pub fn is_whole(&self, node: NodeId) -> bool {
-        self.wanted(node) == Fields::Whole
+        self.field_selection(node) == Fields::Whole
     }
 
     /// Whether a leaf is omitted because it has its default value.
@@ -65,7 +65,7 @@ impl Reading<'_> {
         }
     }
 
-    fn wanted(&self, node: NodeId) -> Fields {
+    fn field_selection(&self, node: NodeId) -> Fields {
         match (&self.selection.fields, self.frames.last()) {
             (None, _) => Fields::Whole,
             // The target itself is always sent; `fields` selects among its descendants.

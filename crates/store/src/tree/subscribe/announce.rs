@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use espalier_yang::ErrorTag;
 
-use super::interest::may_touch;
+use super::path_filter::may_touch;
 use super::queue::{Committed, Event, Lagged};
-use super::registry::{Listener, Way};
+use super::registry::{Delivery, Listener};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::tree::changes::{Comparison, Diff};
@@ -15,24 +15,24 @@ use crate::tree::stamp::Stamp;
 
 /// A commit that was announced to subscribers and is not yet made. Dropping it notifies them of the abort.
 #[must_use = "dropping this notifies subscribers that the commit is aborted"]
-pub(in crate::tree) struct Announced {
+pub(in crate::tree) struct AnnouncedCommit {
     tree: Tree,
     /// The recipients, in order.
     listeners: Vec<Arc<Listener>>,
     /// The number of recipients that accepted, or need not be asked.
-    asked: usize,
+    accepted: usize,
     /// The diff for the recipients; none if it is too large and no subscriber must accept it.
     diff: Option<Arc<Diff>>,
 }
 
 impl Tree {
     /// Whether a listener's paths may be among the differences.
-    pub(super) fn is_interested(
+    pub(super) fn may_be_affected(
         &self,
         listener: &Listener,
         comparison: Comparison<'_>,
     ) -> Result<bool> {
-        if listener.wants_all() {
+        if listener.covers_everything() {
             return Ok(true);
         }
         for path in listener.paths(self.schema()) {
@@ -44,8 +44,8 @@ impl Tree {
     }
 
     /// Whether a listener's paths are in a diff.
-    pub(super) fn is_told(&self, listener: &Listener, diff: &Diff) -> bool {
-        match listener.wants_all() {
+    pub(super) fn is_affected(&self, listener: &Listener, diff: &Diff) -> bool {
+        match listener.covers_everything() {
             true => !diff.is_empty(),
             false => diff.touches(&listener.paths(self.schema())),
         }
@@ -56,25 +56,25 @@ impl Tree {
     /// # Errors
     ///
     /// The error of the first subscriber that refuses.
-    pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<Announced> {
-        let mut announced = self.audience(self.proposed(overlay))?;
-        announced.ask()?;
+    pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<AnnouncedCommit> {
+        let mut announced = self.recipients(self.proposed_changes(overlay))?;
+        announced.request_acceptance()?;
         Ok(announced)
     }
 
     /// The recipients of a difference, and the diff for them.
-    pub(super) fn audience(&self, comparison: Comparison<'_>) -> Result<Announced> {
-        let mut announced = Announced {
+    pub(super) fn recipients(&self, comparison: Comparison<'_>) -> Result<AnnouncedCommit> {
+        let mut announced = AnnouncedCommit {
             tree: self.clone(),
             listeners: Vec::new(),
-            asked: 0,
+            accepted: 0,
             diff: None,
         };
         let Some(all) = self.store().subscriptions().listeners(self.id()) else {
             return Ok(announced);
         };
         for listener in all.iter() {
-            if self.is_interested(listener, comparison)? {
+            if self.may_be_affected(listener, comparison)? {
                 announced.listeners.push(Arc::clone(listener));
             }
         }
@@ -83,11 +83,11 @@ impl Tree {
         }
         match Diff::of(self.compiled(), comparison) {
             Ok(diff) => {
-                let is_told = |one: &Arc<Listener>| self.is_told(one, &diff);
-                announced.listeners.retain(is_told);
+                let is_affected = |one: &Arc<Listener>| self.is_affected(one, &diff);
+                announced.listeners.retain(is_affected);
                 announced.diff = Some(Arc::new(diff));
             }
-            Err(error) if is_too_big(&error) && !announced.has_to_ask() => {}
+            Err(error) if is_too_big(&error) && !announced.needs_acceptance() => {}
             Err(error) => return Err(error),
         }
         Ok(announced)
@@ -101,22 +101,22 @@ pub(super) fn is_too_big(error: &Error) -> bool {
     }
 }
 
-impl Announced {
-    fn has_to_ask(&self) -> bool {
+impl AnnouncedCommit {
+    fn needs_acceptance(&self) -> bool {
         let mut listeners = self.listeners.iter();
         listeners.any(|one| one.subscriber().is_some())
     }
 
-    fn ask(&mut self) -> Result<()> {
+    fn request_acceptance(&mut self) -> Result<()> {
         let Some(diff) = self.diff.clone() else {
             return Ok(());
         };
         for listener in self.listeners.clone() {
             if let Some(subscriber) = listener.subscriber() {
-                let told = self.tree.call(subscriber, |one| one.change(&diff));
-                told.and_then(std::convert::identity)?;
+                let result = self.tree.call(subscriber, |one| one.change(&diff));
+                result.and_then(std::convert::identity)?;
             }
-            self.asked += 1;
+            self.accepted += 1;
         }
         Ok(())
     }
@@ -138,25 +138,25 @@ impl Announced {
             None => Event::Lagged(Lagged::one(stamp.version)),
         };
         for listener in listeners {
-            match (&listener.way, &self.diff) {
-                (Way::Queue(queue), _) => queue.push(event.clone()),
-                (Way::InCommit(subscriber), Some(diff)) => {
-                    let told = self.tree.call(&**subscriber, |one| one.done(diff));
-                    if let Err(error) = told {
+            match (&listener.delivery, &self.diff) {
+                (Delivery::Queue(queue), _) => queue.push(event.clone()),
+                (Delivery::InCommit(subscriber), Some(diff)) => {
+                    let result = self.tree.call(&**subscriber, |one| one.done(diff));
+                    if let Err(error) = result {
                         tracing::error!(%error, "a subscriber failed after a commit");
                     }
                 }
-                (Way::InCommit(_), None) => {}
+                (Delivery::InCommit(_), None) => {}
             }
         }
     }
 }
 
-impl Drop for Announced {
+impl Drop for AnnouncedCommit {
     fn drop(&mut self) {
         let Some(diff) = self.diff.take() else { return };
         let listeners = std::mem::take(&mut self.listeners);
-        for listener in listeners.iter().take(self.asked).rev() {
+        for listener in listeners.iter().take(self.accepted).rev() {
             let Some(subscriber) = listener.subscriber() else {
                 continue;
             };

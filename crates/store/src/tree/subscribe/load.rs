@@ -8,7 +8,7 @@ use espalier_yang::{InstancePath, Sink};
 
 use super::announce::is_too_big;
 use super::queue::{Event, Lagged};
-use super::registry::Way;
+use super::registry::Delivery;
 use crate::error::{Error, Result};
 use crate::tree::commit::{CommitOptions, Tree};
 use crate::tree::edit::Edit;
@@ -45,17 +45,17 @@ impl Tree {
     }
 
     /// Notifies event queues of a committed load.
-    pub(in crate::tree) fn tell_of_load(&self, stamp: Stamp, options: &LoadOptions<'_>) {
+    pub(in crate::tree) fn notify_load(&self, stamp: Stamp, options: &LoadOptions<'_>) {
         let Some(listeners) = self.store().subscriptions().listeners(self.id()) else {
             return;
         };
         let version = stamp.version;
-        let mut audience = None;
-        let told = self.compare_converted(version - 1, version, &mut |comparison| {
-            audience = Some(self.audience(comparison)?);
+        let mut recipients = None;
+        let result = self.compare_converted(version - 1, version, &mut |comparison| {
+            recipients = Some(self.recipients(comparison)?);
             Ok(())
         });
-        match told.map(|()| audience) {
+        match result.map(|()| recipients) {
             Ok(None) => {}
             Ok(Some(announced)) => announced.notify(stamp, commit_options(options)),
             Err(error) => {
@@ -63,7 +63,7 @@ impl Tree {
                     tracing::error!(%error, "the diff of a load cannot be computed");
                 }
                 for listener in listeners.iter() {
-                    if let Way::Queue(queue) = &listener.way {
+                    if let Delivery::Queue(queue) = &listener.delivery {
                         queue.push(Event::Lagged(Lagged::one(version)));
                     }
                 }

@@ -9,9 +9,9 @@
 //! shared engine are found in the history.
 
 mod announce;
-mod ask;
-mod interest;
+mod calls;
 mod load;
+mod path_filter;
 mod queue;
 mod registry;
 mod subscriber;

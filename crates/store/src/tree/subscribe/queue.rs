@@ -87,7 +87,7 @@ impl Lagged {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueueState {
     /// The dropped commits, before all others.
     lost: Option<Lagged>,
     events: VecDeque<Event>,
@@ -97,32 +97,32 @@ struct Waiting {
 /// A queue that commits fill for one reader.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    state: Mutex<QueueState>,
     arrived: Condvar,
 }
 
 impl Queue {
     /// Adds an event; drops the oldest ones if the queue is full. Never waits for the reader.
     pub fn push(&self, event: Event) {
-        let mut waiting = self.waiting.lock();
-        waiting.changes += event.changes();
-        waiting.events.push_back(event);
-        while waiting.events.len() > 1
-            && (waiting.events.len() > QUEUE_EVENTS_MAX || waiting.changes > QUEUE_CHANGES_MAX)
+        let mut state = self.state.lock();
+        state.changes += event.changes();
+        state.events.push_back(event);
+        while state.events.len() > 1
+            && (state.events.len() > QUEUE_EVENTS_MAX || state.changes > QUEUE_CHANGES_MAX)
         {
-            let Some(oldest) = waiting.events.pop_front() else {
+            let Some(oldest) = state.events.pop_front() else {
                 break;
             };
-            waiting.changes -= oldest.changes();
+            state.changes -= oldest.changes();
             let lost = oldest.as_lagged();
-            waiting.lost = Some(waiting.lost.map_or(lost, |before| before.and(lost)));
+            state.lost = Some(state.lost.map_or(lost, |before| before.and(lost)));
         }
-        drop(waiting);
+        drop(state);
         self.arrived.notify_all();
     }
 }
 
-impl Waiting {
+impl QueueState {
     fn take(&mut self) -> Option<Event> {
         if let Some(lost) = self.lost.take() {
             return Some(Event::Lagged(lost));
@@ -149,20 +149,20 @@ impl Events {
 
     /// Returns the next event, if there is one.
     pub fn take(&self) -> Option<Event> {
-        self.queue.waiting.lock().take()
+        self.queue.state.lock().take()
     }
 
     /// Returns the next event; waits for it up to a timeout.
     pub fn next(&self, timeout: Duration) -> Option<Event> {
         let deadline = Instant::now() + timeout;
-        let mut waiting = self.queue.waiting.lock();
+        let mut state = self.queue.state.lock();
         loop {
-            if let Some(event) = waiting.take() {
+            if let Some(event) = state.take() {
                 return Some(event);
             }
-            let wait = self.queue.arrived.wait_until(&mut waiting, deadline);
+            let wait = self.queue.arrived.wait_until(&mut state, deadline);
             if wait.timed_out() {
-                return waiting.take();
+                return state.take();
             }
         }
     }

@@ -21,11 +21,11 @@ pub(super) struct Listener {
     subscription: Subscription,
     /// The schema of the paths.
     schema: Arc<Schema>,
-    pub way: Way,
+    pub delivery: Delivery,
 }
 
 /// How commits are delivered.
-pub(super) enum Way {
+pub(super) enum Delivery {
     /// As part of the commit.
     InCommit(Arc<dyn Subscriber>),
     /// By a queue.
@@ -48,15 +48,15 @@ impl Listener {
     }
 
     /// Whether it covers the whole datastore.
-    pub fn wants_all(&self) -> bool {
+    pub fn covers_everything(&self) -> bool {
         self.subscription.paths.is_empty()
     }
 
     /// The subscriber, if it takes part in commits.
     pub fn subscriber(&self) -> Option<&dyn Subscriber> {
-        match &self.way {
-            Way::InCommit(subscriber) => Some(&**subscriber),
-            Way::Queue(_) => None,
+        match &self.delivery {
+            Delivery::InCommit(subscriber) => Some(&**subscriber),
+            Delivery::Queue(_) => None,
         }
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct Registry {
     trees: RwLock<FxHashMap<TreeId, Listeners>>,
     last_id: AtomicU64,
     /// The threads that are inside a call of a subscriber, with the lock that they hold.
-    calling: Mutex<Vec<(ThreadId, usize)>>,
+    active_calls: Mutex<Vec<(ThreadId, usize)>>,
 }
 
 impl Registry {
@@ -99,30 +99,30 @@ impl Registry {
     }
 
     /// Whether this thread is inside a call of a subscriber while holding a lock of trees.
-    fn is_calling(&self, lock: usize) -> bool {
+    fn is_in_call(&self, lock: usize) -> bool {
         let me = (thread::current().id(), lock);
-        self.calling.lock().contains(&me)
+        self.active_calls.lock().contains(&me)
     }
 
     /// Records that this thread calls a subscriber, until the result is dropped.
-    pub(super) fn calling(&self, lock: usize) -> Calling<'_> {
+    pub(super) fn begin_call(&self, lock: usize) -> ActiveCall<'_> {
         let me = (thread::current().id(), lock);
-        self.calling.lock().push(me);
-        Calling { registry: self, me }
+        self.active_calls.lock().push(me);
+        ActiveCall { registry: self, me }
     }
 }
 
 /// A call of a subscriber in progress.
-pub(super) struct Calling<'a> {
+pub(super) struct ActiveCall<'a> {
     registry: &'a Registry,
     me: (ThreadId, usize),
 }
 
-impl Drop for Calling<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
-        let mut calling = self.registry.calling.lock();
-        if let Some(at) = calling.iter().rposition(|one| *one == self.me) {
-            calling.remove(at);
+        let mut active_calls = self.registry.active_calls.lock();
+        if let Some(at) = active_calls.iter().rposition(|one| *one == self.me) {
+            active_calls.remove(at);
         }
     }
 }
@@ -154,7 +154,7 @@ impl Tree {
         subscription: Subscription,
         subscriber: Arc<dyn Subscriber>,
     ) -> Result<Subscribed> {
-        self.listen(subscription, Way::InCommit(subscriber))
+        self.listen(subscription, Delivery::InCommit(subscriber))
     }
 
     /// A queue of future commits that change one of these paths (or anything, if there are none). The paths
@@ -165,11 +165,11 @@ impl Tree {
     pub fn events(&self, paths: Vec<InstancePath>) -> Result<Events> {
         let queue = Arc::new(Queue::default());
         let subscription = Subscription { paths, priority: 0 };
-        let subscribed = self.listen(subscription, Way::Queue(Arc::clone(&queue)))?;
+        let subscribed = self.listen(subscription, Delivery::Queue(Arc::clone(&queue)))?;
         Ok(Events::new(queue, subscribed))
     }
 
-    fn listen(&self, subscription: Subscription, way: Way) -> Result<Subscribed> {
+    fn listen(&self, subscription: Subscription, delivery: Delivery) -> Result<Subscribed> {
         if self.datastore().is_candidate() {
             let message = "a candidate has no commits: subscribe to running";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
@@ -181,7 +181,7 @@ impl Tree {
             id,
             subscription,
             schema,
-            way,
+            delivery,
         };
         registry.add(self.id(), listener);
         Ok(Subscribed {
@@ -192,9 +192,9 @@ impl Tree {
     }
 
     /// Rejects a commit from inside a call of a subscriber that would deadlock.
-    pub(in crate::tree) fn check_not_calling(&self) -> Result<()> {
+    pub(in crate::tree) fn check_not_in_subscriber_call(&self) -> Result<()> {
         let lock = Store::lock_of(self.id());
-        if self.store().subscriptions().is_calling(lock) {
+        if self.store().subscriptions().is_in_call(lock) {
             let message = "a subscriber cannot commit while it is called for a commit";
             return Err(Error::data(ErrorTag::InUse, message));
         }

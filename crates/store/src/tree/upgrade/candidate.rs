@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use espalier_yang::{DataError, ErrorTag};
 
+use super::anchor_upgrade::{AnchorUpgrade, PreparedUpgrade, UpgradedDatastore, stamp_all, state};
 use super::convert::convert;
-use super::prepare::{AnchorUpgrade, Prepared, UpgradedDatastore, stamp_anew, state};
 use super::report::DatastoreUpgrade;
 use crate::error::Result;
 use crate::overlay::Overlay;
@@ -17,7 +17,7 @@ impl AnchorUpgrade<'_> {
     pub(super) fn candidates(
         &self,
         running: &UpgradedDatastore,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let (store, row) = (self.store.clone(), self.row.clone());
         let shared = Tree::new(store, row, Arc::clone(self.old), Datastore::Candidate, "");
@@ -32,7 +32,7 @@ impl AnchorUpgrade<'_> {
         &self,
         old: &Tree,
         running: &UpgradedDatastore,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let (datastore, session) = (old.datastore(), old.session());
         let snapshot = self.store.driver().snapshot()?;
@@ -44,7 +44,7 @@ impl AnchorUpgrade<'_> {
         }
         let conflicts = candidate_state.conflicts();
         if !conflicts.is_empty() {
-            prepared.refuse(datastore, session, conflicts);
+            prepared.add_errors(datastore, session, conflicts);
             let message = "a candidate conflicts with running; update it (espalier update) or discard it before the modules change";
             prepared
                 .errors
@@ -53,9 +53,9 @@ impl AnchorUpgrade<'_> {
         }
         let mut view = Overlay::with(snapshot, candidate_state.data(old));
         let read = state(&view, self.old, old);
-        let conversion = convert(read, self.new, self.nodes, self.misfits())?;
+        let conversion = convert(read, self.new, self.nodes, self.mismatch_policy())?;
         if !conversion.errors.is_empty() {
-            prepared.refuse(datastore, session, conversion.errors);
+            prepared.add_errors(datastore, session, conversion.errors);
             return Ok(());
         }
         let fits = conversion.is_nothing() && candidate_state.is_on_newest && !running.is_changed;
@@ -69,12 +69,12 @@ impl AnchorUpgrade<'_> {
         );
         if running.is_changed {
             let (version, time) = (running.version, self.store.now());
-            stamp_anew(&mut below, old, Stamp { version, time });
+            stamp_all(&mut below, old, Stamp { version, time });
         }
         let (store, row) = (self.store.clone(), self.row.clone());
         let new = Tree::new(store, row, Arc::clone(self.new), datastore, session);
-        let holds = new.require_unheld(&view, self.options.session, &mut prepared.batch)?;
-        new.require_parts_unheld(&holds, &conversion.changes, self.options.session)?;
+        let lock_record = new.require_unlocked(&view, self.options.session, &mut prepared.batch)?;
+        new.require_no_partial_lock(&lock_record, &conversion.changes, self.options.session)?;
         let batch = &mut prepared.batch;
         new.put_recomputed(candidate_state, below, &view, running.version, batch)?;
         prepared.datastores.push(DatastoreUpgrade {

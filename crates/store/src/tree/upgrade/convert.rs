@@ -25,7 +25,7 @@ use crate::tree::read::skip_entry;
 
 /// What happens to data that does not conform to the new schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Misfits {
+pub(crate) enum MismatchPolicy {
     /// It is an error.
     Refuse,
     /// Data of removed nodes is deleted; everything else is an error.
@@ -96,33 +96,33 @@ impl Frame {
 }
 
 /// How to continue after a row.
-enum Next {
+enum NextRow {
     Row,
     /// Skip all rows with this many bytes of the key as prefix.
-    Beyond(usize),
+    SkipPrefix(usize),
 }
 
 /// The outcome for a place in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Note {
+enum PlaceOutcome {
     Refused,
     Dropped,
     Converted,
 }
 
 /// Maximum number of reported places of one schema node; the others are only counted.
-const ALIKE_MAX: usize = 10;
+const PLACES_PER_NODE_MAX: usize = 10;
 
 /// A conversion in progress.
-pub(super) struct Converting<'a> {
+pub(super) struct Converter<'a> {
     pub old: State<'a>,
     pub new: &'a Compiled,
     pub nodes: &'a Correspondence,
-    pub misfits: Misfits,
+    pub mismatch_policy: MismatchPolicy,
     pub frames: Vec<Frame>,
     pub result: Conversion,
     /// The number of places of each schema node, by outcome.
-    noted: FxHashMap<(Note, String), usize>,
+    places_by_node: FxHashMap<(PlaceOutcome, String), usize>,
     /// New rows by key; true if another key had the value before.
     puts: BTreeMap<Vec<u8>, (Vec<u8>, bool)>,
     deletes: BTreeSet<Vec<u8>>,
@@ -134,26 +134,26 @@ pub(super) fn convert(
     old: State<'_>,
     new: &Compiled,
     nodes: &Correspondence,
-    misfits: Misfits,
+    mismatch_policy: MismatchPolicy,
 ) -> Result<Conversion> {
     if nodes.is_same() {
         return Ok(Conversion::default());
     }
     let root = old.tree.prefix(Subspace::Tree);
-    let mut converting = Converting {
+    let mut converter = Converter {
         old,
         new,
         nodes,
-        misfits,
+        mismatch_policy,
         frames: vec![Frame::new(None, None, &root, root.clone())],
         result: Conversion::default(),
-        noted: FxHashMap::default(),
+        places_by_node: FxHashMap::default(),
         puts: BTreeMap::new(),
         deletes: BTreeSet::new(),
         cleared: Vec::new(),
     };
-    converting.run(&KeyRange::prefix(&root))?;
-    converting.finish()
+    converter.run(&KeyRange::prefix(&root))?;
+    converter.finish()
 }
 
 /// The state of an old version in later modules.
@@ -170,7 +170,7 @@ pub(in crate::tree) fn convert_all(
     new: &Compiled,
     nodes: &Correspondence,
 ) -> Result<ConvertedPast> {
-    let conversion = convert(state, new, nodes, Misfits::DropAll)?;
+    let conversion = convert(state, new, nodes, MismatchPolicy::DropAll)?;
     Ok(ConvertedPast {
         changes: conversion.changes,
         lost: conversion.lost,
@@ -184,29 +184,29 @@ pub(in crate::tree) fn convert_all(
 /// [`Error::Data`] with every place that does not conform.
 pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
     let nodes = Correspondence::between(state.compiled, new);
-    let conversion = convert(state, new, &nodes, Misfits::Refuse)?;
+    let conversion = convert(state, new, &nodes, MismatchPolicy::Refuse)?;
     conversion.errors.into_result()?;
     Ok(conversion.changes)
 }
 
-impl Converting<'_> {
+impl Converter<'_> {
     fn run(&mut self, range: &KeyRange) -> Result<()> {
         let snapshot = self.old.snapshot;
         let mut cursor = snapshot.scan(range, Direction::Forward)?;
-        let mut beyond = Vec::new();
+        let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
             self.leave(key);
             let next = match self.row(key, value) {
                 Err(Error::Corrupt(problem)) => {
                     self.unreadable(key, &problem);
-                    Next::Row
+                    NextRow::Row
                 }
                 next => next?,
             };
-            if let Next::Beyond(length) = next {
-                beyond.clear();
-                beyond.extend_from_slice(&key[..length]);
-                match KeyRange::prefix(&beyond).end {
+            if let NextRow::SkipPrefix(length) = next {
+                skipped.clear();
+                skipped.extend_from_slice(&key[..length]);
+                match KeyRange::prefix(&skipped).end {
                     Some(end) => cursor.seek(&end)?,
                     None => break,
                 }
@@ -238,18 +238,18 @@ impl Converting<'_> {
         };
         if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
             let path = self.path(&frame.old_key, None);
-            self.converted(path, || {
+            self.report_converted(path, || {
                 "it is a presence container now and is stored as such".to_owned()
             });
             self.put(frame.new_key, Vec::new(), true);
         }
     }
 
-    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Next> {
+    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<NextRow> {
         let mut at = self.innermost().old_key.len();
         if at == key.len() {
             self.fragment(value)?;
-            return Ok(Next::Row);
+            return Ok(NextRow::Row);
         }
         while at < key.len() {
             let (around, is_moved) = (self.innermost().old, self.innermost().is_moved());
@@ -257,15 +257,15 @@ impl Converting<'_> {
             let id = take_local_id(&mut rest)?;
             let list = key.len() - rest.len();
             let Some((child, new)) = self.child(around, id, &key[..list])? else {
-                return Ok(Next::Beyond(list));
+                return Ok(NextRow::SkipPrefix(list));
             };
             let node = self.old.schema().node(child);
-            if !self.admit(new, Some((&key[..list], child)))? {
-                return Ok(Next::Beyond(list));
+            if !self.check_case(new, Some((&key[..list], child)))? {
+                return Ok(NextRow::SkipPrefix(list));
             }
             if self.nodes.is_same_below(child) && !is_moved {
                 self.mark_content();
-                return Ok(Next::Beyond(list));
+                return Ok(NextRow::SkipPrefix(list));
             }
             skip_entry(node, &mut rest)?;
             at = key.len() - rest.len();
@@ -276,14 +276,14 @@ impl Converting<'_> {
                     ));
                 }
                 self.leaf_list_entry((child, new), key, list, value)?;
-                return Ok(Next::Row);
+                return Ok(NextRow::Row);
             }
             let own = (at == key.len()).then_some(value);
             if !self.enter((child, new), &key[..at], list, own)? {
-                return Ok(Next::Beyond(at));
+                return Ok(NextRow::SkipPrefix(at));
             }
         }
-        Ok(Next::Row)
+        Ok(NextRow::Row)
     }
 
     pub fn innermost(&mut self) -> &mut Frame {
@@ -301,7 +301,7 @@ impl Converting<'_> {
     ) -> Result<Option<(NodeId, NodeId)>> {
         let Some(child) = self.old.layout().child(around, id) else {
             let path = self.hidden_path(around, id)?;
-            self.unknown(
+            self.report_unknown(
                 path,
                 "this node is not in the modules of the store: it was hidden",
             );
@@ -310,21 +310,21 @@ impl Converting<'_> {
         };
         let Some(new) = self.nodes.new_node(child) else {
             let path = self.path(key, None);
-            self.unknown(path, GONE);
+            self.report_unknown(path, NODE_REMOVED);
             self.clear(key);
             return Ok(None);
         };
         let (old_node, new_node) = (self.old.schema().node(child), self.new.schema.node(new));
         if self.is_config_lost(old_node, new_node) {
             let path = self.path(key, None);
-            self.unknown(path, STATE);
+            self.report_unknown(path, NODE_IS_STATE);
             self.clear(key);
             return Ok(None);
         }
         if !is_same_kind(old_node, new_node) {
             let problem = format!("{} became {}", kind_name(old_node), kind_name(new_node));
             let path = self.path(key, None);
-            self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+            self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
             self.clear(key);
             return Ok(None);
         }
@@ -347,19 +347,19 @@ impl Converting<'_> {
 
     /// Whether a child may coexist with its siblings: it is in the same case. `place` is the key and the
     /// old node; none for a leaf of the innermost frame.
-    pub fn admit(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
+    pub fn check_case(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
         let node = self.new.schema.node(new);
-        let rival = node.cases.iter().find_map(|of| {
+        let other_case = node.cases.iter().find_map(|of| {
             let frame = &self.frames[self.frames.len() - 1];
             let mut others = frame.cases.iter();
             let other =
                 others.find(|(other, _)| other.choice == of.choice && other.case != of.case);
             other.map(|(_, other)| *other)
         });
-        let Some(rival) = rival else {
+        let Some(other_case) = other_case else {
             for of in node.cases.clone() {
                 let frame = self.innermost();
-                if !frame.cases.iter().any(|(known, _)| *known == of) {
+                if !frame.cases.iter().any(|(case, _)| *case == of) {
                     frame.cases.push((of, new));
                 }
             }
@@ -367,7 +367,7 @@ impl Converting<'_> {
         };
         let problem = format!(
             "'{}' and '{}' belong to two cases of one choice",
-            self.new.schema.node(rival).name,
+            self.new.schema.node(other_case).name,
             node.name
         );
         let path = match place {
@@ -377,7 +377,7 @@ impl Converting<'_> {
                 self.path(&key, self.old_leaf(new))
             }
         };
-        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
         if let Some((key, _)) = place {
             self.clear(key);
         }
@@ -450,55 +450,57 @@ impl Converting<'_> {
         }
         for key in taken {
             let path = self.path(&in_subspace(&key, Subspace::Tree), None);
-            self.duplicate(path);
+            self.report_duplicate(path);
         }
         Ok(self.result)
     }
 
     /// Reports two entries with the same key.
-    pub fn duplicate(&mut self, path: String) {
+    pub fn report_duplicate(&mut self, path: String) {
         let problem = "another entry has the same keys under the new modules";
-        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
     }
 
     /// Reports data of a removed node.
-    pub fn unknown(&mut self, path: String, problem: &str) {
-        match self.misfits {
-            Misfits::Refuse => {
-                self.refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
+    pub fn report_unknown(&mut self, path: String, problem: &str) {
+        match self.mismatch_policy {
+            MismatchPolicy::Refuse => {
+                self.report_refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
             }
-            Misfits::DropUnknown | Misfits::DropAll => self.dropped(path, problem.to_owned()),
+            MismatchPolicy::DropUnknown | MismatchPolicy::DropAll => {
+                self.report_dropped(path, problem.to_owned())
+            }
         }
     }
 
     /// Reports data that does not conform.
-    pub fn misfit(&mut self, error: DataError) {
-        match self.misfits {
-            Misfits::Refuse | Misfits::DropUnknown => self.refused(error),
-            Misfits::DropAll => {
+    pub fn report_mismatch(&mut self, error: DataError) {
+        match self.mismatch_policy {
+            MismatchPolicy::Refuse | MismatchPolicy::DropUnknown => self.report_refused(error),
+            MismatchPolicy::DropAll => {
                 let change = format!("{} ({})", error.message, error.tag.as_str());
-                self.dropped(error.path, change);
+                self.report_dropped(error.path, change);
             }
         }
     }
 
-    fn refused(&mut self, error: DataError) {
-        match self.is_named(Note::Refused, &error.path) {
+    fn report_refused(&mut self, error: DataError) {
+        match self.is_listed(PlaceOutcome::Refused, &error.path) {
             true => self.result.errors.push(error),
             false => self.result.errors.count_more(1),
         }
     }
 
-    fn dropped(&mut self, path: String, change: String) {
-        match self.is_named(Note::Dropped, &path) {
+    fn report_dropped(&mut self, path: String, change: String) {
+        match self.is_listed(PlaceOutcome::Dropped, &path) {
             true => self.result.dropped.push(ChangedPlace { path, change }),
             false => self.result.dropped.count += 1,
         }
     }
 
     /// Reports converted data.
-    pub fn converted(&mut self, path: String, change: impl FnOnce() -> String) {
-        match self.is_named(Note::Converted, &path) {
+    pub fn report_converted(&mut self, path: String, change: impl FnOnce() -> String) {
+        match self.is_listed(PlaceOutcome::Converted, &path) {
             true => {
                 let change = change();
                 self.result.converted.push(ChangedPlace { path, change });
@@ -509,25 +511,27 @@ impl Converting<'_> {
 
     /// Whether a place is among the first ones of its schema node, which are listed: many similar places
     /// must not hide another one.
-    fn is_named(&mut self, note: Note, path: &str) -> bool {
-        let count = self.noted.entry((note, without_predicates(path)));
+    fn is_listed(&mut self, outcome: PlaceOutcome, path: &str) -> bool {
+        let count = self
+            .places_by_node
+            .entry((outcome, without_predicates(path)));
         let count = count.or_default();
         *count += 1;
-        *count <= ALIKE_MAX
+        *count <= PLACES_PER_NODE_MAX
     }
 
     /// Reports a row that is unreadable in the old schema.
     fn unreadable(&mut self, key: &[u8], problem: &str) {
         let path = format!("key {}", key.escape_ascii());
         let problem = format!("the row cannot be read: {problem}");
-        self.misfit(DataError::new(ErrorTag::OperationFailed, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::OperationFailed, problem).at(path));
         self.deletes.insert(key.to_vec());
     }
 
     /// The instance identifier of an old key, or of a leaf in it.
     pub fn path(&self, key: &[u8], leaf: Option<NodeId>) -> String {
         let named = || -> Result<Option<InstancePath>> {
-            let Some(mut trail) = whole_list_trail(&self.old, key)? else {
+            let Some(mut trail) = key_nodes_of_list(&self.old, key)? else {
                 return Ok(None);
             };
             // The key of a whole list or leaf-list contains no entry.
@@ -591,15 +595,15 @@ fn without_predicates(path: &str) -> String {
 }
 
 /// The error for data of a removed node.
-pub(super) const GONE: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
+pub(super) const NODE_REMOVED: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
 
 /// The error for configuration of a node that is state data in the new schema.
-pub(super) const STATE: &str =
+pub(super) const NODE_IS_STATE: &str =
     "this node is state data in the new modules, which is not part of a configuration";
 
 /// The nodes on the path of a key that may end at a list or leaf-list without an entry. The last node of
 /// such a key ends beyond it.
-fn whole_list_trail(
+fn key_nodes_of_list(
     state: &State<'_>,
     key: &[u8],
 ) -> Result<Option<crate::tree::key_nodes::KeyNodes>> {

@@ -6,7 +6,7 @@ use espalier_yang::{Schema, Sink};
 
 use crate::error::Result;
 use crate::overlay::{ChangesWriter, Overlay};
-use crate::tree::load::{LoadMode, LoadOptions, Loading};
+use crate::tree::load::{LoadMode, LoadOptions, Loader};
 use crate::tree::{Datastore, Tree};
 
 /// Reads a document with the new schema.
@@ -37,9 +37,9 @@ impl UpgradeLoad<'_, '_> {
     /// Loads the document into the converted datastore.
     pub(super) fn apply(&mut self, tree: &Tree, mut overlay: Overlay) -> Result<Overlay> {
         let mut writer = ChangesWriter::new(&overlay);
-        let mut loading = Loading::new(tree, &overlay, &mut writer, None, &mut self.options);
-        let parsed = (self.document)(tree.schema(), &mut loading);
-        let done = loading.finish(parsed)?;
+        let mut loader = Loader::new(tree, &overlay, &mut writer, None, &mut self.options);
+        let parsed = (self.document)(tree.schema(), &mut loader);
+        let done = loader.finish(parsed)?;
         let changes = writer.into_changes();
         overlay.apply(&changes);
         (self.fragments, self.values) = (done.fragments, done.values);

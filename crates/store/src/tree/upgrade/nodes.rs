@@ -39,7 +39,7 @@ impl Correspondence {
     }
 
     /// From a schema to itself, so that every value is read again.
-    pub fn examining(compiled: &Compiled) -> Self {
+    pub fn identity(compiled: &Compiled) -> Self {
         let count = compiled.schema.nodes().len();
         Self {
             nodes: (0..count).map(|id| Some(NodeId(id as u32))).collect(),
@@ -110,14 +110,14 @@ fn same_below(
             continue;
         }
         same[index] = nodes[index].is_some_and(|found| {
-            is_stored_alike(&revisions, node, new.schema.node(found))
+            has_same_storage(&revisions, node, new.schema.node(found))
                 && node.children.iter().all(|child| same[child.0 as usize])
         });
     }
     same
 }
 
-fn is_stored_alike(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
+fn has_same_storage(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
     let alike = match (&old.kind, &new.kind) {
         (NodeKind::Container { presence: old }, NodeKind::Container { presence: new }) => {
             old == new

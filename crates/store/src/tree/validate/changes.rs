@@ -12,12 +12,12 @@ use crate::tree::key_nodes::KeyNodes;
 use crate::tree::locate::State;
 
 /// Reports the changes of a tree key, as far as a rule may read them.
-pub(super) fn tell(
+pub(super) fn report_changes(
     state: &State<'_>,
     data: &StoreInstances<'_>,
     change: &KeyChange<'_>,
     trail: &KeyNodes,
-    tell: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
+    report: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let plan = state.compiled.plan();
     let node = trail.last().map(|point| state.schema().node(point.node));
@@ -25,7 +25,7 @@ pub(super) fn tell(
         let (node, holder) = (node.id, data.place(change.key, &trail[..trail.len() - 1]));
         if let Some(value) = change.old {
             let (holder, value) = (holder.clone(), take_entry_value(value)?);
-            tell(Change::ValueDeleted {
+            report(Change::ValueDeleted {
                 holder,
                 node,
                 value,
@@ -33,7 +33,7 @@ pub(super) fn tell(
         }
         if let Some(value) = change.new {
             let value = take_entry_value(value)?;
-            tell(Change::ValueCreated {
+            report(Change::ValueCreated {
                 holder,
                 node,
                 value,
@@ -48,15 +48,15 @@ pub(super) fn tell(
     let exists_by_key =
         node.is_some_and(|node| !matches!(node.kind, NodeKind::Container { presence: false }));
     match (change.old, change.new) {
-        (None, Some(_)) if exists_by_key => tell(Change::Created(place.clone()))?,
-        (Some(_), None) if exists_by_key => tell(Change::Deleted(place.clone()))?,
+        (None, Some(_)) if exists_by_key => report(Change::Created(place.clone()))?,
+        (Some(_), None) if exists_by_key => report(Change::Deleted(place.clone()))?,
         (Some(old), Some(new)) if node.map_or(Ok(false), |node| is_another(node, old, new))? => {
-            tell(Change::Deleted(place.clone()))?;
-            tell(Change::Created(place.clone()))?;
+            report(Change::Deleted(place.clone()))?;
+            report(Change::Created(place.clone()))?;
         }
         _ => {}
     }
-    leaves(state, change, &place, tell)
+    leaves(state, change, &place, report)
 }
 
 /// Whether another entry took the position of a deleted one.
@@ -78,28 +78,28 @@ fn leaves(
     state: &State<'_>,
     change: &KeyChange<'_>,
     place: &NodeRef,
-    tell: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
+    report: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let decode = |value: Option<&[u8]>| match value {
         Some(value) => Fragment::decode(value, 0),
         None => Ok(Fragment::default()),
     };
     let (old, new) = (decode(change.old)?, decode(change.new)?);
-    let gone = old
+    let deleted = old
         .leaves
         .iter()
         .filter(|(id, _)| new.get(*id).is_none())
         .map(|(id, packed)| (id, Some(packed), None));
-    let there = new
+    let changed = new
         .leaves
         .iter()
         .map(|(id, packed)| (id, old.get(*id), Some(packed)))
         .filter(|(_, old, new)| old != new);
-    for (id, old, new) in gone.chain(there) {
+    for (id, old, new) in deleted.chain(changed) {
         let Some(node) = state.layout().child(place.node(), *id) else {
             continue;
         };
-        tell(Change::Leaf {
+        report(Change::Leaf {
             holder: place.clone(),
             node,
             old: old.map(value_of),

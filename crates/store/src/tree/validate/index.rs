@@ -48,11 +48,11 @@ pub(super) fn count_key(list: &[u8]) -> Vec<u8> {
 }
 
 fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
-    let mut way: Vec<NodeId> =
+    let mut path: Vec<NodeId> =
         std::iter::successors(Some(node), |&node| state.schema().node(node).parent).collect();
-    way.reverse();
+    path.reverse();
     let mut key = state.tree.prefix(Subspace::Index);
-    for node in way {
+    for node in path {
         put_local_id(&mut key, state.layout().id(node));
     }
     key.push(END_OF_IDS);
@@ -68,15 +68,15 @@ pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
 
 /// The prefix of the ordered index of a leaf in the list with this key, up to the value.
 pub(super) fn ordered_prefix(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
-    of_list(state, leaf, ORDERED, list)
+    list_index_key(state, leaf, ORDERED, list)
 }
 
 /// The key of the sum of a leaf in the list with this key.
 pub(super) fn sum_key(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
-    of_list(state, leaf, SUM, list)
+    list_index_key(state, leaf, SUM, list)
 }
 
-fn of_list(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
+fn list_index_key(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
     let mut key = node_prefix(state, leaf);
     key.push(kind);
     key.extend_from_slice(&list[state.tree.prefix(Subspace::Tree).len()..]);
@@ -160,9 +160,9 @@ pub(super) struct SumDifference {
 
 impl SumDifference {
     /// Adds or subtracts a value.
-    fn add(&mut self, value: Sum, is_there: bool) {
+    fn add(&mut self, value: Sum, is_present: bool) {
         let absolute = i128::try_from(value.absolute).unwrap_or(i128::MAX);
-        let sign = if is_there { 1 } else { -1 };
+        let sign = if is_present { 1 } else { -1 };
         self.total = self.total.saturating_add(sign * value.total);
         self.absolute = self.absolute.saturating_add(sign * absolute);
     }
@@ -183,14 +183,14 @@ impl SumDifference {
 }
 
 /// Differences of counts, by key.
-pub(super) type Differences = BTreeMap<Vec<u8>, i64>;
+pub(super) type CountDifferences = BTreeMap<Vec<u8>, i64>;
 
 /// The updates of indexes and counts for changes of the data.
 #[derive(Default)]
 pub(super) struct Updates {
     /// Index entries by key, and whether they exist now.
     entries: BTreeMap<Vec<u8>, bool>,
-    counts: Differences,
+    counts: CountDifferences,
     sums: SumDifferences,
     /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; with their old
     /// index key.
@@ -199,7 +199,7 @@ pub(super) struct Updates {
 
 impl Updates {
     /// Records a change of a tree key.
-    pub fn note(
+    pub fn record(
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
@@ -217,12 +217,12 @@ impl Updates {
             *self.counts.entry(key).or_default() += difference;
         }
         match node {
-            Some(node) if node.is_leaf_list() => self.note_value(state, change, trail, node),
-            _ => self.note_fragment(state, change, trail),
+            Some(node) if node.is_leaf_list() => self.record_value(state, change, trail, node),
+            _ => self.record_fragment(state, change, trail),
         }
     }
 
-    fn note_value(
+    fn record_value(
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
@@ -234,16 +234,16 @@ impl Updates {
         }
         let holder = trail.len().checked_sub(2).map(|above| trail[above].end);
         let holder = holder.unwrap_or_else(|| state.tree.prefix(Subspace::Tree).len());
-        for (value, is_there) in [(change.old, false), (change.new, true)] {
+        for (value, is_present) in [(change.old, false), (change.new, true)] {
             if let Some(value) = value {
                 let value = take_entry_value(value)?;
-                self.put_value(state, node.id, &value, &change.key[..holder], is_there);
+                self.put_value(state, node.id, &value, &change.key[..holder], is_present);
             }
         }
         Ok(())
     }
 
-    fn note_fragment(
+    fn record_fragment(
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
@@ -259,7 +259,7 @@ impl Updates {
             None => Ok(Fragment::default()),
         };
         let (old, new) = (leaves(change.old)?, leaves(change.new)?);
-        for (leaves, others, is_there) in [(&old, &new, false), (&new, &old, true)] {
+        for (leaves, others, is_present) in [(&old, &new, false), (&new, &old, true)] {
             for (id, packed) in &leaves.leaves {
                 let Some(leaf) = state.layout().child(node, *id) else {
                     continue;
@@ -271,11 +271,11 @@ impl Updates {
                     continue;
                 };
                 if plan.is_indexed(leaf) {
-                    self.put_value(state, leaf, value, change.key, is_there);
+                    self.put_value(state, leaf, value, change.key, is_present);
                 }
                 if let Some(point) = trail.last() {
                     let list = &change.key[..point.list];
-                    self.put_aggregates(state, (leaf, value), list, change.key, is_there);
+                    self.put_aggregates(state, (leaf, value), list, change.key, is_present);
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Updates {
 
     /// Records the old `unique` index keys of the entries that a tree key belongs to, before it changes.
     /// None if the entries are new.
-    pub fn remember(
+    pub fn record_old_uniques(
         &mut self,
         before: Option<&State<'_>>,
         state: &State<'_>,
@@ -325,20 +325,20 @@ impl Updates {
         (leaf, value): (NodeId, &Value),
         list: &[u8],
         entry: &[u8],
-        is_there: bool,
+        is_present: bool,
     ) {
         let plan = state.compiled.plan();
         if plan.is_ordered(leaf) {
             let mut key = ordered_prefix(state, leaf, list);
             put_key_value(&mut key, value);
             key.extend_from_slice(&entry[list.len()..]);
-            *self.entries.entry(key).or_default() |= is_there;
+            *self.entries.entry(key).or_default() |= is_present;
         }
         if plan.is_summed(leaf)
             && let Some(value) = Sum::of(value)
         {
             let sum = self.sums.entry(sum_key(state, leaf, list)).or_default();
-            sum.add(value, is_there);
+            sum.add(value, is_present);
         }
     }
 
@@ -348,13 +348,13 @@ impl Updates {
         leaf: NodeId,
         value: &Value,
         holder: &[u8],
-        is_there: bool,
+        is_present: bool,
     ) {
         let mut key = values_prefix(state, leaf);
         put_key_value(&mut key, value);
         key.extend_from_slice(&holder[state.tree.prefix(Subspace::Tree).len()..]);
         // A value that is removed from one position of its list and added at another still exists.
-        *self.entries.entry(key).or_default() |= is_there;
+        *self.entries.entry(key).or_default() |= is_present;
     }
 
     /// Computes the remaining updates and passes every key with its new value to `put`.
@@ -363,9 +363,9 @@ impl Updates {
         new: &State<'_>,
         put: &mut dyn FnMut(Vec<u8>, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
-        self.work_out_uniques(new)?;
-        for (key, is_there) in self.entries {
-            put(key, is_there.then(Vec::new))?;
+        self.resolve_uniques(new)?;
+        for (key, is_present) in self.entries {
+            put(key, is_present.then(Vec::new))?;
         }
         for (key, difference) in self.sums {
             let stored = new.snapshot.get(&key)?;
@@ -384,7 +384,7 @@ impl Updates {
         Ok(())
     }
 
-    fn work_out_uniques(&mut self, new: &State<'_>) -> Result<()> {
+    fn resolve_uniques(&mut self, new: &State<'_>) -> Result<()> {
         for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
             let after = unique_key(new, list, unique, &entry)?;
             if before != after {
@@ -399,10 +399,14 @@ impl Updates {
     pub fn expected(
         mut self,
         new: &State<'_>,
-    ) -> Result<(impl Iterator<Item = Vec<u8>>, Differences, SumDifferences)> {
-        self.work_out_uniques(new)?;
+    ) -> Result<(
+        impl Iterator<Item = Vec<u8>>,
+        CountDifferences,
+        SumDifferences,
+    )> {
+        self.resolve_uniques(new)?;
         let entries = self.entries.into_iter();
-        let keys = entries.filter_map(|(key, is_there)| is_there.then_some(key));
+        let keys = entries.filter_map(|(key, is_present)| is_present.then_some(key));
         Ok((keys, self.counts, self.sums))
     }
 
@@ -445,8 +449,8 @@ fn unique_key(
 /// The key of the container in an entry that contains a leaf.
 fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
     let above = |&node: &NodeId| state.schema().node(node).parent;
-    let way = std::iter::successors(state.schema().node(leaf).parent, above);
-    let mut containers: Vec<NodeId> = way.take_while(|&node| node != list).collect();
+    let path = std::iter::successors(state.schema().node(leaf).parent, above);
+    let mut containers: Vec<NodeId> = path.take_while(|&node| node != list).collect();
     containers.reverse();
     let mut key = entry.to_vec();
     for container in containers {

@@ -41,7 +41,7 @@ pub(in crate::tree) fn rebuild(
                 tree,
             };
             let mut updates = Updates::default();
-            from = note(&state, &range, &mut updates)?;
+            from = record_range(&state, &range, &mut updates)?;
             updates.finish(&state, &mut |key, value| {
                 writes.push((key, value));
                 Ok(())
@@ -57,7 +57,7 @@ pub(in crate::tree) fn rebuild(
 }
 
 /// Records the keys of a range until there is enough to write; returns where to continue.
-pub(super) fn note(
+pub(super) fn record_range(
     state: &State<'_>,
     range: &KeyRange,
     updates: &mut Updates,
@@ -66,8 +66,8 @@ pub(super) fn note(
     while let Some((key, value)) = cursor.next()? {
         if let Some(trail) = state.trail(key)? {
             let (old, new) = (None, Some(value));
-            updates.remember(None, state, key, &trail)?;
-            updates.note(state, &KeyChange { key, old, new }, &trail)?;
+            updates.record_old_uniques(None, state, key, &trail)?;
+            updates.record(state, &KeyChange { key, old, new }, &trail)?;
         }
         if updates.len() >= UPDATES_AT_ONCE {
             let mut next = key.to_vec();

@@ -4,9 +4,9 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::instances::Sum;
 
 use super::index::{
-    Differences, SumDifferences, Updates, are_indexes_current, decode_sum, definition_key,
+    CountDifferences, SumDifferences, Updates, are_indexes_current, decode_sum, definition_key,
 };
-use super::rebuild::note;
+use super::rebuild::record_range;
 use crate::error::Result;
 use crate::fragment::take_varint;
 use crate::subspace::Subspace;
@@ -21,7 +21,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
     }
     let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));
     let (mut from, mut expected) = (Some(all.start), 0u64);
-    let mut counts = Differences::new();
+    let mut counts = CountDifferences::new();
     let mut sums = SumDifferences::new();
     // An entry and its containers may be recorded separately, and report the same `unique` twice.
     let mut last = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
             end: all.end.clone(),
         };
         let mut updates = Updates::default();
-        from = note(state, &range, &mut updates)?;
+        from = record_range(state, &range, &mut updates)?;
         let (keys, differences, more) = updates.expected(state)?;
         for (key, difference) in more {
             sums.entry(key).or_default().merge(difference);
@@ -80,7 +80,7 @@ fn index_keys(state: &State<'_>) -> Result<u64> {
 
 fn verify_counts(
     state: &State<'_>,
-    mut expected: Differences,
+    mut expected: CountDifferences,
     wrong: &mut dyn FnMut(&[u8], &str),
 ) -> Result<()> {
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Count));

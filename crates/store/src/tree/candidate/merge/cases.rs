@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
 use crate::subspace::Subspace;
-use crate::tree::edit::rivals;
+use crate::tree::edit::siblings_in_other_cases;
 
 /// Visits a node of a case: the key and node of its parent, and the node.
 type VisitCaseNode<'l, 'm> =
@@ -90,9 +90,9 @@ impl<'m> Merger<'m> {
         if node.cases.is_empty() || !self.has(around, node.id)? {
             return Ok(());
         }
-        for rival in rivals(schema, node) {
-            if self.is_created_by_candidate(around, rival)? {
-                self.resolve_both(around, parent, [node.id, rival])?;
+        for other_case in siblings_in_other_cases(schema, node) {
+            if self.is_created_by_candidate(around, other_case)? {
+                self.resolve_both(around, parent, [node.id, other_case])?;
             }
         }
         Ok(())
@@ -110,9 +110,9 @@ impl<'m> Merger<'m> {
         if node.cases.is_empty() || self.is_in_running(around, node.id)? {
             return Ok(());
         }
-        for rival in rivals(schema, node) {
-            if self.has(around, rival)? && self.has(around, node.id)? {
-                self.resolve_both(around, parent, [rival, node.id])?;
+        for other_case in siblings_in_other_cases(schema, node) {
+            if self.has(around, other_case)? && self.has(around, node.id)? {
+                self.resolve_both(around, parent, [other_case, node.id])?;
             }
         }
         Ok(())

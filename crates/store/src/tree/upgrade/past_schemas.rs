@@ -12,7 +12,7 @@ use crate::catalog::Record;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
-use crate::tree::history::Kept;
+use crate::tree::history::KeptVersions;
 use crate::tree::log::LogTarget;
 
 fn row(tree: TreeId, version: u64) -> Vec<u8> {
@@ -22,15 +22,15 @@ fn row(tree: TreeId, version: u64) -> Vec<u8> {
 }
 
 /// Stores the modules of the versions up to `version`, if such versions are kept.
-pub(crate) fn put_past(
+pub(crate) fn put_past_schema(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     version: u64,
     replaced: &Record,
     batch: &mut Batch,
 ) -> Result<()> {
-    let Kept { oldest, .. } = Kept::read(snapshot, tree)?;
-    release_past(snapshot, tree, oldest, batch)?;
+    let KeptVersions { oldest, .. } = KeptVersions::read(snapshot, tree)?;
+    release_past_schemas(snapshot, tree, oldest, batch)?;
     let key = row(tree, version);
     if version == 0 || version < oldest || snapshot.get(&key)?.is_some() {
         return Ok(());
@@ -40,7 +40,7 @@ pub(crate) fn put_past(
 }
 
 /// Deletes the modules that only versions before `oldest` need.
-pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
+pub(in crate::tree) fn release_past_schemas<T: LogTarget + ?Sized>(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     oldest: u64,
@@ -55,7 +55,7 @@ pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
 }
 
 /// The modules of a version; none if they are those of the newest version.
-pub(in crate::tree) fn models_at(
+pub(in crate::tree) fn past_schema_at(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     version: u64,

@@ -3,9 +3,9 @@
 use espalier_yang::InstancePath;
 use parking_lot::Mutex;
 
-use super::answers::Asking;
 use super::layers::Operational;
 use super::provider::Warning;
+use super::provider_calls::ProviderCalls;
 use crate::error::Result;
 use crate::store::Store;
 use crate::tree::locate::State;
@@ -55,7 +55,7 @@ impl OperationalData {
         selection: &Selection,
         then: &mut dyn FnMut(State<'_>, &dyn Sources) -> Result<()>,
     ) -> Result<()> {
-        let asking = Asking {
+        let calls = ProviderCalls {
             registry: self.store.providers(),
             compiled: stored.compiled,
             tree: stored.tree,
@@ -63,9 +63,9 @@ impl OperationalData {
             now: self.store.now(),
         };
         let mut warnings = Vec::new();
-        let layers = asking.ask(path, selection, &mut warnings)?;
+        let layers = calls.call_all(path, selection, &mut warnings)?;
         self.warnings.lock().extend(warnings);
-        asking.over(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
+        calls.with_layers(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
             let state = State {
                 snapshot: sources.as_snapshot(),
                 ..stored

@@ -4,13 +4,13 @@ use espalier_yang::{NodeId, Value};
 
 /// Maximum size of deferred events. A list entry with more content before its keys is rejected; put the
 /// keys first.
-pub(super) const HELD_BYTES_MAX: usize = 64 << 20;
+pub(super) const DEFERRED_BYTES_MAX: usize = 64 << 20;
 
 /// Approximate size of a deferred event without its text.
 const EVENT_BYTES: usize = 48;
 
 /// A deferred event.
-pub(super) enum Held {
+pub(super) enum DeferredEvent {
     Open(NodeId),
     Leaf(NodeId, Value),
     Any(NodeId, Box<str>),
@@ -19,28 +19,28 @@ pub(super) enum Held {
 
 /// The deferred events of the innermost frame.
 #[derive(Default)]
-pub(super) struct Holding {
-    pub events: Vec<Held>,
+pub(super) struct DeferredEvents {
+    pub events: Vec<DeferredEvent>,
     /// The number of open nodes among the deferred events.
     pub depth: usize,
     bytes: usize,
 }
 
-impl Holding {
+impl DeferredEvents {
     /// Defers an event; false if the limit is exceeded.
-    pub fn push(&mut self, event: Held) -> bool {
+    pub fn push(&mut self, event: DeferredEvent) -> bool {
         self.bytes += EVENT_BYTES
             + match &event {
-                Held::Leaf(_, value) => value.as_bytes().map_or(0, <[u8]>::len),
-                Held::Any(_, json) => json.len(),
-                Held::Open(_) | Held::Close => 0,
+                DeferredEvent::Leaf(_, value) => value.as_bytes().map_or(0, <[u8]>::len),
+                DeferredEvent::Any(_, json) => json.len(),
+                DeferredEvent::Open(_) | DeferredEvent::Close => 0,
             };
         match event {
-            Held::Open(_) => self.depth += 1,
-            Held::Close => self.depth -= 1,
+            DeferredEvent::Open(_) => self.depth += 1,
+            DeferredEvent::Close => self.depth -= 1,
             _ => {}
         }
         self.events.push(event);
-        self.bytes <= HELD_BYTES_MAX
+        self.bytes <= DEFERRED_BYTES_MAX
     }
 }

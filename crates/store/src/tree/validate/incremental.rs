@@ -6,7 +6,7 @@ use espalier_yang::validate::{Effort, Incremental, Removal, Share, States, valid
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
-use super::changes::tell;
+use super::changes::report_changes;
 use super::index::Updates;
 use super::instances::{Indexes, NodeRef, StoreInstances};
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::{KeyChange, each_change};
 use crate::tree::commit_pipeline::Proposal;
-use crate::tree::edit::Applying;
+use crate::tree::edit::EditApplier;
 use crate::tree::locate::State;
 
 /// The keys deleted by a removal, with their values.
@@ -89,7 +89,7 @@ impl Validation<'_> {
             let Some(trail) = new_state.trail(change.key)? else {
                 return Ok(());
             };
-            tell(&new_state, &new, &change, &trail, &mut |change| {
+            report_changes(&new_state, &new, &change, &trail, &mut |change| {
                 incremental.changed(&states, &change)
             })
         };
@@ -139,16 +139,16 @@ impl Validation<'_> {
             let state = self.state(overlay);
             for (key, _) in &removed {
                 if let Some(trail) = state.trail(key)? {
-                    updates.remember(Some(&state), &state, key, &trail)?;
+                    updates.record_old_uniques(Some(&state), &state, key, &trail)?;
                 }
             }
         }
-        let mut applying = Applying::new(&mut proposal.overlay, self.compiled, self.tree);
-        applying.touched = std::mem::take(&mut proposal.touched);
+        let mut applier = EditApplier::new(&mut proposal.overlay, self.compiled, self.tree);
+        applier.touched = std::mem::take(&mut proposal.touched);
         for path in &paths {
-            applying.delete_path(path, Operation::Remove)?;
+            applier.delete_path(path, Operation::Remove)?;
         }
-        proposal.touched = std::mem::take(&mut applying.touched);
+        proposal.touched = std::mem::take(&mut applier.touched);
         let mut gone = Vec::new();
         {
             let state = self.state(&proposal.overlay);
@@ -163,7 +163,7 @@ impl Validation<'_> {
                     new: new.as_deref(),
                 };
                 if let Some(trail) = state.trail(&key)? {
-                    updates.note(&state, &change, &trail)?;
+                    updates.record(&state, &change, &trail)?;
                 }
                 gone.push((key, old));
             }
@@ -224,8 +224,8 @@ fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> R
             let Some(trail) = new.trail(change.key)? else {
                 return Ok(());
             };
-            updates.remember(Some(&old), &new, change.key, &trail)?;
-            updates.note(&new, &change, &trail)
+            updates.record_old_uniques(Some(&old), &new, change.key, &trail)?;
+            updates.record(&new, &change, &trail)
         })?;
     }
     put_updates(compiled, tree, overlay, updates)

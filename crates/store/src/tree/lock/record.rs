@@ -124,7 +124,7 @@ pub struct Locks {
 
 /// The stored row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::tree) struct Holds {
+pub(in crate::tree) struct LockRecord {
     /// The row of the anchor in the catalog.
     pub anchor: Vec<u8>,
     /// The number of the last partial lock.
@@ -151,7 +151,7 @@ impl Tree {
     }
 
     /// The key of the row.
-    pub(in crate::tree) fn holds_key(&self) -> Vec<u8> {
+    pub(in crate::tree) fn lock_key(&self) -> Vec<u8> {
         let mut key = anchor_prefix(Subspace::Hold, self.id().anchor);
         key.push(self.datastore().id());
         if self.datastore() == Datastore::PrivateCandidate {
@@ -161,34 +161,34 @@ impl Tree {
     }
 
     /// The lock record of the datastore in a snapshot.
-    pub(in crate::tree) fn holds(&self, snapshot: &dyn Snapshot) -> Result<Holds> {
-        let stored = snapshot.get(&self.holds_key())?;
-        let mut holds = match &stored {
-            Some(stored) => Holds::decode(stored)?,
-            None => Holds {
+    pub(in crate::tree) fn lock_record(&self, snapshot: &dyn Snapshot) -> Result<LockRecord> {
+        let stored = snapshot.get(&self.lock_key())?;
+        let mut lock_record = match &stored {
+            Some(stored) => LockRecord::decode(stored)?,
+            None => LockRecord {
                 anchor: self.anchor().key.clone(),
-                ..Holds::default()
+                ..LockRecord::default()
             },
         };
-        holds.stored = stored.map(std::borrow::Cow::into_owned);
-        Ok(holds)
+        lock_record.stored = stored.map(std::borrow::Cow::into_owned);
+        Ok(lock_record)
     }
 
     /// Puts a changed row, on condition that the stored one is unchanged.
-    pub(in crate::tree) fn put_holds(&self, holds: Holds, batch: &mut Batch) {
-        let key = self.holds_key();
-        if holds.locks == Locks::default() {
-            if holds.stored.is_some() {
+    pub(in crate::tree) fn put_lock_record(&self, lock_record: LockRecord, batch: &mut Batch) {
+        let key = self.lock_key();
+        if lock_record.locks == Locks::default() {
+            if lock_record.stored.is_some() {
                 batch.delete(key.clone());
             }
         } else {
-            batch.put(key.clone(), holds.encode());
+            batch.put(key.clone(), lock_record.encode());
         }
-        batch.require(key, holds.stored);
+        batch.require(key, lock_record.stored);
     }
 }
 
-impl Holds {
+impl LockRecord {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_bytes(&mut bytes, &self.anchor);
@@ -229,7 +229,7 @@ impl Holds {
     /// Decodes a row.
     pub fn decode(mut bytes: &[u8]) -> Result<Self> {
         let rest = &mut bytes;
-        let mut holds = Self {
+        let mut lock_record = Self {
             anchor: take_bytes(rest)?.to_vec(),
             last_partial: take_u32(rest)?,
             ..Self::default()
@@ -238,21 +238,21 @@ impl Holds {
             *rest = after;
             match kind {
                 LOCK => {
-                    holds.locks.lock = Some(Lock {
+                    lock_record.locks.lock = Some(Lock {
                         session: take_text(rest)?,
                         time: Timestamp(take_varint(rest)?),
                     });
                 }
-                PARTIAL => holds.locks.partial.push(take_partial(rest)?),
-                PENDING => holds.locks.pending = Some(take_pending(rest)?),
+                PARTIAL => lock_record.locks.partial.push(take_partial(rest)?),
+                PENDING => lock_record.locks.pending = Some(take_pending(rest)?),
                 TIMING => {
-                    let pending = holds.locks.pending.as_mut().ok_or_else(damaged)?;
+                    let pending = lock_record.locks.pending.as_mut().ok_or_else(damaged)?;
                     pending.timing = Some(take_timing(rest)?);
                 }
                 _ => return Err(damaged()),
             }
         }
-        Ok(holds)
+        Ok(lock_record)
     }
 }
 

@@ -4,7 +4,7 @@
 use espalier_keyspace::{Direction, KeyRange, tuple};
 use espalier_yang::NodeId;
 
-use super::union::{Root, Union};
+use super::union::{SharedRoot, Union};
 use crate::error::Result;
 use crate::keys::take_local_id;
 use crate::position::Position;
@@ -13,7 +13,7 @@ use crate::tree::locate::in_subspace;
 use crate::tree::read::skip_entry;
 
 /// Whether the tree above has, or may have, entries with an order index in a range.
-pub(super) fn has_order(union: Union<'_>, root: &Root, range: &KeyRange) -> Result<bool> {
+pub(super) fn has_order(union: Union<'_>, root: &SharedRoot, range: &KeyRange) -> Result<bool> {
     if !union.compiled.holds_order_anywhere() {
         return Ok(false);
     }
@@ -21,7 +21,7 @@ pub(super) fn has_order(union: Union<'_>, root: &Root, range: &KeyRange) -> Resu
     let pairs = range.start.iter().zip(end);
     let common = pairs.take_while(|(one, two)| one == two).count();
     let mut above = root.above.clone();
-    if let Some(rest) = range.start[..common].strip_prefix(root.shown.as_slice()) {
+    if let Some(rest) = range.start[..common].strip_prefix(root.union_key.as_slice()) {
         let stable = before_position(union, root.node, rest);
         above.extend_from_slice(&rest[..stable]);
     }
@@ -50,9 +50,13 @@ fn before_position(union: Union<'_>, parent: Option<NodeId>, key: &[u8]) -> usiz
 }
 
 /// The entry of both trees in whose content a range begins.
-pub(super) fn beginning(union: Union<'_>, root: &Root, range: &KeyRange) -> Result<Option<Root>> {
-    let (key, at) = (&range.start, root.shown.len());
-    if !key.starts_with(&root.shown) {
+pub(super) fn entry_at_start(
+    union: Union<'_>,
+    root: &SharedRoot,
+    range: &KeyRange,
+) -> Result<Option<SharedRoot>> {
+    let (key, at) = (&range.start, root.union_key.len());
+    if !key.starts_with(&root.union_key) {
         return Ok(None);
     }
     match union.first_entry(root.node, key, at) {
@@ -62,7 +66,7 @@ pub(super) fn beginning(union: Union<'_>, root: &Root, range: &KeyRange) -> Resu
 }
 
 /// A range of the tree above that contains at least every key of `range` that only that tree has.
-pub(super) fn above_range(union: Union<'_>, root: &Root, range: &KeyRange) -> KeyRange {
+pub(super) fn above_range(union: Union<'_>, root: &SharedRoot, range: &KeyRange) -> KeyRange {
     let all = KeyRange::prefix(&root.above);
     let start = match boundary_above(union, root, &range.start) {
         Some(Boundary::At(place) | Boundary::Within(place)) => place,
@@ -86,8 +90,8 @@ enum Boundary {
 }
 
 /// The boundary in the tree above; none if it is outside `root`.
-fn boundary_above(union: Union<'_>, root: &Root, place: &[u8]) -> Option<Boundary> {
-    let mut rest = place.strip_prefix(root.shown.as_slice())?;
+fn boundary_above(union: Union<'_>, root: &SharedRoot, place: &[u8]) -> Option<Boundary> {
+    let mut rest = place.strip_prefix(root.union_key.as_slice())?;
     let mut above = root.above.clone();
     let mut parent = root.node;
     loop {

@@ -34,12 +34,12 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
         let old = leaf(comparison.before(), before.as_ref())?;
         return Ok(old != leaf(comparison.after(), after.as_ref())?);
     }
-    let mut seen: Option<&Location> = None;
+    let mut searched: Option<&Location> = None;
     for place in places.into_iter().flatten() {
-        if seen.is_some_and(|seen| seen.key == place.key) {
+        if searched.is_some_and(|searched| searched.key == place.key) {
             continue;
         }
-        seen = Some(place);
+        searched = Some(place);
         if any_key(comparison, place, path, rest)? {
             return Ok(true);
         }

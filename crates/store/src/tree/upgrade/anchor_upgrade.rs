@@ -5,10 +5,10 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, KeyRange, Precondition, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
-use super::convert::{Conversion, Misfits, convert};
+use super::convert::{Conversion, MismatchPolicy, convert};
 use super::load::UpgradeLoad;
 use super::nodes::Correspondence;
-use super::past::put_past;
+use super::past_schemas::put_past_schema;
 use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
 use crate::catalog::{AnchorRow, Record};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::{Datastore, Tree};
 
 /// The datastores with rows of their own.
-const STORED: [Datastore; 4] = [
+const STORED_DATASTORES: [Datastore; 4] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -46,7 +46,7 @@ pub(crate) struct AnchorUpgrade<'a> {
 
 /// The prepared change of modules of an anchor.
 #[derive(Default)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedUpgrade {
     /// The writes and preconditions.
     pub batch: Batch,
     /// The changed datastores.
@@ -67,9 +67,9 @@ pub(in crate::tree) struct UpgradedDatastore {
 
 impl AnchorUpgrade<'_> {
     /// Converts all datastores of the anchor from the old schema to the new one, and validates the result.
-    pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<Prepared> {
-        let mut prepared = Prepared::default();
-        for datastore in STORED {
+    pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<PreparedUpgrade> {
+        let mut prepared = PreparedUpgrade::default();
+        for datastore in STORED_DATASTORES {
             let load = load
                 .as_deref_mut()
                 .filter(|load| load.datastore == datastore);
@@ -81,10 +81,10 @@ impl AnchorUpgrade<'_> {
         Ok(prepared)
     }
 
-    pub(super) fn misfits(&self) -> Misfits {
+    pub(super) fn mismatch_policy(&self) -> MismatchPolicy {
         match self.options.unknown {
-            UnknownData::Refuse => Misfits::Refuse,
-            UnknownData::Drop => Misfits::DropUnknown,
+            UnknownData::Refuse => MismatchPolicy::Refuse,
+            UnknownData::Drop => MismatchPolicy::DropUnknown,
         }
     }
 
@@ -97,7 +97,7 @@ impl AnchorUpgrade<'_> {
         &self,
         datastore: Datastore,
         load: Option<&mut UpgradeLoad<'_, '_>>,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedUpgrade,
     ) -> Result<UpgradedDatastore> {
         let tree = self.tree(self.new, datastore);
         let snapshot = self.store.driver().snapshot()?;
@@ -106,20 +106,20 @@ impl AnchorUpgrade<'_> {
             refuse_pending(&tree, &*snapshot, prepared)?;
         }
         let mut conversion = match &load {
-            Some(load) if load.replaces() => everything_cleared(&tree),
+            Some(load) if load.replaces() => conversion_to_empty(&tree),
             _ => {
                 let state = State {
                     snapshot: &*snapshot,
                     compiled: self.old,
                     tree: tree.id(),
                 };
-                convert(state, self.new, self.nodes, self.misfits())?
+                convert(state, self.new, self.nodes, self.mismatch_policy())?
             }
         };
         let mut overlay =
             Overlay::with(snapshot, Arc::new(std::mem::take(&mut conversion.changes)));
         let fits = conversion.errors.is_empty();
-        prepared.refuse(datastore, "", std::mem::take(&mut conversion.errors));
+        prepared.add_errors(datastore, "", std::mem::take(&mut conversion.errors));
         let mut is_loaded = false;
         if let Some(load) = load.filter(|_| fits) {
             overlay = load.apply(&tree, overlay)?;
@@ -129,7 +129,7 @@ impl AnchorUpgrade<'_> {
         let is_empty = basis.last == Stamp::default() && !is_changed;
         if fits && tree.is_validated() && !is_empty {
             match tree.validate_whole_with(overlay.changes()) {
-                Err(Error::Data(errors)) => prepared.refuse(datastore, "", errors),
+                Err(Error::Data(errors)) => prepared.add_errors(datastore, "", errors),
                 result => result?,
             }
         }
@@ -168,7 +168,7 @@ impl AnchorUpgrade<'_> {
         overlay: Overlay,
         basis: Basis,
         conversion: &Conversion,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let Basis {
             last,
@@ -185,9 +185,9 @@ impl AnchorUpgrade<'_> {
         }
         if !has_changes(&overlay, tree)? {
             let until = last.version.saturating_sub(1);
-            return put_past(overlay.base(), tree.id(), until, self.replaced, batch);
+            return put_past_schema(overlay.base(), tree.id(), until, self.replaced, batch);
         }
-        put_past(
+        put_past_schema(
             overlay.base(),
             tree.id(),
             last.version,
@@ -210,7 +210,7 @@ impl Tree {
         options: UpgradeOptions<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
-        self.keep_holds(&overlay, options.session, ConfirmEffect::Edit, batch)?;
+        self.authorise(&overlay, options.session, ConfirmEffect::Edit, batch)?;
         let (author, comment) = (options.author, options.comment);
         let mut log = CommitLog::new(self.id(), next.version, next.time, author, comment);
         each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
@@ -236,9 +236,14 @@ impl Tree {
     }
 }
 
-impl Prepared {
+impl PreparedUpgrade {
     /// Adds errors of a datastore.
-    pub(in crate::tree) fn refuse(&mut self, datastore: Datastore, session: &str, errors: Errors) {
+    pub(in crate::tree) fn add_errors(
+        &mut self,
+        datastore: Datastore,
+        session: &str,
+        errors: Errors,
+    ) {
         if datastore == Datastore::Running {
             return self.errors.append(errors);
         }
@@ -254,8 +259,12 @@ impl Prepared {
 }
 
 /// A pending confirmed commit may have to be rolled back with the modules it was made with.
-fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepared) -> Result<()> {
-    if running.holds(snapshot)?.locks.pending.is_some() {
+fn refuse_pending(
+    running: &Tree,
+    snapshot: &dyn Snapshot,
+    prepared: &mut PreparedUpgrade,
+) -> Result<()> {
+    if running.lock_record(snapshot)?.locks.pending.is_some() {
         let message =
             "a confirmed commit is pending; confirm it or cancel it before the modules change";
         let error = DataError::new(ErrorTag::InUse, message);
@@ -264,7 +273,7 @@ fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepar
     Ok(())
 }
 
-fn everything_cleared(tree: &Tree) -> Conversion {
+fn conversion_to_empty(tree: &Tree) -> Conversion {
     let mut conversion = Conversion::default();
     for range in logged_ranges(tree.id()) {
         conversion.changes.delete_range(&range);
@@ -283,7 +292,7 @@ pub(super) fn has_changes(overlay: &Overlay, tree: &Tree) -> Result<bool> {
 }
 
 /// Gives everything in a datastore one stamp after its modules changed.
-pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
+pub(in crate::tree) fn stamp_all(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
     let stamps = tree.id().prefix(Subspace::Stamp);
     overlay.delete_range(&KeyRange::prefix(&stamps));
     let record = StampRecord {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ErrorKind, Precondition, Snapshot};
 use espalier_yang::{Errors, InstancePath};
 
-use super::convert::{Conversion, Misfits, convert};
+use super::anchor_upgrade::{has_changes, state};
+use super::convert::{Conversion, MismatchPolicy, convert};
 use super::nodes::Correspondence;
-use super::prepare::{has_changes, state};
 use super::report::{Places, UpgradeOptions};
 use crate::check::stale_order_rows;
 use crate::dictionary;
@@ -31,7 +31,7 @@ use crate::tree::{Datastore, Tree, View};
 const REPAIR_TRIES_MAX: usize = 8;
 
 /// The datastores with rows of their own, candidates last, because they are based on running.
-const REPAIRED: [Datastore; 5] = [
+const REPAIRED_DATASTORES: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -55,9 +55,9 @@ pub trait RepairOutput {
 }
 
 /// The mode of a repair.
-enum Work<'a> {
-    Look,
-    TakeOut(&'a mut dyn RepairOutput),
+enum RepairMode<'a> {
+    Check,
+    Remove(&'a mut dyn RepairOutput),
 }
 
 /// A row, or some leaves of one, that a repair removes.
@@ -101,18 +101,18 @@ pub struct Repair {
 }
 
 /// The data that does not conform to the schema of a view.
-pub(crate) struct Examined {
+pub(crate) struct SchemaCheck {
     pub errors: Errors,
     pub converted: Places,
 }
 
 impl View {
     /// Finds data of this state that does not conform to its schema.
-    pub(crate) fn examine(&self) -> Result<Examined> {
+    pub(crate) fn examine(&self) -> Result<SchemaCheck> {
         let state = self.state();
-        let nodes = Correspondence::examining(state.compiled);
-        let conversion = convert(state, state.compiled, &nodes, Misfits::Refuse)?;
-        Ok(Examined {
+        let nodes = Correspondence::identity(state.compiled);
+        let conversion = convert(state, state.compiled, &nodes, MismatchPolicy::Refuse)?;
+        Ok(SchemaCheck {
             errors: conversion.errors,
             converted: conversion.converted,
         })
@@ -133,9 +133,9 @@ impl Store {
         options: UpgradeOptions<'_>,
         output: Option<&mut dyn RepairOutput>,
     ) -> Result<Vec<Repair>> {
-        let mut work = match output {
-            Some(output) => Work::TakeOut(output),
-            None => Work::Look,
+        let mut mode = match output {
+            Some(output) => RepairMode::Remove(output),
+            None => RepairMode::Check,
         };
         let mut repairs = Vec::new();
         for dataspace in self.dataspaces()? {
@@ -143,12 +143,12 @@ impl Store {
                 let name = format!("{dataspace}/{}", anchor.name);
                 let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
                 let mut trees = Vec::new();
-                for datastore in REPAIRED {
+                for datastore in REPAIRED_DATASTORES {
                     trees.push(running.beside(datastore, "")?);
                 }
                 trees.extend(running.private_candidates()?);
                 for tree in trees {
-                    repairs.extend(tree.repair(&name, options, &mut work)?);
+                    repairs.extend(tree.repair(&name, options, &mut mode)?);
                 }
             }
         }
@@ -161,14 +161,14 @@ impl Tree {
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let mut tries = 0;
         loop {
             tries += 1;
             let repaired = match self.datastore().is_candidate() {
-                true => self.repair_candidate(name, options, work),
-                false => self.repair_stored(name, options, work),
+                true => self.repair_candidate(name, options, mode),
+                false => self.repair_stored(name, options, mode),
             };
             match repaired {
                 Err(Error::Engine(error))
@@ -182,15 +182,15 @@ impl Tree {
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let (overlay, mut conversion) = self.repaired(self.stored_view()?.into_snapshot())?;
         if !has_changes(&overlay, self)? {
             return Ok(None);
         }
         let mut repair = self.report(name, &mut conversion);
-        repair.rows = self.note(name, &overlay, work)?;
-        if let Work::TakeOut(output) = work {
+        repair.rows = self.report_rows(name, &overlay, mode)?;
+        if let RepairMode::Remove(output) = mode {
             output.sync()?;
             repair.version = Some(self.put_repaired(overlay, &conversion, options)?);
         }
@@ -207,7 +207,7 @@ impl Tree {
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let snapshot = self.store().driver().snapshot()?;
         let candidate_state = self.candidate_state(&*snapshot)?;
@@ -228,8 +228,8 @@ impl Tree {
             return Ok(None);
         }
         let mut repair = self.report(name, &mut conversion);
-        repair.rows = self.note(name, &overlay, work)?;
-        if let Work::TakeOut(output) = work {
+        repair.rows = self.report_rows(name, &overlay, mode)?;
+        if let RepairMode::Remove(output) = mode {
             candidate_state.conflicts().into_result()?;
             output.sync()?;
             self.put_candidate((candidate_state, basis), overlay, options)?;
@@ -249,8 +249,8 @@ impl Tree {
             batch.require(key, value);
         }
         candidate_state.require(&mut batch);
-        let holds = self.require_unheld(&repaired, options.session, &mut batch)?;
-        self.require_parts_unheld(&holds, repaired.changes(), options.session)?;
+        let lock_record = self.require_unlocked(&repaired, options.session, &mut batch)?;
+        self.require_no_partial_lock(&lock_record, repaired.changes(), options.session)?;
         let running = Overlay::new(driver.snapshot()?);
         self.put_recomputed(
             candidate_state,
@@ -277,13 +277,13 @@ impl Tree {
     }
 
     /// Passes every changed row to the output, and counts them.
-    fn note(&self, name: &str, overlay: &Overlay, work: &mut Work<'_>) -> Result<u64> {
+    fn report_rows(&self, name: &str, overlay: &Overlay, mode: &mut RepairMode<'_>) -> Result<u64> {
         let (compiled, mut rows) = (self.compiled(), 0);
         let state = state(overlay.base(), compiled, self);
         each_change(overlay, &logged_ranges(self.id()), &mut |change| {
             if let Some(removed) = self.removed(&state, name, change)? {
                 rows += 1;
-                if let Work::TakeOut(output) = work {
+                if let RepairMode::Remove(output) = mode {
                     output.row(&removed)?;
                 }
             }
@@ -295,9 +295,9 @@ impl Tree {
     /// The state without nonconforming data.
     fn repaired(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<(Overlay, Conversion)> {
         let compiled = self.compiled();
-        let nodes = Correspondence::examining(compiled);
+        let nodes = Correspondence::identity(compiled);
         let read = state(&*snapshot, compiled, self);
-        let conversion = convert(read, compiled, &nodes, Misfits::DropAll)?;
+        let conversion = convert(read, compiled, &nodes, MismatchPolicy::DropAll)?;
         let mut overlay = Overlay::new(snapshot);
         overlay.apply(&conversion.changes);
         for key in stale_order_rows(&state(&overlay, compiled, self))? {
@@ -352,13 +352,13 @@ impl Tree {
 
 /// The path of a row, as far as the schema and the dictionary have it.
 fn readable_path(state: &State<'_>, key: &[u8]) -> String {
-    let known = || -> Result<Option<InstancePath>> {
+    let readable = || -> Result<Option<InstancePath>> {
         let Some(trail) = state.trail(key)? else {
             return Ok(None);
         };
         state.named_path_of(key, &trail).map(Some)
     };
-    match known() {
+    match readable() {
         Ok(Some(path)) if path.is_root() => "/".to_owned(),
         Ok(Some(path)) => path.to_instance_identifier(state.schema()),
         _ => readable_names(state, key).unwrap_or_else(|_| String::from("/")),

@@ -7,7 +7,7 @@ use espalier_yang::Sink;
 use espalier_yang::validate::Share;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
-use super::sink::{Done, Loading};
+use super::sink::{LoadOutcome, Loader};
 use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
@@ -40,17 +40,19 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.load_candidate(options, document);
         }
-        let mut is_asked = false;
+        let mut is_document_read = false;
         let mut tries = 0;
         loop {
             tries += 1;
             let loaded = self.try_load(&mut options, &mut |sink| {
-                is_asked = true;
+                is_document_read = true;
                 document(sink)
             });
             match loaded {
                 Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && !is_asked && tries < TRIES_MAX => {}
+                    if error.kind() == ErrorKind::Conflict
+                        && !is_document_read
+                        && tries < TRIES_MAX => {}
                 loaded => return loaded,
             }
         }
@@ -61,7 +63,7 @@ impl Tree {
         options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
-        self.check_not_calling()?;
+        self.check_not_in_subscriber_call()?;
         self.store().driver().catch_up()?;
         self.expire()?;
         if self.has_subscribers() {
@@ -71,7 +73,7 @@ impl Tree {
         self.ensure_indexes()?;
         let base = self.store().driver().snapshot()?;
         if options.mode != LoadMode::Replace && !self.is_empty(&*base)? {
-            return self.load_over(options, document);
+            return self.load_into_existing(options, document);
         }
         let Basis {
             last,
@@ -82,13 +84,13 @@ impl Tree {
         if let Some(guard) = options.guard {
             guard(&self.stored_view()?)?;
         }
-        let mut held = Batch::new();
-        self.keep_holds_of_all(&*base, options.session, &mut held)?;
-        let conditions = [held.preconditions(), &conditions].concat();
-        let mut done = Done::default();
+        let mut lock_batch = Batch::new();
+        self.authorise_load(&*base, options.session, &mut lock_batch)?;
+        let conditions = [lock_batch.preconditions(), &conditions].concat();
+        let mut done = LoadOutcome::default();
         let mut failure = None;
         let outcome = self.store().driver().write(&conditions, &mut |writer| {
-            write_all(&held, writer)?;
+            write_all(&lock_batch, writer)?;
             match self.write_load(options, &*base, writer, stamp, document) {
                 Ok(written) => done = written,
                 Err(error) => {
@@ -109,7 +111,7 @@ impl Tree {
             return Err(error.into());
         }
         if done.is_changed {
-            self.tell_of_load(stamp, options);
+            self.notify_load(stamp, options);
         }
         let Stamp { version, time } = if done.is_changed { stamp } else { last };
         Ok(LoadReport {
@@ -124,7 +126,7 @@ impl Tree {
     }
 
     /// Loads a document into existing data: as a proposal in memory, like edits.
-    fn load_over(
+    fn load_into_existing(
         &self,
         options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
@@ -142,9 +144,9 @@ impl Tree {
         };
         let base = view.into_snapshot();
         let mut writer = ChangesWriter::new(&*base);
-        let mut loading = Loading::new(self, &*base, &mut writer, None, options);
-        let parsed = document(&mut loading);
-        let done = loading.finish(parsed)?;
+        let mut loader = Loader::new(self, &*base, &mut writer, None, options);
+        let parsed = document(&mut loader);
+        let done = loader.finish(parsed)?;
         let changes = Arc::new(writer.into_changes());
         let mut overlay = Overlay::with(base, changes);
         let touched = self.touched_by(&mut overlay)?;
@@ -170,7 +172,7 @@ impl Tree {
         writer: &mut dyn Writer,
         stamp: Stamp,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<Done> {
+    ) -> Result<LoadOutcome> {
         let log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -178,7 +180,7 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let done = self.fill(options, base, writer, log, document)?;
+        let done = self.write_document(options, base, writer, log, document)?;
         // The first commit also validates what it does not touch.
         if self.is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
@@ -206,23 +208,23 @@ impl Tree {
         Ok(done)
     }
 
-    fn fill(
+    fn write_document(
         &self,
         options: &mut LoadOptions<'_>,
         base: &dyn Snapshot,
         writer: &mut dyn Writer,
         mut log: CommitLog,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<Done> {
+    ) -> Result<LoadOutcome> {
         // Read through the writer, so that an engine that tracks reads sees an empty one.
         let is_empty = self.is_empty(&*writer.snapshot()?)?;
         if !is_empty {
             self.delete_all(base, writer, &mut log)?;
         }
         log.record_loaded();
-        let mut loading = Loading::new(self, base, writer, Some(log), options);
-        let parsed = document(&mut loading);
-        loading.finish(parsed)
+        let mut loader = Loader::new(self, base, writer, Some(log), options);
+        let parsed = document(&mut loader);
+        loader.finish(parsed)
     }
 
     fn is_empty(&self, base: &dyn Snapshot) -> Result<bool> {
