@@ -8,8 +8,9 @@
 //!
 //! Entries of lists ordered by user are identified by their list keys, not by their positions. If either
 //! side changed positions, all three states are read, and the candidate's changes are written, by *named*
-//! keys ([`named_state`], [`to_named_keys`]); the merged result gets its positions at the end ([`to_stored_keys`]). In between,
-//! such a list is merged like a sorted one, with the position as one more value of an entry. Invariants:
+//! keys ([`named_state`], [`to_named_keys`]); the merged result gets its positions at the end
+//! ([`to_stored_keys`]). In between, such a list is merged like a sorted one, with the position as one more
+//! value of an entry. Invariants:
 //!
 //! 1. An entry has a fragment (or value) if and only if it has a row in the order index: both are always
 //!    taken, kept or hidden together ([`resolve`]).
