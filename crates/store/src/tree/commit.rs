@@ -12,7 +12,7 @@ use super::commit_pipeline::Proposal;
 use super::confirm::ConfirmEffect;
 use super::datastore::Datastore;
 use super::edit::{Edit, EditApplier, TouchScope};
-use super::operational::{Provider, Registration, rooted};
+use super::operational::{Provider, Registration, edits_from_root};
 use super::prefetch::expect_edit_reads;
 use super::view::View;
 use crate::catalog::{AnchorRow, Validation};
@@ -237,7 +237,10 @@ impl Tree {
         }
         let (edits, touch_scope) = match self.datastore() {
             // Parts of the operational state have no stamps.
-            Datastore::Operational => (rooted(self.schema(), edits), TouchScope::DatastoreOnly),
+            Datastore::Operational => (
+                edits_from_root(self.schema(), edits),
+                TouchScope::DatastoreOnly,
+            ),
             _ => (Cow::Borrowed(edits), TouchScope::EveryResource),
         };
         let of = (&**self.compiled(), self.id());

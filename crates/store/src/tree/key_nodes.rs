@@ -67,7 +67,7 @@ impl State<'_> {
     pub fn named_path_of(&self, key: &[u8], trail: &[KeyNode]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
-            let keys = match self.is_numbered(point) {
+            let keys = match self.has_only_position(point) {
                 true => Keys::None,
                 false => self.keys_of(key, point)?,
             };
@@ -80,7 +80,7 @@ impl State<'_> {
     }
 
     /// Whether an entry is identified only by its position.
-    fn is_numbered(&self, point: &KeyNode) -> bool {
+    fn has_only_position(&self, point: &KeyNode) -> bool {
         let node = self.schema().node(point.node);
         match &node.kind {
             NodeKind::List(list) => list.keys.is_empty(),
@@ -93,7 +93,7 @@ impl State<'_> {
         let node = self.schema().node(point.node);
         let entry = &key[..point.end];
         match &node.kind {
-            _ if self.is_numbered(point) => self.index_of(key, point),
+            _ if self.has_only_position(point) => self.index_of(key, point),
             NodeKind::List(list) => {
                 let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
                 let fragment = Fragment::decode(&stored, list.keys.len())?;

@@ -33,7 +33,7 @@ const PART_BYTES_MAX: usize = 1 << 20;
 /// The kind of change of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// The key was absent.
     Created = 1,
     /// The value was replaced.
@@ -44,7 +44,7 @@ pub(super) enum Kind {
     Loaded = 4,
 }
 
-impl Kind {
+impl RecordKind {
     /// Decodes a kind.
     pub fn of(byte: u8) -> Result<Self> {
         let kinds = [Self::Created, Self::Changed, Self::Deleted, Self::Loaded];
@@ -131,9 +131,9 @@ impl CommitLog {
     ) -> Result<()> {
         self.has_records = true;
         let kind = match (old, new) {
-            (None, _) => Kind::Created,
-            (Some(_), Some(_)) => Kind::Changed,
-            (Some(_), None) => Kind::Deleted,
+            (None, _) => RecordKind::Created,
+            (Some(_), Some(_)) => RecordKind::Changed,
+            (Some(_), None) => RecordKind::Deleted,
         };
         self.chunk.extend_from_slice(&[kind as u8, key[0]]);
         put_bytes(&mut self.chunk, &key[self.prefix..]);
@@ -145,7 +145,7 @@ impl CommitLog {
 
     /// Records that the whole tree was empty before.
     pub fn record_loaded(&mut self) {
-        self.chunk.push(Kind::Loaded as u8);
+        self.chunk.push(RecordKind::Loaded as u8);
     }
 
     /// Writes the remaining records.

@@ -234,8 +234,8 @@ impl Tree {
         batch.require(modules.key.clone(), modules.value.clone());
         if stored.header_bytes.is_some() {
             let running = self.running_stamp(snapshot)?.version;
-            let emptied = stored.header.emptied(running, self.store().now());
-            batch.put(stored.rows.header(), emptied.encode());
+            let discarded = stored.header.discarded(running, self.store().now());
+            batch.put(stored.rows.header(), discarded.encode());
             batch.delete_range(stored.rows.changes());
         }
         Ok(())

@@ -49,7 +49,7 @@ impl Header {
     }
 
     /// The header after the changes are discarded.
-    pub fn emptied(&self, running: u64, time: Timestamp) -> Self {
+    pub fn discarded(&self, running: u64, time: Timestamp) -> Self {
         Self {
             base: 0,
             edits: self.edits_shown(running) + 1,

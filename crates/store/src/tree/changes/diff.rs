@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_yang::{DataError, ErrorTag, InstancePath, Schema, Step};
 
 use super::deltas::Comparison;
-use super::node_change::{ChangeKind, Content, NodeChange, Point, is_along};
+use super::node_change::{ChangeKind, Content, NodeChange, Point, matches_step};
 use super::walk::each_node_change;
 use crate::error::Result;
 use crate::store::Compiled;
@@ -87,7 +87,7 @@ impl Diff {
             steps.clear();
             steps.extend(self.links(stored.path).map(|link| &link.step));
             steps.reverse();
-            paths.iter().any(|path| leads_through(path, &steps))
+            paths.iter().any(|path| is_at_or_below(path, &steps))
         })
     }
 
@@ -104,9 +104,9 @@ impl Diff {
 }
 
 /// Whether steps lead to or through a path. A step of the path without keys matches every entry.
-fn leads_through(path: &InstancePath, steps: &[&Step]) -> bool {
+fn is_at_or_below(path: &InstancePath, steps: &[&Step]) -> bool {
     let mut both = path.steps.iter().zip(steps);
-    path.steps.len() <= steps.len() && both.all(|(outer, step)| is_along(outer, step))
+    path.steps.len() <= steps.len() && both.all(|(outer, step)| matches_step(outer, step))
 }
 
 /// Collects a diff.

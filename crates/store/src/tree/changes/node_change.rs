@@ -60,12 +60,12 @@ impl NodeChange {
     /// Whether the node is at or below a path. A step of the path without keys matches every entry.
     pub fn is_below(&self, path: &InstancePath) -> bool {
         let mut steps = self.path.steps.iter();
-        let is_next = |outer| steps.next().is_some_and(|step| is_along(outer, step));
+        let is_next = |outer| steps.next().is_some_and(|step| matches_step(outer, step));
         path.steps.iter().all(is_next)
     }
 }
 
 /// Whether a step matches that of a path; one without keys matches every entry.
-pub(super) fn is_along(outer: &Step, step: &Step) -> bool {
+pub(super) fn matches_step(outer: &Step, step: &Step) -> bool {
     outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
 }

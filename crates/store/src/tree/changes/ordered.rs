@@ -161,7 +161,7 @@ impl Walk<'_, '_> {
     fn compare_content(&mut self, step: Step, here: &KeyPair) -> Result<()> {
         let node = step.node;
         self.enter(step);
-        self.below(here, Some(node))?;
+        self.compare_below(here, Some(node))?;
         self.change.path.steps.pop();
         Ok(())
     }

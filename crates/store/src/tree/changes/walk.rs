@@ -33,7 +33,7 @@ pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> 
         visit,
     };
     let root = KeyPair::both(&comparison.tree.prefix(Subspace::Tree));
-    walk.below(&root, None)
+    walk.compare_below(&root, None)
 }
 
 /// A container or list entry that encloses the current key.
@@ -62,7 +62,7 @@ impl<'a> Walk<'a, '_> {
 
     /// Reports everything that differs at and below two keys of one node (none: the datastore) at the
     /// current path.
-    pub fn below(&mut self, sides: &KeyPair, node: Option<NodeId>) -> Result<()> {
+    pub fn compare_below(&mut self, sides: &KeyPair, node: Option<NodeId>) -> Result<()> {
         let outside = self.change.path.steps.len();
         let mut deltas = self.comparison.deltas(sides)?;
         let mut delta = Delta::default();
@@ -77,7 +77,7 @@ impl<'a> Walk<'a, '_> {
             }
             around.clear();
             around.extend_from_slice(&delta.rest);
-            if let Some(ordered) = self.key(sides, node, &delta, &mut frames)? {
+            if let Some(ordered) = self.visit_key(sides, node, &delta, &mut frames)? {
                 let list = sides.below(&delta.rest[..ordered.length]);
                 self.ordered(&list, ordered.node)?;
                 let end = KeyRange::prefix(&delta.rest[..ordered.length]).end;
@@ -89,7 +89,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Visits one differing key. Returns the list if the key is in a list with a stored order.
-    fn key(
+    fn visit_key(
         &mut self,
         sides: &KeyPair,
         base: Option<NodeId>,

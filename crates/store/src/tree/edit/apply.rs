@@ -133,12 +133,12 @@ impl<'a> EditApplier<'a> {
     pub fn edit(&mut self, edit: &Edit) -> Result<()> {
         self.path.steps.clone_from(&edit.at.steps);
         match &edit.request {
-            Request::Tree(tree, operation) => self.below(&edit.at, &tree.nodes, *operation),
+            Request::Tree(tree, operation) => self.apply_below(&edit.at, &tree.nodes, *operation),
             Request::Delete => self.delete_path(&edit.at, Operation::Delete),
             Request::Remove => self.delete_path(&edit.at, Operation::Remove),
             Request::ReplaceAll(tree) => {
                 self.clear_all();
-                self.below(&edit.at, &tree.nodes, Operation::Merge)
+                self.apply_below(&edit.at, &tree.nodes, Operation::Merge)
             }
         }
     }
@@ -156,7 +156,12 @@ impl<'a> EditApplier<'a> {
         &self.compiled.schema
     }
 
-    fn below(&mut self, at: &InstancePath, nodes: &[DataNode], operation: Operation) -> Result<()> {
+    fn apply_below(
+        &mut self,
+        at: &InstancePath,
+        nodes: &[DataNode],
+        operation: Operation,
+    ) -> Result<()> {
         let place = self.state().locate(at)?;
         let Some(place) =
             place.filter(|place| matches!(place.kind, LocationKind::Root | LocationKind::Inner))
@@ -297,14 +302,14 @@ impl<'a> EditApplier<'a> {
             keys: Keys::None,
         });
         let exists = !around.is_new && self.exists(data.node, &key)?;
-        let result = self.inner(around, data, inherited, key, exists);
+        let result = self.apply_inner(around, data, inherited, key, exists);
         self.path.steps.pop();
         result
     }
 
     /// Applies a container or list entry with a given key. The fragments of new list entries are written by
     /// the caller's `fragment`.
-    pub fn inner(
+    pub fn apply_inner(
         &mut self,
         around: &ParentResource,
         data: &DataNode,

@@ -95,7 +95,7 @@ impl EditApplier<'_> {
         key: Vec<u8>,
     ) -> Result<()> {
         let exists = !around.is_new && self.overlay_has(&key)?;
-        self.inner(around, data, inherited, key, exists)
+        self.apply_inner(around, data, inherited, key, exists)
     }
 
     /// Applies an entry of a list ordered by user, or of a keyless list (where every entry is new).
@@ -140,7 +140,7 @@ impl EditApplier<'_> {
                 false => self.overlay.put(index, position),
             }
         }
-        self.inner(around, data, inherited, key, stored.is_some())
+        self.apply_inner(around, data, inherited, key, stored.is_some())
     }
 
     /// The position stored under a key of the order index.

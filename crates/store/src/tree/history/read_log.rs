@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::fragment::take_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
-use crate::tree::log::Kind;
+use crate::tree::log::RecordKind;
 
 /// The metadata of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +93,14 @@ pub(super) fn log_of(snapshot: &dyn Snapshot, tree: TreeId, version: u64) -> Res
 }
 
 fn take_record<'a>(rest: &mut &'a [u8]) -> Result<Undo<'a>> {
-    let kind = Kind::of(take_byte(rest)?)?;
-    if kind == Kind::Loaded {
+    let kind = RecordKind::of(take_byte(rest)?)?;
+    if kind == RecordKind::Loaded {
         return Ok(Undo::All);
     }
     let subspace = take_byte(rest)?;
     let key = take_bytes(rest)?;
     let old = match kind {
-        Kind::Created => None,
+        RecordKind::Created => None,
         _ => Some(take_bytes(rest)?),
     };
     Ok(Undo::Key(subspace, key, old))

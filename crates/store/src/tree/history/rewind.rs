@@ -39,7 +39,7 @@ pub(super) fn rewind(
         RewindTarget::Between(from, to) => (from, to),
     };
     kept.check(to)?;
-    let changes = back(&*snapshot, tree, from, to)?;
+    let changes = changes_between(&*snapshot, tree, from, to)?;
     let mut overlay = Overlay::with(snapshot, Arc::new(changes));
     if matches!(target, RewindTarget::Stamped(_)) {
         stamp_all(&mut overlay, tree, to)?;
@@ -55,12 +55,12 @@ pub(in crate::tree) fn changes_back_to(
 ) -> Result<Option<Changes>> {
     let kept = KeptVersions::read(snapshot, tree)?;
     match kept.check(version) {
-        Ok(()) => back(snapshot, tree, kept.newest, version).map(Some),
+        Ok(()) => changes_between(snapshot, tree, kept.newest, version).map(Some),
         Err(_) => Ok(None),
     }
 }
 
-fn back(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
+fn changes_between(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
     let mut changes = Changes::default();
     for version in (to + 1..=from).rev() {
         let log = log_of(snapshot, tree, version)?;

@@ -110,7 +110,7 @@ fn boundary_above(union: Union<'_>, root: &SharedRoot, place: &[u8]) -> Option<B
             let Ok(whole) = Position::take_whole(&mut rest) else {
                 return Some(Boundary::Within(above));
             };
-            if !union.is_own_whole(whole) {
+            if !union.is_above_only_integer(whole) {
                 // Entries that only the tree above has follow all others of the list.
                 return Some(Boundary::At(above));
             }

@@ -38,7 +38,7 @@ impl Cursor for RenamedCursor<'_> {
         };
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.union.rename(&mut self.key, self.union.tree);
+        self.union.set_tree(&mut self.key, self.union.tree);
         Ok(Some((&self.key, value)))
     }
 
@@ -65,7 +65,7 @@ fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
     let data = KeyRange::prefix(&union.tree.prefix(Subspace::Tree));
     let other = KeyRange::prefix(&tree.prefix(Subspace::Tree));
     if data.contains(bound) {
-        return union.renamed(bound, tree);
+        return union.in_tree(bound, tree);
     }
     if bound < data.start.as_slice() {
         return other.start;
@@ -182,7 +182,8 @@ impl<'a> UnionCursor<'a> {
             return Ok(());
         };
         self.below_head.set(key, value);
-        self.union.rename(&mut self.below_head.key, self.union.tree);
+        self.union
+            .set_tree(&mut self.below_head.key, self.union.tree);
         let key = &self.below_head.key;
         let is_same_entry = !self.below_only.is_empty() && key.starts_with(&self.below_only);
         if !self.has_order || is_same_entry {
@@ -207,7 +208,7 @@ impl<'a> UnionCursor<'a> {
                 return Ok(());
             };
             self.current.set(key, value);
-            let Some(union_key) = self.to_union_key()? else {
+            let Some(union_key) = self.current_union_key()? else {
                 continue;
             };
             if self.rest.contains(&union_key) {
@@ -226,7 +227,7 @@ impl<'a> UnionCursor<'a> {
 
     /// The union's key for the row above in `current`; none if it is in an entry that the tree below has
     /// too, which is then skipped.
-    fn to_union_key(&mut self) -> Result<Option<Vec<u8>>> {
+    fn current_union_key(&mut self) -> Result<Option<Vec<u8>>> {
         let key = &self.current.key;
         if let Some(entry) = &self.above_only
             && key.starts_with(&entry.above)
@@ -282,7 +283,7 @@ impl<'a> UnionCursor<'a> {
 
     /// Moves the scan below past an entry.
     fn skip_below(&mut self, entry: &[u8]) -> Result<()> {
-        let key = self.union.renamed(entry, self.union.below.tree);
+        let key = self.union.in_tree(entry, self.union.below.tree);
         match (self.direction, KeyRange::prefix(&key).end) {
             (Direction::Forward, Some(end)) => self.below.seek(&end)?,
             (Direction::Backward, _) if self.below_head.key != entry => {

@@ -81,7 +81,7 @@ impl Sources for Operational {
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>> {
         let union = self.union();
         let mut sources = Vec::new();
-        let below = union.renamed(key, union.below.tree);
+        let below = union.in_tree(key, union.below.tree);
         if let Some(value) = self.snapshot.get(&below)? {
             sources.push(Source::of(value.into_owned(), Origin::Intended));
         }

@@ -52,7 +52,7 @@ pub(in crate::tree) use origins::move_origins;
 pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };
-pub(in crate::tree) use push::rooted;
+pub(in crate::tree) use push::edits_from_root;
 pub(crate) use registry::Providers;
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ impl fmt::Display for WarningReason {
                 f,
                 "{PROVIDER_CALLS_MAX} calls of it are already in progress"
             ),
-            Self::Invalid(errors) => write!(f, "its answer is wrong: {errors}"),
+            Self::Invalid(errors) => write!(f, "its data is invalid: {errors}"),
             Self::TooMany => f.write_str("one read needs too many providers"),
             Self::NotInSchema => f.write_str("its path is no longer in the schema"),
         }

@@ -78,14 +78,14 @@ impl<'a> Union<'a> {
     }
 
     /// The same key in another of the trees, without translating positions.
-    pub fn renamed(self, key: &[u8], tree: TreeId) -> Vec<u8> {
+    pub fn in_tree(self, key: &[u8], tree: TreeId) -> Vec<u8> {
         let mut key = key.to_vec();
-        self.rename(&mut key, tree);
+        self.set_tree(&mut key, tree);
         key
     }
 
     /// Sets the datastore of a key.
-    pub fn rename(self, key: &mut [u8], tree: TreeId) {
+    pub fn set_tree(self, key: &mut [u8], tree: TreeId) {
         let at = self.prefix_length() - 1;
         if let Some(byte) = key.get_mut(at) {
             *byte = tree.datastore;
@@ -108,7 +108,7 @@ impl<'a> Union<'a> {
 
     /// The value of a key of the union.
     pub fn get(self, key: &[u8]) -> EngineResult<Option<Cow<'a, [u8]>>> {
-        match self.part_of(key) {
+        match self.subspace_of(key) {
             Some(Subspace::Tree) => self.get_merged(key).map_err(engine),
             Some(Subspace::Order) => self.get_position(key).map_err(engine),
             _ => self.above.snapshot.get(key),
@@ -135,7 +135,7 @@ impl<'a> Union<'a> {
     }
 
     /// The subspace of the union's tree that contains a key.
-    fn part_of(self, key: &[u8]) -> Option<Subspace> {
+    fn subspace_of(self, key: &[u8]) -> Option<Subspace> {
         let parts = [Subspace::Tree, Subspace::Order];
         parts
             .into_iter()
@@ -146,7 +146,7 @@ impl<'a> Union<'a> {
         let below = self
             .below
             .snapshot
-            .get(&self.renamed(key, self.below.tree))?;
+            .get(&self.in_tree(key, self.below.tree))?;
         let above = match self.above_key(key)? {
             Some(above) => self.above.snapshot.get(&above)?,
             None => None,
@@ -162,7 +162,7 @@ impl<'a> Union<'a> {
         let below = self
             .below
             .snapshot
-            .get(&self.renamed(key, self.below.tree))?;
+            .get(&self.in_tree(key, self.below.tree))?;
         if below.is_some() {
             return Ok(below);
         }
@@ -246,7 +246,7 @@ impl<'a> Union<'a> {
     /// and of the order index.
     pub fn above_key(self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let prefix = self.prefix_length();
-        let mut above = self.renamed(&key[..prefix], self.above.tree);
+        let mut above = self.in_tree(&key[..prefix], self.above.tree);
         let (mut parent, mut at) = (None, prefix);
         while let Some(entry) = self.first_entry(parent, key, at) {
             above.extend_from_slice(&key[at..entry.list]);
@@ -264,22 +264,22 @@ impl<'a> Union<'a> {
     /// there.
     fn above_position(self, key: &[u8], entry: &Entry, list: &[u8]) -> Result<Option<Vec<u8>>> {
         let position = Position::take(&mut &key[entry.list..entry.end])?;
-        if self.is_own(&position) {
+        if self.is_above_only(&position) {
             let mut bytes = Vec::new();
             position.moved_by(-self.shift).put(&mut bytes);
             return Ok(Some(bytes));
         }
-        let below = self.renamed(&key[..entry.end], self.below.tree);
+        let below = self.in_tree(&key[..entry.end], self.below.tree);
         self.position_of_same(self.below, entry.node, &below, self.above, list)
     }
 
     /// Whether a position of the union belongs to an entry that only the tree above has.
-    fn is_own(self, position: &Position) -> bool {
-        self.is_own_whole(position.whole())
+    fn is_above_only(self, position: &Position) -> bool {
+        self.is_above_only_integer(position.whole())
     }
 
-    /// As [`Self::is_own`], for the integer part of a position.
-    pub fn is_own_whole(self, whole: i64) -> bool {
+    /// As [`Self::is_above_only`], for the integer part of a position.
+    pub fn is_above_only_integer(self, whole: i64) -> bool {
         whole >= self.shift - SHIFT / 2
     }
 
@@ -290,7 +290,7 @@ impl<'a> Union<'a> {
         key: &[u8],
         entry: &Entry,
     ) -> Result<Option<SharedRoot>> {
-        if self.is_own(&Position::take(&mut &key[entry.list..entry.end])?) {
+        if self.is_above_only(&Position::take(&mut &key[entry.list..entry.end])?) {
             return Ok(None);
         }
         let mut above = root.above.clone();
@@ -311,7 +311,7 @@ impl<'a> Union<'a> {
     /// Whether the tree below has an entry of the tree above, on the path of `above`; `list` is the key of
     /// its list in the union.
     pub fn is_below(self, above: &[u8], entry: &Entry, list: &[u8]) -> Result<bool> {
-        let list = self.renamed(list, self.below.tree);
+        let list = self.in_tree(list, self.below.tree);
         let key = &above[..entry.end];
         let found = self.position_of_same(self.above, entry.node, key, self.below, &list)?;
         Ok(found.is_some())

@@ -103,7 +103,7 @@ impl ResourceReader<'_> {
     /// The place of the innermost frame. Frames that are not stored have the key of the enclosing one.
     fn current_node(&self, data: &StoreInstances<'_>) -> Result<Option<NodeRef>> {
         let key = self.current_key();
-        let Some(mut place) = data.place_at(key)? else {
+        let Some(mut place) = data.node_ref_at(key)? else {
             return Ok(None);
         };
         let within = self.frames.iter().filter(|frame| frame.length == key.len());
@@ -130,10 +130,12 @@ impl ResourceReader<'_> {
         let Some(located) = self.state.locate(path)? else {
             return Ok(false);
         };
-        self.evaluate(|evaluator| match evaluator.data().place_at(&located.key)? {
-            Some(place) => evaluation(evaluator, &place),
-            None => Ok(false),
-        })
+        self.evaluate(
+            |evaluator| match evaluator.data().node_ref_at(&located.key)? {
+                Some(place) => evaluation(evaluator, &place),
+                None => Ok(false),
+            },
+        )
     }
 
     /// Runs an evaluation on the current state.

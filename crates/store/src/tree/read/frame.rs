@@ -48,7 +48,7 @@ pub(super) struct Frame {
     /// Whether it was sent to the sink.
     pub is_open: bool,
     /// Whether everything below is selected.
-    pub is_whole: bool,
+    pub is_fully_selected: bool,
     /// Its key leaves, until it is sent.
     keys: Vec<(NodeId, Value)>,
     /// Its origin, if it must be sent.
@@ -107,8 +107,8 @@ impl ResourceReader<'_> {
         stored: Stored,
     ) -> ReadResult<()> {
         let depth = self.depth_below();
-        let is_whole = self.is_whole(node);
-        let shows_itself = is_whole && self.is_shown_empty(node, stored);
+        let is_fully_selected = self.is_fully_selected(node);
+        let shows_itself = is_fully_selected && self.is_shown_empty(node, stored);
         let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
         self.record_child(node);
         self.key.clear();
@@ -120,7 +120,7 @@ impl ResourceReader<'_> {
             length,
             depth,
             is_open,
-            is_whole,
+            is_fully_selected,
             keys: Vec::new(),
             sent_origin,
             origin,

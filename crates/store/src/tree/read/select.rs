@@ -32,7 +32,7 @@ impl ResourceReader<'_> {
     }
 
     /// Whether everything below the next entered node is selected.
-    pub fn is_whole(&self, node: NodeId) -> bool {
+    pub fn is_fully_selected(&self, node: NodeId) -> bool {
         self.field_selection(node) == Fields::Whole
     }
 
@@ -59,7 +59,9 @@ impl ResourceReader<'_> {
     /// path to them, have level 1 (RFC 8040 §4.8.2).
     pub fn depth_below(&self) -> u32 {
         match self.frames.last() {
-            Some(frame) if self.selection.fields.is_none() || frame.is_whole => frame.depth + 1,
+            Some(frame) if self.selection.fields.is_none() || frame.is_fully_selected => {
+                frame.depth + 1
+            }
             None if self.selection.fields.is_none() => self.outer_depth + 1,
             _ => 1,
         }
@@ -70,7 +72,7 @@ impl ResourceReader<'_> {
             (None, _) => Fields::Whole,
             // The target itself is always sent; `fields` selects among its descendants.
             (Some(_), None) if self.outer_depth == 0 => Fields::Partly,
-            (Some(_), Some(frame)) if frame.is_whole => Fields::Whole,
+            (Some(_), Some(frame)) if frame.is_fully_selected => Fields::Whole,
             (Some(fields), _) => fields.selection(self.state.schema(), node),
         }
     }

@@ -54,7 +54,7 @@ impl ResourceReader<'_> {
         match (place.kind, place.node) {
             (LocationKind::Leaf, Some(node)) => self.leaf_target(place, node, path),
             (LocationKind::Entry, Some(node)) => self.entry_target(place, node, path),
-            (LocationKind::AllEntries, Some(node)) => self.whole_target(place, node, path),
+            (LocationKind::AllEntries, Some(node)) => self.list_target(place, node, path),
             (LocationKind::Inner, Some(node)) => self.inner_target(place, node, path),
             _ => self.root_target(place),
         }
@@ -224,7 +224,7 @@ impl ResourceReader<'_> {
         }
     }
 
-    fn whole_target(
+    fn list_target(
         &mut self,
         place: &Location,
         node: NodeId,

@@ -58,7 +58,7 @@ impl AnchorUpgrade<'_> {
             prepared.add_errors(datastore, session, conversion.errors);
             return Ok(());
         }
-        let fits = conversion.is_nothing() && candidate_state.is_on_newest && !running.is_changed;
+        let fits = conversion.is_empty() && candidate_state.is_on_newest && !running.is_changed;
         if fits || !prepared.errors.is_empty() {
             return Ok(());
         }

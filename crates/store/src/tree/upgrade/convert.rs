@@ -53,7 +53,7 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Whether nothing changes and there are no errors.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.errors.is_empty()
     }
 }
@@ -195,7 +195,7 @@ impl Converter<'_> {
         let mut cursor = snapshot.scan(range, Direction::Forward)?;
         let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
-            self.leave(key);
+            self.close_frames(key);
             let next = match self.row(key, value) {
                 Err(Error::Corrupt(problem)) => {
                     self.unreadable(key, &problem);
@@ -219,7 +219,7 @@ impl Converter<'_> {
     }
 
     /// Closes the containers and entries that do not enclose a key.
-    fn leave(&mut self, key: &[u8]) {
+    fn close_frames(&mut self, key: &[u8]) {
         while self.frames.len() > 1
             && let Some(frame) = self.frames.last()
             && !key.starts_with(&frame.old_key)
@@ -401,7 +401,12 @@ impl Converter<'_> {
     }
 
     /// Puts the new form of a row. Deletions are applied before all puts.
-    pub fn emit(&mut self, old: (&[u8], &[u8]), new_key: Vec<u8>, new_value: Vec<u8>) -> bool {
+    pub fn put_converted(
+        &mut self,
+        old: (&[u8], &[u8]),
+        new_key: Vec<u8>,
+        new_value: Vec<u8>,
+    ) -> bool {
         if old.0 != new_key {
             self.deletes.insert(old.0.to_vec());
             return self.put(new_key, new_value, true);

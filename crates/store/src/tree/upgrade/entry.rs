@@ -78,7 +78,7 @@ impl Converter<'_> {
         // The frame is pushed while its leaves are converted, so that they have a path.
         self.frames.push(frame);
         let leaves = self.leaves(value)?;
-        let keys = leaves.and_then(|leaves| self.keys_first(new, leaves));
+        let keys = leaves.and_then(|leaves| self.split_keys(new, leaves));
         let Some((fragment, new_keys)) = keys else {
             self.frames.pop();
             self.clear(key);
@@ -98,7 +98,7 @@ impl Converter<'_> {
         if new_key != key {
             self.result.moved.insert(key.to_vec(), new_key.clone());
         }
-        let is_first = self.emit((key, value), new_key.clone(), fragment.encode());
+        let is_first = self.put_converted((key, value), new_key.clone(), fragment.encode());
         frame.new_key = new_key;
         self.frames.push(frame);
         self.mark_content();
@@ -135,7 +135,7 @@ impl Converter<'_> {
         let mut bytes = Vec::new();
         put_value(&mut bytes, &after);
         self.mark_content();
-        if !self.emit((key, value), new_key, bytes) {
+        if !self.put_converted((key, value), new_key, bytes) {
             let path = self.path(key, None);
             self.report_duplicate(path);
         }
@@ -182,7 +182,7 @@ impl Converter<'_> {
                     .map(|held| held.into_owned());
                 // Also if the index was wrong: the position in the entry's key is correct.
                 let held = stored.unwrap_or_default();
-                self.emit((&old_key, &held), key, position)
+                self.put_converted((&old_key, &held), key, position)
             }
             (Some(old_key), None) => {
                 self.delete(old_key);
@@ -233,7 +233,7 @@ impl Converter<'_> {
         leaves.sort_by_key(|(id, _)| *id);
         let fragment = Fragment { leaves, keys: 0 };
         self.mark_content();
-        self.emit((&old_key, value), new_key, fragment.encode());
+        self.put_converted((&old_key, value), new_key, fragment.encode());
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl Converter<'_> {
     }
 
     /// The fragment of a list entry, and its keys; none if one is missing, which is reported.
-    fn keys_first(
+    fn split_keys(
         &mut self,
         list: NodeId,
         mut leaves: Vec<(LocalId, Packed)>,

@@ -22,7 +22,10 @@ pub(super) fn report_changes(
     let plan = state.compiled.plan();
     let node = trail.last().map(|point| state.schema().node(point.node));
     if let Some(node) = node.filter(|node| node.is_leaf_list()) {
-        let (node, holder) = (node.id, data.place(change.key, &trail[..trail.len() - 1]));
+        let (node, holder) = (
+            node.id,
+            data.node_ref_of(change.key, &trail[..trail.len() - 1]),
+        );
         if let Some(value) = change.old {
             let (holder, value) = (holder.clone(), take_entry_value(value)?);
             report(Change::ValueDeleted {
@@ -44,13 +47,15 @@ pub(super) fn report_changes(
     if !plan.listens_to(node.map(|node| node.id)) {
         return Ok(());
     }
-    let place = data.place(change.key, trail);
+    let place = data.node_ref_of(change.key, trail);
     let exists_by_key =
         node.is_some_and(|node| !matches!(node.kind, NodeKind::Container { presence: false }));
     match (change.old, change.new) {
         (None, Some(_)) if exists_by_key => report(Change::Created(place.clone()))?,
         (Some(_), None) if exists_by_key => report(Change::Deleted(place.clone()))?,
-        (Some(old), Some(new)) if node.map_or(Ok(false), |node| is_another(node, old, new))? => {
+        (Some(old), Some(new))
+            if node.map_or(Ok(false), |node| is_replaced_entry(node, old, new))? =>
+        {
             report(Change::Deleted(place.clone()))?;
             report(Change::Created(place.clone()))?;
         }
@@ -60,7 +65,7 @@ pub(super) fn report_changes(
 }
 
 /// Whether another entry took the position of a deleted one.
-fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
+fn is_replaced_entry(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
     let keys = node.keys().len();
     if !node.is_positional() || keys == 0 {
         return Ok(false);

@@ -107,23 +107,23 @@ impl<'a> StoreInstances<'a> {
     }
 
     /// The node at the end of a path of schema nodes along a key.
-    pub fn place(&self, key: &[u8], trail: &[KeyNode]) -> NodeRef {
+    pub fn node_ref_of(&self, key: &[u8], trail: &[KeyNode]) -> NodeRef {
         trail.iter().fold(self.root.clone(), |parent, point| {
             NodeRef::new(key[..point.end].to_vec(), Some(point.node), Some(parent))
         })
     }
 
     /// The node with a key of the tree; none if the schema no longer has it.
-    pub fn place_at(&self, key: &[u8]) -> Result<Option<NodeRef>> {
+    pub fn node_ref_at(&self, key: &[u8]) -> Result<Option<NodeRef>> {
         let trail = self.state.trail(key)?;
-        Ok(trail.map(|trail| self.place(key, &trail)))
+        Ok(trail.map(|trail| self.node_ref_of(key, &trail)))
     }
 
     /// Reads the fragment of a node.
     fn fragment<R>(
         &self,
         place: &NodeRef,
-        look: impl FnOnce(Option<&[u8]>) -> Result<R>,
+        read: impl FnOnce(Option<&[u8]>) -> Result<R>,
     ) -> Result<R> {
         if let Some((_, value)) = self
             .fragments
@@ -133,10 +133,10 @@ impl<'a> StoreInstances<'a> {
             .flatten()
             .find(|(other, _)| other == place)
         {
-            return look(value.as_deref());
+            return read(value.as_deref());
         }
         let value = self.state.snapshot.get(place.key())?;
-        let result = look(value.as_deref());
+        let result = read(value.as_deref());
         let (next, slots) = &mut *self.fragments.borrow_mut();
         slots[*next] = Some((place.clone(), value));
         *next = (*next + 1) % FRAGMENTS_CACHED;
@@ -229,7 +229,7 @@ impl<'a> StoreInstances<'a> {
         let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
         while let Some((key, _)) = cursor.next()? {
             let place = [self.root.key(), &key[prefix.len()..]].concat();
-            if let Some(place) = self.place_at(&place)?
+            if let Some(place) = self.node_ref_at(&place)?
                 && visit(place)?.is_break()
             {
                 break;
@@ -387,7 +387,7 @@ impl Instances for StoreInstances<'_> {
         while let Some((key, _)) = cursor.next()? {
             let mut place = &key[prefix.len()..];
             skip_key_values(&mut place, 1)?;
-            if let Some(place) = self.place_at(&[self.root.key(), place].concat())?
+            if let Some(place) = self.node_ref_at(&[self.root.key(), place].concat())?
                 && visit(place)?.is_break()
             {
                 break;

@@ -35,7 +35,7 @@ impl View {
             true => state.locate(around)?,
             false => None,
         };
-        let place = located.map(|located| data.place_at(&located.key));
+        let place = located.map(|located| data.node_ref_at(&located.key));
         let Some(place) = place.transpose()?.flatten() else {
             let path = around.to_instance_identifier(state.schema());
             let message = "the target node of the operation does not exist";

@@ -102,9 +102,9 @@ impl Merger<'_> {
         if !self.running.stored.any(&KeyRange::prefix(&list))? {
             return Ok(false);
         }
-        let mut around = self.running.boundaries(&list, EntryIdentity::ByPosition);
-        around.retain(|own| !own.is_list_prefix);
-        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+        let mut enclosing = self.running.boundaries(&list, EntryIdentity::ByPosition);
+        enclosing.retain(|own| !own.is_list_prefix);
+        let lengths: Vec<usize> = enclosing.iter().map(|own| own.length).collect();
         let record = stamp::find_record(self.running.stored.snapshot, &list, &lengths)?;
         Ok(record.whole.version > base)
     }
@@ -153,14 +153,14 @@ impl UncertainRows<'_> {
 
     /// Searches a range of running.
     fn scan_running(&mut self, range: &KeyRange) -> Result<()> {
-        let around = self.around(range);
-        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+        let enclosing = self.enclosing(range);
+        let lengths: Vec<usize> = enclosing.iter().map(|own| own.length).collect();
         let snapshot = self.running.stored.snapshot;
         let outer = stamp::find_record(snapshot, &range.start, &lengths)?;
         if outer.whole.version > self.base {
             return self.rows_in(range);
         }
-        if let Some(own) = around.last()
+        if let Some(own) = enclosing.last()
             && outer.any.version > self.base
         {
             self.entries_of(&range.start[..own.length], own.node, range)?;
@@ -195,28 +195,33 @@ impl UncertainRows<'_> {
     }
 
     /// The resources that contain a range, the innermost last.
-    fn around(&self, range: &KeyRange) -> Vec<Boundary> {
+    fn enclosing(&self, range: &KeyRange) -> Vec<Boundary> {
         let schema = self.running.stored.schema();
         let is_leaf_list = |own: &Boundary| {
             own.node
                 .is_some_and(|node| schema.node(node).is_leaf_list())
         };
-        let mut around = self
+        let mut enclosing = self
             .running
             .boundaries(&range.start, EntryIdentity::ByPosition);
-        around.retain(|own| {
+        enclosing.retain(|own| {
             let is_in = range.contains(&range.start[..own.length]);
             !own.is_list_prefix && !is_in && !is_leaf_list(own)
         });
-        around
+        enclosing
     }
 
     /// Adds the entries in a range of the leaf-lists of a node.
-    fn entries_of(&mut self, around: &[u8], node: Option<NodeId>, range: &KeyRange) -> Result<()> {
+    fn entries_of(
+        &mut self,
+        enclosing: &[u8],
+        node: Option<NodeId>,
+        range: &KeyRange,
+    ) -> Result<()> {
         let compiled = self.running.stored.compiled;
         for child in compiled.layout.children(node) {
             if compiled.schema.node(child).is_leaf_list() {
-                let mut key = around.to_vec();
+                let mut key = enclosing.to_vec();
                 put_local_id(&mut key, compiled.layout.id(child));
                 self.rows_in(&KeyRange::prefix(&key).intersection(range))?;
             }
