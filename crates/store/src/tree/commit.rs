@@ -259,7 +259,7 @@ impl Tree {
             Ok(Proposal {
                 overlay,
                 touched,
-                extra_writes: Batch::new(),
+                extra: Batch::new(),
             })
         })
     }

@@ -1,9 +1,9 @@
 //! The commit pipeline: the only path from a proposed state to durable data.
 //!
-//! The steps, as marked in `try_commit` and `commit_proposal_with`:
+//! The steps:
 //!
-//! 1. *propose*: apply the edits to an overlay; subscribers may add edits;
-//! 2. *authorise*: check the caller's guard, before the proposal, and the locks, after it;
+//! 1. *propose*: `try_commit` applies the edits to an overlay; subscribers may add edits;
+//! 2. *authorise*: the caller's guard is checked before the proposal, the locks after it;
 //! 3. *validate* the constraints;
 //! 4. *log* the changes in the batch;
 //! 5. *announce* the commit to subscribers, which may refuse it;
@@ -49,7 +49,7 @@ pub(super) struct Proposal {
     pub touched: TouchedResources,
     /// Writes and preconditions besides the data that belong to the same commit, such as the end of a
     /// candidate or a confirmation. Dropped if the data does not change.
-    pub extra_writes: Batch,
+    pub extra: Batch,
 }
 
 /// The version and the preconditions that a commit is based on.
@@ -158,16 +158,9 @@ impl Tree {
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
     ) -> Result<Commit> {
-        // Authorise: the locks.
-        let Proposal {
-            overlay,
-            extra_writes,
-            ..
-        } = &mut proposal;
-        let pinned = self.authorise(overlay, options.session, effect, extra_writes)?;
-        // Propose: the edits of subscribers.
+        let Proposal { overlay, extra, .. } = &mut proposal;
+        let pinned = self.authorise(overlay, options.session, effect, extra)?;
         self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
-        // Validate.
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
@@ -175,14 +168,13 @@ impl Tree {
         let Proposal {
             mut overlay,
             mut touched,
-            extra_writes,
+            extra,
         } = proposal;
         let Basis {
             last,
             next: stamp,
             conditions,
         } = self.basis(overlay.base())?;
-        // Log.
         let mut log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -190,7 +182,7 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let mut batch = extra_writes;
+        let mut batch = extra;
         batch.read_in_order();
         self.log_changes(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
@@ -200,13 +192,10 @@ impl Tree {
                 is_changed: false,
             });
         }
-        // Announce.
         let announced = self.announce(&overlay)?;
-        // Commit.
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
-            // Parts of the operational state have no validators: the data of providers changes without a
-            // commit.
+            // Its parts have no validators: the data of providers changes without a commit.
             let whole = self.tree_key();
             touched.retain(|key| key == whole);
         }
@@ -222,7 +211,6 @@ impl Tree {
         }
         drop(base);
         self.store().driver().commit(batch)?;
-        // Notify.
         announced.notify(stamp, options);
         Ok(Commit {
             version: stamp.version,

@@ -41,7 +41,7 @@ impl Tree {
             Ok(Proposal {
                 overlay,
                 touched,
-                extra_writes: Batch::new(),
+                extra: Batch::new(),
             })
         })
     }

@@ -116,7 +116,7 @@ impl Tree {
         let mut proposal = Proposal {
             overlay,
             touched,
-            extra_writes: Batch::new(),
+            extra: Batch::new(),
         };
         if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;

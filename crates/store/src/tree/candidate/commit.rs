@@ -55,20 +55,20 @@ impl Tree {
         let running = self.beside(Datastore::Running, "")?;
         let mut is_discarded = false;
         let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
-            let mut extra_writes = Batch::new();
+            let mut extra = Batch::new();
             let snapshot = view.into_snapshot();
-            self.require_unlocked(&*snapshot, options.session, &mut extra_writes)?;
+            self.require_unlocked(&*snapshot, options.session, &mut extra)?;
             let stored = self.stored_candidate(&*snapshot)?;
             let merged = self.merged(&*snapshot, &stored)?;
             refuse_conflicts(&merged.conflicts)?;
-            self.put_empty(&*snapshot, &stored, &mut extra_writes)?;
+            self.put_empty(&*snapshot, &stored, &mut extra)?;
             is_discarded = stored.changes.is_empty();
             let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,
                 touched,
-                extra_writes,
+                extra,
             })
         })?;
         if !commit.is_changed && !is_discarded {
@@ -202,7 +202,7 @@ impl Tree {
         let mut proposal = Proposal {
             overlay,
             touched,
-            extra_writes: Batch::new(),
+            extra: Batch::new(),
         };
         let effort = validate(self.compiled(), self.id(), &mut proposal)?;
         self.store().count_effort(effort);

@@ -100,7 +100,7 @@ impl Tree {
                 Ok(Proposal {
                     overlay,
                     touched,
-                    extra_writes: Batch::new(),
+                    extra: Batch::new(),
                 })
             })?;
         if !commit.is_changed {

@@ -153,7 +153,7 @@ impl Tree {
         let proposal = Proposal {
             overlay,
             touched,
-            extra_writes: Batch::new(),
+            extra: Batch::new(),
         };
         let commit = self.commit_proposal(proposal, commit_options)?;
         Ok(LoadReport {
