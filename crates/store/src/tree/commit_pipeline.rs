@@ -408,15 +408,18 @@ fn stamps(
     stamp: Stamp,
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
-    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
+    let mut ancestors: Vec<(Vec<u8>, Stamp)> = Vec::new();
     for (key, touch) in touched.into_entries() {
-        while around
+        while ancestors
             .last()
             .is_some_and(|(outer, _)| !key.starts_with(outer))
         {
-            around.pop();
+            ancestors.pop();
         }
-        let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
+        let inherited = ancestors
+            .last()
+            .map(|(_, whole)| *whole)
+            .unwrap_or_default();
         let whole = match touch {
             TouchExtent::Whole => stamp,
             TouchExtent::Within => {
@@ -425,7 +428,7 @@ fn stamps(
         };
         let record = StampRecord { any: stamp, whole };
         stamps.push((stamp_key(&key), record.encode()));
-        around.push((key, whole));
+        ancestors.push((key, whole));
     }
     Ok(stamps)
 }

@@ -102,8 +102,8 @@ fn apply_on_empty(
         let Some(place) = applier.state().locate(&edit.at)? else {
             continue;
         };
-        let around = place.boundaries.iter();
-        resources.extend(around.map(|&length| place.key[..length].to_vec()));
+        let boundaries = place.boundaries.iter();
+        resources.extend(boundaries.map(|&length| place.key[..length].to_vec()));
         if matches!(edit.request, Request::Delete | Request::Remove) {
             applier.clear(&place.key)?;
         }

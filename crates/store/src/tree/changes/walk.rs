@@ -67,16 +67,16 @@ impl<'a> Walk<'a, '_> {
         let mut deltas = self.comparison.deltas(sides)?;
         let mut delta = Delta::default();
         let mut frames: Vec<Frame> = Vec::new();
-        let mut around: Vec<u8> = Vec::new();
+        let mut previous: Vec<u8> = Vec::new();
         while deltas.next(&mut delta)? {
             while let Some(frame) = frames.last()
-                && !delta.rest.starts_with(&around[..frame.length])
+                && !delta.rest.starts_with(&previous[..frame.length])
             {
                 frames.pop();
                 self.change.path.steps.pop();
             }
-            around.clear();
-            around.extend_from_slice(&delta.rest);
+            previous.clear();
+            previous.extend_from_slice(&delta.rest);
             if let Some(ordered) = self.visit_key(sides, node, &delta, &mut frames)? {
                 let list = sides.below(&delta.rest[..ordered.length]);
                 self.ordered(&list, ordered.node)?;

@@ -180,11 +180,11 @@ impl<'a> EditApplier<'a> {
             return Ok(());
         }
         let new_cases = self.empty_case_containers(at, &place)?;
-        let around = ParentResource::at(&place.key, place.node, &place.boundaries);
-        self.children(&around, nodes, operation, Leaves::Stored)?;
-        for (around, key, node) in new_cases {
+        let resource = ParentResource::at(&place.key, place.node, &place.boundaries);
+        self.children(&resource, nodes, operation, Leaves::Stored)?;
+        for (resource, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
-                self.delete_other_cases(&around, self.schema().node(node))?;
+                self.delete_other_cases(&resource, self.schema().node(node))?;
             }
         }
         Ok(())
@@ -201,11 +201,11 @@ impl<'a> EditApplier<'a> {
         for (index, step) in path.steps.iter().enumerate() {
             let node = self.schema().node(step.node);
             if node.is_np_container() && !node.cases.is_empty() {
-                let around = &place.boundaries[..=index];
+                let resource = &place.boundaries[..=index];
                 let key = place.key[..place.boundaries[index + 1]].to_vec();
                 if !self.state().any(&KeyRange::prefix(&key))? {
                     found.push((
-                        ParentResource::at(&place.key, parent, around),
+                        ParentResource::at(&place.key, parent, resource),
                         key,
                         step.node,
                     ));
@@ -227,7 +227,7 @@ impl<'a> EditApplier<'a> {
         }
         let parent = path.parent().unwrap_or_default();
         match self.state().locate(&parent)? {
-            Some(around) => self.accepts_children(&around, &parent),
+            Some(resource) => self.accepts_children(&resource, &parent),
             None => Ok(false),
         }
     }
@@ -235,14 +235,14 @@ impl<'a> EditApplier<'a> {
     /// Applies the children of a resource.
     fn children(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
     ) -> Result<()> {
         let first = self.check_cases(nodes, operation);
         if first.is_empty() || !matches!(leaves, Leaves::Stored) {
-            return self.children_in_order(around, nodes, operation, leaves);
+            return self.children_in_order(resource, nodes, operation, leaves);
         }
         // Creating data of one case deletes the other cases. Deletions in the edit come first, else their
         // targets would be missing.
@@ -253,29 +253,29 @@ impl<'a> EditApplier<'a> {
                 false => others.push(data.clone()),
             }
         }
-        self.children_in_order(around, &deleted, operation, Leaves::Stored)?;
-        self.children_in_order(around, &others, operation, Leaves::Stored)
+        self.children_in_order(resource, &deleted, operation, Leaves::Stored)?;
+        self.children_in_order(resource, &others, operation, Leaves::Stored)
     }
 
     /// Applies the children of a resource: its leaves together, then the others in order.
     fn children_in_order(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
     ) -> Result<()> {
         match leaves {
-            Leaves::Stored => self.leaves(around, nodes, operation, None)?,
-            Leaves::New(fragment) => self.leaves(around, nodes, operation, Some(fragment))?,
+            Leaves::Stored => self.leaves(resource, nodes, operation, None)?,
+            Leaves::New(fragment) => self.leaves(resource, nodes, operation, Some(fragment))?,
             Leaves::Written => {}
         }
         for data in nodes {
             let node = self.schema().node(data.node);
             match node.kind {
-                NodeKind::LeafList(_) => self.leaf_list_entry(around, data, operation)?,
-                NodeKind::List(_) => self.list_entry(around, data, operation)?,
-                NodeKind::Container { .. } => self.container(around, data, operation)?,
+                NodeKind::LeafList(_) => self.leaf_list_entry(resource, data, operation)?,
+                NodeKind::List(_) => self.list_entry(resource, data, operation)?,
+                NodeKind::Container { .. } => self.container(resource, data, operation)?,
                 _ => {}
             }
         }
@@ -283,26 +283,26 @@ impl<'a> EditApplier<'a> {
     }
 
     /// The key of a container in a resource, or the key prefix of a list's entries.
-    pub fn child_key(&self, around: &ParentResource, node: NodeId) -> Vec<u8> {
-        let mut key = Vec::with_capacity(around.key.len() + STEP_BYTES);
-        key.extend_from_slice(&around.key);
+    pub fn child_key(&self, resource: &ParentResource, node: NodeId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(resource.key.len() + STEP_BYTES);
+        key.extend_from_slice(&resource.key);
         put_local_id(&mut key, self.compiled.layout.id(node));
         key
     }
 
     fn container(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
-        let key = self.child_key(around, data.node);
+        let key = self.child_key(resource, data.node);
         self.path.steps.push(Step {
             node: data.node,
             keys: Keys::None,
         });
-        let exists = !around.is_new && self.exists(data.node, &key)?;
-        let result = self.apply_inner(around, data, inherited, key, exists);
+        let exists = !resource.is_new && self.exists(data.node, &key)?;
+        let result = self.apply_inner(resource, data, inherited, key, exists);
         self.path.steps.pop();
         result
     }
@@ -311,7 +311,7 @@ impl<'a> EditApplier<'a> {
     /// the caller's `fragment`.
     pub fn apply_inner(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
@@ -321,7 +321,7 @@ impl<'a> EditApplier<'a> {
         let node = self.schema().node(data.node);
         match operation {
             Operation::Delete | Operation::Remove => {
-                self.delete_inner(around, data, &key, exists, operation)?;
+                self.delete_inner(resource, data, &key, exists, operation)?;
                 if exists {
                     self.touch_emptied(Some(data.node), &key);
                 }
@@ -340,12 +340,12 @@ impl<'a> EditApplier<'a> {
         }
         let is_new = !exists || operation == Operation::Replace;
         if operation != Operation::None {
-            self.delete_other_cases(around, node)?;
+            self.delete_other_cases(resource, node)?;
         }
         // Content created below a container with operation `none` may make the container exist.
         let may_become_existing = operation == Operation::None && !exists && !node.cases.is_empty();
-        let mut boundaries = Vec::with_capacity(around.boundaries.len() + 1);
-        boundaries.extend_from_slice(&around.boundaries);
+        let mut boundaries = Vec::with_capacity(resource.boundaries.len() + 1);
+        boundaries.extend_from_slice(&resource.boundaries);
         boundaries.push(key.len());
         let inside = ParentResource {
             key,
@@ -363,7 +363,7 @@ impl<'a> EditApplier<'a> {
         };
         self.children(&inside, data.children(), for_children, leaves)?;
         if may_become_existing && self.state().any(&KeyRange::prefix(&inside.key))? {
-            self.delete_other_cases(around, node)?;
+            self.delete_other_cases(resource, node)?;
         }
         Ok(())
     }
@@ -387,14 +387,14 @@ impl<'a> EditApplier<'a> {
     }
 
     /// Records that a resource and its ancestors were touched.
-    pub fn touch(&mut self, around: &ParentResource, touch: TouchExtent) {
+    pub fn touch(&mut self, resource: &ParentResource, touch: TouchExtent) {
         let mut touch = touch;
-        let mut boundaries = around.boundaries.as_slice();
+        let mut boundaries = resource.boundaries.as_slice();
         if self.touch_scope == TouchScope::DatastoreOnly && boundaries.len() > 1 {
             (touch, boundaries) = (TouchExtent::Within, &boundaries[..1]);
         }
         for &length in boundaries.iter().rev() {
-            let key = &around.key[..length];
+            let key = &resource.key[..length];
             if touch == TouchExtent::Within && self.last_touched == key {
                 return;
             }

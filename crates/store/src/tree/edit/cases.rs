@@ -107,44 +107,44 @@ impl EditApplier<'_> {
     }
 
     /// Deletes stored nodes of other cases than that of `node`, which is about to be created.
-    pub fn delete_other_cases(&mut self, around: &ParentResource, node: &Node) -> Result<()> {
+    pub fn delete_other_cases(&mut self, resource: &ParentResource, node: &Node) -> Result<()> {
         if node.cases.is_empty()
-            || around.is_new && self.errors.is_empty() && !self.has_written(around)
+            || resource.is_new && self.errors.is_empty() && !self.has_written(resource)
         {
             return Ok(());
         }
-        self.delete_other_case_subtrees(around, node)?;
-        self.delete_other_case_leaves(around, node)
+        self.delete_other_case_subtrees(resource, node)?;
+        self.delete_other_case_leaves(resource, node)
     }
 
-    fn has_written(&self, around: &ParentResource) -> bool {
-        self.overlay.writes_in(&KeyRange::prefix(&around.key))
+    fn has_written(&self, resource: &ParentResource) -> bool {
+        self.overlay.writes_in(&KeyRange::prefix(&resource.key))
     }
 
     /// Deletes the containers and entries of other cases. Leaves have no keys of their own.
     pub fn delete_other_case_subtrees(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         node: &Node,
     ) -> Result<()> {
         for other_case in siblings_in_other_cases(self.schema(), node) {
-            let mut key = around.key.clone();
+            let mut key = resource.key.clone();
             put_local_id(&mut key, self.compiled.layout.id(other_case));
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear(&key)?;
-                self.touch(around, TouchExtent::Within);
+                self.touch(resource, TouchExtent::Within);
                 self.touch_emptied(Some(other_case), &key);
             }
         }
         Ok(())
     }
 
-    fn delete_other_case_leaves(&mut self, around: &ParentResource, node: &Node) -> Result<()> {
-        let Some(mut fragment) = self.fragment(around)? else {
+    fn delete_other_case_leaves(&mut self, resource: &ParentResource, node: &Node) -> Result<()> {
+        let Some(mut fragment) = self.fragment(resource)? else {
             return Ok(());
         };
         if self.remove_other_case_leaves(&mut fragment, node) {
-            self.write_fragment(around, &fragment);
+            self.write_fragment(resource, &fragment);
         }
         Ok(())
     }

@@ -57,14 +57,14 @@ impl EditApplier<'_> {
         };
         let node = self.schema().node(leaf).parent;
         let value = self.schema().node(leaf).as_value();
-        let around = ParentResource {
+        let resource = ParentResource {
             key: place.key.clone(),
             node,
             boundaries: place.boundaries.clone(),
             is_new: false,
         };
         let id = self.compiled.layout.id(leaf);
-        let fragment = self.fragment(&around)?;
+        let fragment = self.fragment(&resource)?;
         match fragment.filter(|fragment| fragment.get(id).is_some()) {
             Some(_) if value.is_some_and(|value| value.is_key) => self.fail(
                 ErrorTag::OperationNotSupported,
@@ -72,7 +72,7 @@ impl EditApplier<'_> {
             ),
             Some(mut fragment) => {
                 fragment.remove(id);
-                self.write_fragment(&around, &fragment);
+                self.write_fragment(&resource, &fragment);
             }
             None => {
                 self.path = path.clone();
@@ -107,19 +107,19 @@ impl EditApplier<'_> {
         let own = usize::from(place.kind == LocationKind::Inner);
         let boundaries = place.boundaries[..place.boundaries.len() - own].to_vec();
         let node = path.parent().and_then(|parent| parent.target());
-        let around = ParentResource {
+        let resource = ParentResource {
             key: place.key.clone(),
             node,
             boundaries,
             is_new: false,
         };
-        self.touch(&around, TouchExtent::Within);
+        self.touch(&resource, TouchExtent::Within);
     }
 
     /// Deletes a container or list entry of an edit.
     pub fn delete_inner(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         key: &[u8],
         exists: bool,
@@ -127,7 +127,7 @@ impl EditApplier<'_> {
     ) -> Result<()> {
         if exists {
             self.clear(key)?;
-            self.touch(around, TouchExtent::Within);
+            self.touch(resource, TouchExtent::Within);
         } else if operation == Operation::Delete {
             self.fail_on(data, ErrorTag::DataMissing, MISSING);
         }

@@ -27,20 +27,20 @@ pub(in crate::tree) enum Insert {
 impl EditApplier<'_> {
     pub fn list_entry(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
         let schema = self.schema();
         let node = schema.node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.child_key(around, data.node);
+        let list = self.child_key(resource, data.node);
         let keys: Option<Vec<Value>> = data
             .keys(schema)
             .map(|keys| keys.into_iter().cloned().collect());
         let has_keys = keys.as_ref().is_some_and(|keys| !keys.is_empty());
         if self.is_whole_list(node, has_keys, operation) {
-            return self.whole_list(around, data, &list, operation);
+            return self.whole_list(resource, data, &list, operation);
         }
         let Some(keys) = keys else {
             self.fail_on(
@@ -59,11 +59,11 @@ impl EditApplier<'_> {
                 let mut key = list;
                 keys.iter().for_each(|value| put_key_value(&mut key, value));
                 self.path.steps.push(step(keys));
-                self.sorted_entry(around, data, inherited, key)
+                self.sorted_entry(resource, data, inherited, key)
             }
             true => {
                 self.path.steps.push(step(keys.clone()));
-                self.ordered_entry(around, data, inherited, &list, &keys)
+                self.ordered_entry(resource, data, inherited, &list, &keys)
             }
         };
         self.path.steps.pop();
@@ -72,7 +72,7 @@ impl EditApplier<'_> {
 
     pub fn whole_list(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         list: &[u8],
         operation: Operation,
@@ -82,26 +82,26 @@ impl EditApplier<'_> {
             keys: Keys::None,
         });
         let exists = self.state().any(&KeyRange::below(list))?;
-        let result = self.delete_inner(around, data, list, exists, operation);
+        let result = self.delete_inner(resource, data, list, exists, operation);
         self.path.steps.pop();
         result
     }
 
     fn sorted_entry(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
     ) -> Result<()> {
-        let exists = !around.is_new && self.overlay_has(&key)?;
-        self.apply_inner(around, data, inherited, key, exists)
+        let exists = !resource.is_new && self.overlay_has(&key)?;
+        self.apply_inner(resource, data, inherited, key, exists)
     }
 
     /// Applies an entry of a list ordered by user, or of a keyless list (where every entry is new).
     fn ordered_entry(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         list: &[u8],
@@ -119,11 +119,13 @@ impl EditApplier<'_> {
         let position = match (&stored, insert) {
             (Some(_), Some(insert)) if may_move => {
                 let moved = self.move_entry(list, keys, &insert, data)?;
-                self.touch(around, TouchExtent::Within);
+                self.touch(resource, TouchExtent::Within);
                 moved
             }
             (Some(stored), _) => stored.clone(),
-            (None, _) if deletes => return self.delete_inner(around, data, list, false, operation),
+            (None, _) if deletes => {
+                return self.delete_inner(resource, data, list, false, operation);
+            }
             (None, _) if operation == Operation::None => {
                 self.fail_on(data, ErrorTag::DataMissing, "the node does not exist");
                 return Ok(());
@@ -140,7 +142,7 @@ impl EditApplier<'_> {
                 false => self.overlay.put(index, position),
             }
         }
-        self.apply_inner(around, data, inherited, key, stored.is_some())
+        self.apply_inner(resource, data, inherited, key, stored.is_some())
     }
 
     /// The position stored under a key of the order index.
@@ -187,8 +189,8 @@ impl EditApplier<'_> {
     /// The entry that `yang:key` refers to: predicates on the list of the edited entry.
     fn key_point(&mut self, data: &DataNode, predicates: &str) -> Option<Vec<Value>> {
         let schema = self.schema();
-        let around = self.path.parent().unwrap_or_default();
-        let list = around
+        let resource = self.path.parent().unwrap_or_default();
+        let list = resource
             .child(data.node, Keys::None)
             .to_instance_identifier(schema);
         let point = InstancePath::parse_cli_path(schema, &format!("{list}{predicates}"));

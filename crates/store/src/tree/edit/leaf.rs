@@ -17,7 +17,7 @@ impl EditApplier<'_> {
     /// fragment is always written.
     pub fn leaves(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         fresh: Option<Fragment>,
@@ -31,20 +31,20 @@ impl EditApplier<'_> {
         let mut is_changed = false;
         let mut fragment = match fresh {
             Some(fresh) => fresh,
-            None => self.fragment(around)?.unwrap_or_default(),
+            None => self.fragment(resource)?.unwrap_or_default(),
         };
         for data in leaves() {
             self.path.steps.push(Step {
                 node: data.node,
                 keys: Keys::None,
             });
-            is_changed |= self.leaf(&mut fragment, around, data, operation)?;
+            is_changed |= self.leaf(&mut fragment, resource, data, operation)?;
             self.path.steps.pop();
         }
         if is_fresh {
-            self.overlay.put(around.key.clone(), fragment.encode());
+            self.overlay.put(resource.key.clone(), fragment.encode());
         } else if is_changed {
-            self.write_fragment(around, &fragment);
+            self.write_fragment(resource, &fragment);
         }
         Ok(())
     }
@@ -53,7 +53,7 @@ impl EditApplier<'_> {
     fn leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<bool> {
@@ -80,14 +80,14 @@ impl EditApplier<'_> {
                 );
                 Ok(false)
             }
-            _ => self.set_leaf(fragment, around, data, id),
+            _ => self.set_leaf(fragment, resource, data, id),
         }
     }
 
     fn set_leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         id: LocalId,
     ) -> Result<bool> {
@@ -106,33 +106,33 @@ impl EditApplier<'_> {
         }
         if !node.cases.is_empty() {
             is_changed |= self.remove_other_case_leaves(fragment, node);
-            self.delete_other_case_subtrees(around, node)?;
+            self.delete_other_case_subtrees(resource, node)?;
         }
         Ok(is_changed)
     }
 
     /// The fragment of a resource, if it has one.
-    pub fn fragment(&self, around: &ParentResource) -> Result<Option<Fragment>> {
-        let keys = around
+    pub fn fragment(&self, resource: &ParentResource) -> Result<Option<Fragment>> {
+        let keys = resource
             .node
             .map_or(0, |node| self.schema().node(node).keys().len());
-        let stored = self.state().snapshot.get(&around.key)?;
+        let stored = self.state().snapshot.get(&resource.key)?;
         stored
             .map(|value| Fragment::decode(&value, keys))
             .transpose()
     }
 
     /// Writes the fragment of a resource; a non-presence container without leaves has none.
-    pub fn write_fragment(&mut self, around: &ParentResource, fragment: &Fragment) {
-        let needs_none = around
+    pub fn write_fragment(&mut self, resource: &ParentResource, fragment: &Fragment) {
+        let needs_none = resource
             .node
             .is_none_or(|node| self.schema().node(node).is_np_container());
         if fragment.leaves.is_empty() && needs_none {
-            self.delete(around.key.clone());
+            self.delete(resource.key.clone());
         } else {
-            self.overlay.put(around.key.clone(), fragment.encode());
+            self.overlay.put(resource.key.clone(), fragment.encode());
         }
-        self.touch(around, TouchExtent::Within);
+        self.touch(resource, TouchExtent::Within);
     }
 
     /// The encoded fragment of a new node. None if its leaves have annotations or cases, or are not in

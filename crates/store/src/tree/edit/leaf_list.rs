@@ -14,16 +14,16 @@ use crate::tree::locate::order_key;
 impl EditApplier<'_> {
     pub fn leaf_list_entry(
         &mut self,
-        around: &ParentResource,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
         let node = self.schema().node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.child_key(around, data.node);
+        let list = self.child_key(resource, data.node);
         let Some(value) = data.value() else {
             if self.is_whole_list(node, false, operation) {
-                return self.whole_list(around, data, &list, operation);
+                return self.whole_list(resource, data, &list, operation);
             }
             self.fail_on(
                 data,
@@ -38,7 +38,7 @@ impl EditApplier<'_> {
         });
         let creates = !operation.deletes() && operation != Operation::None;
         if creates {
-            self.delete_other_cases(around, node)?;
+            self.delete_other_cases(resource, node)?;
         }
         let is_changed = match (node.is_positional(), node.is_config) {
             (false, _) => self.sorted_value(data, operation, list, value)?,
@@ -46,7 +46,7 @@ impl EditApplier<'_> {
             (true, false) => self.state_value(data, operation, &list, value)?,
         };
         if is_changed {
-            self.touch(around, TouchExtent::Within);
+            self.touch(resource, TouchExtent::Within);
         }
         self.path.steps.pop();
         Ok(())

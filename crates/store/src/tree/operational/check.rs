@@ -18,8 +18,8 @@ pub(super) fn check_path(schema: &Schema, path: &InstancePath) -> Result<(), Dat
 
 /// Whether every node is in the schema, at its place.
 pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), DataError> {
-    let mut around: Vec<(Option<NodeId>, &[DataNode])> = vec![(None, nodes)];
-    while let Some((parent, nodes)) = around.pop() {
+    let mut stack: Vec<(Option<NodeId>, &[DataNode])> = vec![(None, nodes)];
+    while let Some((parent, nodes)) = stack.pop() {
         for node in nodes {
             if !is_child(schema, parent, node.node) {
                 let message =
@@ -30,7 +30,7 @@ pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), Dat
                     None => error,
                 });
             }
-            around.push((Some(node.node), node.children()));
+            stack.push((Some(node.node), node.children()));
         }
     }
     Ok(())
@@ -47,8 +47,8 @@ pub(super) fn check_registered_path(
     nodes: &[DataNode],
     at: &InstancePath,
 ) -> Result<(), DataError> {
-    let mut around = vec![(nodes, 0)];
-    while let Some((nodes, depth)) = around.pop() {
+    let mut stack = vec![(nodes, 0)];
+    while let Some((nodes, depth)) = stack.pop() {
         let Some(step) = at.steps.get(depth) else {
             continue;
         };
@@ -64,7 +64,7 @@ pub(super) fn check_registered_path(
                 );
             }
             if let Content::Inner(children) = &node.content {
-                around.push((children, depth + 1));
+                stack.push((children, depth + 1));
             }
         }
     }

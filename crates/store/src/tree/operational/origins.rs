@@ -99,7 +99,7 @@ pub(super) fn find(state: &State<'_>, key: &[u8]) -> Result<OriginRecord> {
     if let Some(record) = stored(state, key)? {
         return Ok(record);
     }
-    around(state, key).map(OriginRecord::of)
+    parent_origin(state, key).map(OriginRecord::of)
 }
 
 fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
@@ -108,7 +108,7 @@ fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
 }
 
 /// The origin of the parent of a key.
-fn around(state: &State<'_>, key: &[u8]) -> Result<Origin> {
+fn parent_origin(state: &State<'_>, key: &[u8]) -> Result<Origin> {
     let trail = state.trail(key)?.unwrap_or_default();
     let root = state.tree.prefix(Subspace::Tree).len();
     let ends = trail.iter().rev().skip(1).map(|point| point.end);
@@ -245,7 +245,7 @@ impl Recorder<'_> {
         let Some(trail) = state.trail(key)? else {
             return Ok(());
         };
-        let inherited = self.around(&state, key, &trail)?;
+        let inherited = self.parent_origin(&state, key, &trail)?;
         let own = stored(&state, key)?;
         let node = trail.last().map(|point| point.node);
         let node = node.map(|node| self.compiled.schema.node(node));
@@ -274,14 +274,19 @@ impl Recorder<'_> {
     }
 
     /// The origin of a resource without a record.
-    fn around(&mut self, state: &State<'_>, key: &[u8], trail: &[KeyNode]) -> Result<OriginRecord> {
+    fn parent_origin(
+        &mut self,
+        state: &State<'_>,
+        key: &[u8],
+        trail: &[KeyNode],
+    ) -> Result<OriginRecord> {
         let end = match trail {
             [.., parent, _] => parent.end,
             _ => 0,
         };
         let origin = match &self.last {
             Some((last, origin)) if end > 0 && *last == key[..end] => *origin,
-            _ => around(state, key)?,
+            _ => parent_origin(state, key)?,
         };
         self.last = Some((key[..end].to_vec(), origin));
         Ok(OriginRecord::of(origin))

@@ -32,7 +32,6 @@ impl Tree {
     /// provided data is unaffected. Creates no version.
     ///
     /// # Errors
-    /// # Errors
     /// `operation-not-supported` for other datastores, `resource-denied` beyond [`WITHHELD_MAX`].
     pub fn withhold(&self, paths: &[InstancePath]) -> Result<()> {
         let withheld = self.withheld()?;

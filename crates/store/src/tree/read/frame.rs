@@ -72,13 +72,13 @@ pub(super) struct ResourceReader<'a> {
     pub selection: &'a Selection,
     pub sink: &'a mut dyn Sink,
     pub frames: Vec<Frame>,
-    /// The key of the innermost frame, or of the resource around the target.
+    /// The key of the innermost frame, or of the parent of the target.
     pub key: Vec<u8>,
-    /// The node around the target.
+    /// The parent node of the target.
     pub outer: Option<NodeId>,
-    /// The length of the key of the resource around the target.
+    /// The length of the key of the parent of the target.
     pub outer_length: usize,
-    /// The level of the resource around the target.
+    /// The level of the parent of the target.
     pub outer_depth: u32,
     /// Whether nodes are sent only once they have content.
     pub is_lazy: bool,

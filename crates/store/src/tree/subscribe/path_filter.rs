@@ -107,7 +107,7 @@ fn inner_steps<'p>(schema: &Schema, path: &'p InstancePath) -> &'p [Step] {
         )
     };
     match path.steps.split_last() {
-        Some((last, around)) if is_leaf(last) => around,
+        Some((last, parents)) if is_leaf(last) => parents,
         _ => &path.steps,
     }
 }

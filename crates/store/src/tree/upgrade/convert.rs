@@ -252,11 +252,11 @@ impl Converter<'_> {
             return Ok(NextRow::Row);
         }
         while at < key.len() {
-            let (around, is_moved) = (self.innermost().old, self.innermost().is_moved());
+            let (parent, is_moved) = (self.innermost().old, self.innermost().is_moved());
             let mut rest = &key[at..];
             let id = take_local_id(&mut rest)?;
             let list = key.len() - rest.len();
-            let Some((child, new)) = self.child(around, id, &key[..list])? else {
+            let Some((child, new)) = self.child(parent, id, &key[..list])? else {
                 return Ok(NextRow::SkipPrefix(list));
             };
             let node = self.old.schema().node(child);
@@ -295,12 +295,12 @@ impl Converter<'_> {
     /// The old and the new child with a local id; none if it is removed, which is reported.
     fn child(
         &mut self,
-        around: Option<NodeId>,
+        parent: Option<NodeId>,
         id: LocalId,
         key: &[u8],
     ) -> Result<Option<(NodeId, NodeId)>> {
-        let Some(child) = self.old.layout().child(around, id) else {
-            let path = self.hidden_path(around, id)?;
+        let Some(child) = self.old.layout().child(parent, id) else {
+            let path = self.hidden_path(parent, id)?;
             self.report_unknown(
                 path,
                 "this node is not in the modules of the store: it was hidden",
@@ -562,13 +562,13 @@ impl Converter<'_> {
     }
 
     /// The path of a node that is not in the old schema, by its name in the dictionary.
-    pub fn hidden_path(&mut self, around: Option<NodeId>, id: LocalId) -> Result<String> {
+    pub fn hidden_path(&mut self, parent: Option<NodeId>, id: LocalId) -> Result<String> {
         let key = self.innermost().old_key.clone();
-        let above = match around {
+        let above = match parent {
             Some(_) => self.path(&key, None),
             None => String::new(),
         };
-        let names = schema_names(&self.old, around);
+        let names = schema_names(&self.old, parent);
         let name = dictionary::name_of(self.old.snapshot, &names, id)?;
         Ok(match name {
             Some(name) => format!("{above}/{name}"),
@@ -616,8 +616,8 @@ fn key_nodes_of_list(
     let mut at = state.tree.prefix(Subspace::Tree).len();
     while at < key.len() {
         let mut rest = &key[at..];
-        let around = trail.last().map(|point| point.node);
-        let Some(node) = state.layout().child(around, take_local_id(&mut rest)?) else {
+        let parent = trail.last().map(|point| point.node);
+        let Some(node) = state.layout().child(parent, take_local_id(&mut rest)?) else {
             return Ok(None);
         };
         let list = key.len() - rest.len();

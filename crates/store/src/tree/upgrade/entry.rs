@@ -240,14 +240,14 @@ impl Converter<'_> {
     /// The leaves of the innermost frame in the new schema; none if one of its keys does not conform.
     fn leaves(&mut self, value: &[u8]) -> Result<Option<Vec<(LocalId, Packed)>>> {
         let fragment = Fragment::decode(value, 0)?;
-        let around = self.innermost().old;
+        let parent = self.innermost().old;
         let mut leaves = Vec::with_capacity(fragment.leaves.len());
         let mut has_keys = true;
         let mut lost = Vec::new();
         for (id, packed) in &fragment.leaves {
             let (id, packed) = (*id, packed.clone());
-            let Some(old) = self.old.layout().child(around, id) else {
-                let path = self.hidden_path(around, id)?;
+            let Some(old) = self.old.layout().child(parent, id) else {
+                let path = self.hidden_path(parent, id)?;
                 self.report_unknown(
                     path,
                     "this node is not in the modules of the store: it was hidden",
@@ -381,9 +381,9 @@ impl Converter<'_> {
     fn missing_key(&mut self, key: NodeId) {
         let place = self.innermost().old_key.clone();
         let name = self.new.schema.node(key).name.clone();
-        let around = self.innermost().old;
+        let parent = self.innermost().old;
         let id = self.new.layout.id(key);
-        let was_key = self.old.layout().child(around, id);
+        let was_key = self.old.layout().child(parent, id);
         if was_key.is_some_and(|old| is_key(self.old.schema().node(old))) {
             return;
         }

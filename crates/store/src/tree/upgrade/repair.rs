@@ -367,7 +367,7 @@ fn readable_path(state: &State<'_>, key: &[u8]) -> String {
 
 fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
     let mut at = state.tree.prefix(Subspace::Tree).len();
-    let (mut around, mut names) = (None, String::new());
+    let (mut parent, mut names) = (None, String::new());
     while at < key.len() {
         let mut rest = &key[at..];
         let id = take_local_id(&mut rest)?;
@@ -376,14 +376,14 @@ fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
             "{names}/{}",
             name.unwrap_or_else(|| format!("(node {})", id.0))
         );
-        let Some(node) = state.layout().child(around, id) else {
+        let Some(node) = state.layout().child(parent, id) else {
             break;
         };
         if skip_entry(state.schema().node(node), &mut rest).is_err() {
             break;
         }
         at = key.len() - rest.len();
-        around = Some(node);
+        parent = Some(node);
     }
     Ok(names)
 }

@@ -12,16 +12,16 @@ use crate::tree::View;
 
 impl View {
     /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1) against this
-    /// state, which its references and conditions may refer to. `around` is the node of an action or
+    /// state, which its references and conditions may refer to. `context` is the node of an action or
     /// notification (the root for others); `node` is the input, output or notification, which is the top
     /// node of `tree` (or missing if empty).
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Data`] with every violation; `data-missing` if `around` does not exist.
+    /// [`crate::Error::Data`] with every violation; `data-missing` if `context` does not exist.
     pub fn validate_operation(
         &self,
-        around: &InstancePath,
+        context: &InstancePath,
         node: NodeId,
         tree: &DataTree,
     ) -> Result<()> {
@@ -31,13 +31,13 @@ impl View {
             false => Indexes::Missing,
         };
         let data = StoreInstances::new(state, indexes);
-        let located = match self.exists(around)? {
-            true => state.locate(around)?,
+        let located = match self.exists(context)? {
+            true => state.locate(context)?,
             false => None,
         };
         let place = located.map(|located| data.node_ref_at(&located.key));
         let Some(place) = place.transpose()?.flatten() else {
-            let path = around.to_instance_identifier(state.schema());
+            let path = context.to_instance_identifier(state.schema());
             let message = "the target node of the operation does not exist";
             return Err(DataError::new(ErrorTag::DataMissing, message)
                 .at(path)

@@ -78,21 +78,21 @@ impl<'m> Merger<'m> {
     }
 
     /// Finds nodes of other cases that the candidate created, for a node that running created in the node
-    /// with key `around`.
+    /// with key `parent_key`.
     fn created_by_running(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         node: NodeId,
     ) -> Result<()> {
         let schema = self.running.stored.schema();
         let node = schema.node(node);
-        if node.cases.is_empty() || !self.has(around, node.id)? {
+        if node.cases.is_empty() || !self.has(parent_key, node.id)? {
             return Ok(());
         }
         for other_case in siblings_in_other_cases(schema, node) {
-            if self.is_created_by_candidate(around, other_case)? {
-                self.resolve_both(around, parent, [node.id, other_case])?;
+            if self.is_created_by_candidate(parent_key, other_case)? {
+                self.resolve_both(parent_key, parent, [node.id, other_case])?;
             }
         }
         Ok(())
@@ -101,18 +101,18 @@ impl<'m> Merger<'m> {
     /// Finds nodes of other cases in running, for a node that the candidate created.
     fn written_by_candidate(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         node: NodeId,
     ) -> Result<()> {
         let schema = self.running.stored.schema();
         let node = schema.node(node);
-        if node.cases.is_empty() || self.is_in_running(around, node.id)? {
+        if node.cases.is_empty() || self.is_in_running(parent_key, node.id)? {
             return Ok(());
         }
         for other_case in siblings_in_other_cases(schema, node) {
-            if self.has(around, other_case)? && self.has(around, node.id)? {
-                self.resolve_both(around, parent, [other_case, node.id])?;
+            if self.has(parent_key, other_case)? && self.has(parent_key, node.id)? {
+                self.resolve_both(parent_key, parent, [other_case, node.id])?;
             }
         }
         Ok(())
@@ -121,11 +121,11 @@ impl<'m> Merger<'m> {
     /// Reports the conflict of two cases and removes the losing node.
     fn resolve_both(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         [running, candidate]: [NodeId; 2],
     ) -> Result<()> {
-        let path = self.path_of(around)?.child(candidate, Keys::None);
+        let path = self.path_of(parent_key)?.child(candidate, Keys::None);
         self.conflicts.push(Conflict {
             path: path.to_instance_identifier(self.running.stored.schema()),
             base: Held::Absent,
@@ -136,7 +136,7 @@ impl<'m> Merger<'m> {
             true => candidate,
             false => running,
         };
-        self.remove(around, parent, loser)
+        self.remove(parent_key, parent, loser)
     }
 
     fn is_leaf(&self, node: NodeId) -> bool {
@@ -146,27 +146,27 @@ impl<'m> Merger<'m> {
         )
     }
 
-    fn key_of(&self, around: &[u8], node: NodeId) -> Vec<u8> {
-        let mut key = around.to_vec();
+    fn key_of(&self, parent_key: &[u8], node: NodeId) -> Vec<u8> {
+        let mut key = parent_key.to_vec();
         put_local_id(&mut key, self.running.stored.layout().id(node));
         key
     }
 
     /// Whether the merged state has a node.
-    fn has(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn has(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return self.has_below(&self.key_of(around, node));
+            return self.has_below(&self.key_of(parent_key, node));
         }
         let candidate = self.candidate();
-        self.is_leaf_of(candidate.value(around)?.as_deref(), node)
+        self.is_leaf_of(candidate.value(parent_key)?.as_deref(), node)
     }
 
     /// Whether running has a node.
-    fn is_in_running(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn is_in_running(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return self.running.any(&self.key_of(around, node));
+            return self.running.any(&self.key_of(parent_key, node));
         }
-        self.is_leaf_of(self.running.get(around)?.as_deref(), node)
+        self.is_leaf_of(self.running.get(parent_key)?.as_deref(), node)
     }
 
     fn is_leaf_of(&self, fragment: Option<&[u8]>, leaf: NodeId) -> Result<bool> {
@@ -191,17 +191,17 @@ impl<'m> Merger<'m> {
         Ok(cursor.next()?.is_some())
     }
 
-    fn is_created_by_candidate(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn is_created_by_candidate(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return Ok(self.writes_below(&self.key_of(around, node)));
+            return Ok(self.writes_below(&self.key_of(parent_key, node)));
         }
-        Ok(self.changes.has_written(around) && self.has(around, node)?)
+        Ok(self.changes.has_written(parent_key) && self.has(parent_key, node)?)
     }
 
     /// Removes a node from the merged state.
-    fn remove(&mut self, around: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
+    fn remove(&mut self, parent_key: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
         if !self.is_leaf(node) {
-            let key = self.key_of(around, node);
+            let key = self.key_of(parent_key, node);
             self.use_running(&key);
             return self.hide_running(&key);
         }
@@ -210,7 +210,7 @@ impl<'m> Merger<'m> {
         });
         let Some(stored) = self
             .candidate()
-            .value(around)?
+            .value(parent_key)?
             .map(|value| value.into_owned())
         else {
             return Ok(());
@@ -219,9 +219,10 @@ impl<'m> Merger<'m> {
         fragment.remove(self.running.stored.layout().id(node));
         let needs_none = parent.is_none_or(|parent| !self.exists_by_itself(parent));
         if fragment.leaves.is_empty() && needs_none {
-            self.changes_mut().delete(around.to_vec());
+            self.changes_mut().delete(parent_key.to_vec());
         } else {
-            self.changes_mut().put(around.to_vec(), fragment.encode());
+            self.changes_mut()
+                .put(parent_key.to_vec(), fragment.encode());
         }
         Ok(())
     }

@@ -156,10 +156,10 @@ impl<'a> NamedState<'a> {
     }
 
     /// The parts of a range that lie in the children of the node that encloses it.
-    pub fn children_in(&self, range: &KeyRange, around: &Boundary) -> Vec<KeyRange> {
+    pub fn children_in(&self, range: &KeyRange, boundary: &Boundary) -> Vec<KeyRange> {
         let layout = self.stored.layout();
-        let children = layout.children(around.node).map(|child| {
-            let mut key = range.start[..around.length].to_vec();
+        let children = layout.children(boundary.node).map(|child| {
+            let mut key = range.start[..boundary.length].to_vec();
             put_local_id(&mut key, layout.id(child));
             KeyRange::prefix(&key).intersection(range)
         });
@@ -302,11 +302,11 @@ impl<'a> NamedState<'a> {
     /// The rows of a range of named keys, in order.
     pub fn rows(&self, range: &KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         let boundaries = self.boundaries(&range.start, self.identity);
-        let around = boundaries
+        let boundary = boundaries
             .iter()
             .rev()
             .find(|boundary| is_within(range, &range.start[..boundary.length]));
-        let length = around.map_or(self.root_length(), |boundary| boundary.length);
+        let length = boundary.map_or(self.root_length(), |boundary| boundary.length);
         let mut rows = Vec::new();
         for place in self.stored_prefixes(&range.start[..length])? {
             let all = KeyRange::prefix(&place);

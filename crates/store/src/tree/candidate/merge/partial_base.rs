@@ -45,13 +45,14 @@ impl Merger<'_> {
                 continue;
             };
             for point in &trail {
-                let around = &key[..point.end];
-                if !self.exists_by_itself(point.node) || self.candidate().value(around)?.is_some() {
+                let ancestor = &key[..point.end];
+                if !self.exists_by_itself(point.node) || self.candidate().value(ancestor)?.is_some()
+                {
                     continue;
                 }
-                self.node_conflict(around)?;
-                self.use_running(around);
-                self.mark_resolved(around);
+                self.node_conflict(ancestor)?;
+                self.use_running(ancestor);
+                self.mark_resolved(ancestor);
                 break;
             }
         }

@@ -14,14 +14,15 @@ impl Merger<'_> {
     pub fn incremented_stamps(&self) -> Result<Changes> {
         let mut stamps = Changes::default();
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
-        let around = self.increment_stamp(&tree, StampRecord::default(), &mut stamps)?;
+        let parent_record = self.increment_stamp(&tree, StampRecord::default(), &mut stamps)?;
         for key in self.touched() {
             let Some(trail) = self.running.trail(&key)? else {
                 continue;
             };
-            let mut around = around;
+            let mut parent_record = parent_record;
             for point in &trail {
-                around = self.increment_stamp(&key[..point.end], around, &mut stamps)?;
+                parent_record =
+                    self.increment_stamp(&key[..point.end], parent_record, &mut stamps)?;
             }
         }
         Ok(stamps)
@@ -42,16 +43,16 @@ impl Merger<'_> {
     }
 
     /// Increments the candidate's stamp of a resource. Returns running's stamp record of the resource,
-    /// derived from `around`, that of its parent, if it has none.
+    /// derived from `parent_record`, that of its parent, if it has none.
     fn increment_stamp(
         &self,
         key: &[u8],
-        around: StampRecord,
+        parent_record: StampRecord,
         stamps: &mut Changes,
     ) -> Result<StampRecord> {
         let running = stamp::record(&self.running, key)?.unwrap_or(StampRecord {
-            any: around.whole,
-            ..around
+            any: parent_record.whole,
+            ..parent_record
         });
         let stamp = stamp_key(key);
         let Some(held) = self.changes.get(&stamp).flatten() else {

@@ -52,7 +52,7 @@ impl UserOrderedNodes {
 /// The smallest subtree that contains a range.
 pub(super) struct Span {
     /// The prefix of the subtree.
-    pub around: Boundary,
+    pub boundary: Boundary,
     /// Whether the range is the whole subtree.
     pub is_all: bool,
 }
@@ -61,15 +61,15 @@ impl Span {
     /// Of a range of stored or named keys.
     pub fn of(view: &NamedState<'_>, range: &KeyRange, identity: EntryIdentity) -> Option<Self> {
         let boundaries = view.boundaries(&range.start, identity);
-        let around = boundaries
+        let boundary = boundaries
             .into_iter()
             .rev()
             .find(|boundary| is_within(range, &range.start[..boundary.length]))?;
-        let prefix = &range.start[..around.length];
+        let prefix = &range.start[..boundary.length];
         let whole = KeyRange::prefix(prefix);
         let is_start = range.start == whole.start || range.start == KeyRange::below(prefix).start;
         let is_all = is_start && range.end == whole.end;
-        Some(Self { around, is_all })
+        Some(Self { boundary, is_all })
     }
 }
 
@@ -158,22 +158,22 @@ impl ToNamedKeys<'_> {
         let Some(span) = Span::of(self.base, range, EntryIdentity::ByPosition) else {
             return Ok(());
         };
-        let prefix = &range.start[..span.around.length];
+        let prefix = &range.start[..span.boundary.length];
         let schema = self.base.stored.schema();
-        if span.is_all && !self.is_still_there(prefix, &span.around)? {
+        if span.is_all && !self.is_still_there(prefix, &span.boundary)? {
             if let Some(name) = self.base.name(prefix)? {
                 named.hide(&KeyRange::prefix(&name));
             }
             return Ok(());
         }
-        if !span.is_all && !self.ordered.is_below(schema, &span.around) {
+        if !span.is_all && !self.ordered.is_below(schema, &span.boundary) {
             if let Some(name) = self.base.name(prefix)? {
                 named.hide(&with_prefix(range, prefix, &name));
             }
             return Ok(());
         }
-        if !span.is_all && !span.around.is_list_prefix {
-            return self.cleared_children(range, &span.around, named);
+        if !span.is_all && !span.boundary.is_list_prefix {
+            return self.cleared_children(range, &span.boundary, named);
         }
         self.cleared_rows(range, named)
     }
@@ -182,10 +182,10 @@ impl ToNamedKeys<'_> {
     fn cleared_children(
         &self,
         range: &KeyRange,
-        around: &Boundary,
+        boundary: &Boundary,
         named: &mut Changes,
     ) -> Result<()> {
-        let prefix = &range.start[..around.length];
+        let prefix = &range.start[..boundary.length];
         if range.contains(prefix) {
             let own = KeyRange {
                 start: prefix.to_vec(),
@@ -193,7 +193,7 @@ impl ToNamedKeys<'_> {
             };
             self.cleared_rows(&own, named)?;
         }
-        for part in self.base.children_in(range, around) {
+        for part in self.base.children_in(range, boundary) {
             self.cleared(&part, named)?;
         }
         Ok(())
@@ -213,15 +213,15 @@ impl ToNamedKeys<'_> {
 
     /// Whether an entry, or an entry of a list, that was deleted at its old position still exists in the
     /// candidate.
-    fn is_still_there(&self, prefix: &[u8], around: &Boundary) -> Result<bool> {
+    fn is_still_there(&self, prefix: &[u8], boundary: &Boundary) -> Result<bool> {
         let schema = self.base.stored.schema();
-        let Some(node) = around.node.map(|node| schema.node(node)) else {
+        let Some(node) = boundary.node.map(|node| schema.node(node)) else {
             return Ok(false);
         };
         if !self.base.is_indexed(node) {
             return Ok(false);
         }
-        if around.is_list_prefix {
+        if boundary.is_list_prefix {
             let entries = KeyRange::prefix(&in_subspace(prefix, Subspace::Tree));
             let mut written = self.stored.written_in(&entries);
             return Ok(written.any(|(_, value)| value.is_some()));

@@ -137,16 +137,16 @@ impl ToStoredKeys<'_> {
         let Some(span) = Span::of(self.running, range, self.running.identity) else {
             return Ok(());
         };
-        let prefix = &range.start[..span.around.length];
+        let prefix = &range.start[..span.boundary.length];
         if span.is_all {
             for place in self.running.stored_prefixes(prefix)? {
                 stored.hide(&KeyRange::prefix(&place));
             }
-        } else if !self.ordered.is_below(schema, &span.around) {
+        } else if !self.ordered.is_below(schema, &span.boundary) {
             if let Some(place) = self.running.stored_key(prefix)? {
                 stored.hide(&with_prefix(range, prefix, &place));
             }
-        } else if span.around.is_list_prefix {
+        } else if span.boundary.is_list_prefix {
             scattered.insert(prefix.to_vec());
         } else {
             if range.contains(prefix)
@@ -154,7 +154,7 @@ impl ToStoredKeys<'_> {
             {
                 stored.delete(place);
             }
-            for part in self.running.children_in(range, &span.around) {
+            for part in self.running.children_in(range, &span.boundary) {
                 self.clear_range(&part, stored, scattered)?;
             }
         }
