@@ -187,7 +187,6 @@ impl Tree {
     /// Rejects rows that were written under other modules than those of this handle.
     ///
     /// # Errors
-    ///
     /// `in-use` if the modules were replaced.
     pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let version = snapshot.version().0;
@@ -214,7 +213,6 @@ impl Tree {
     /// is dropped. A list on the path without keys stands for every entry.
     ///
     /// # Errors
-    ///
     /// `invalid-value` if the path is not in [`Self::schema`].
     pub fn provide(&self, at: InstancePath, provider: Provider) -> Result<Registration> {
         let (registry, anchor) = (self.store().providers(), self.id().anchor);
@@ -268,7 +266,6 @@ impl Tree {
     /// reads with the old modules and its commits fail: open the anchor again.
     ///
     /// # Errors
-    ///
     /// Errors of the engine.
     pub fn is_current(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;

@@ -19,7 +19,6 @@ impl Tree {
     /// changes; a candidate to running commits them.
     ///
     /// # Errors
-    ///
     /// `operation-not-supported` if the target cannot be written or the source cannot be copied,
     /// `invalid-value` if the source belongs to another anchor or is this datastore, and those of
     /// [`Tree::commit`].

@@ -103,7 +103,6 @@ impl Tree {
     /// Validates the result of edits without committing it.
     ///
     /// # Errors
-    ///
     /// Every error of the edits; if there is none, every violated constraint.
     pub fn test(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<()> {
         self.check_writable()?;

@@ -68,7 +68,7 @@ fn expect_recorded(
 impl Tree {
     /// Opens a view of the current state, as [`Self::view`], for a read at a path. A networked engine
     /// prefetches the beginning of the selected data and its stamp, in the round trip that opens the
-    /// snapshot. Other data can be read from the view as well. (EmptyCursor is prefetched for operational.)
+    /// snapshot. Other data can be read from the view as well. (Nothing is prefetched for operational.)
     pub fn view_to_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
         if self.datastore() == Datastore::Operational {
             return self.view();

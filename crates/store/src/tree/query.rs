@@ -23,7 +23,6 @@ impl View {
     /// Nodes addressed by their keys, or by indexed leaves, are read directly; others are searched for.
     ///
     /// # Errors
-    ///
     /// [`crate::Error::Data`] if the result is not a node set, or if evaluation visits too many nodes
     /// ([`espalier_yang::xpath::evaluate::STEPS_MAX`]).
     pub fn select(&self, expression: &Expression) -> Result<Vec<Selected>> {

@@ -38,7 +38,6 @@ impl Tree {
     /// Commits the candidate to running as a whole and empties it.
     ///
     /// # Errors
-    ///
     /// Every conflict with running, every constraint that the result violates, `in-use` if another session
     /// holds a lock.
     pub fn commit_candidate(&self, options: CommitOptions<'_>) -> Result<Commit> {
@@ -187,7 +186,6 @@ impl Tree {
     /// others, every constraint of the whole.
     ///
     /// # Errors
-    ///
     /// Every conflict with running and every violated constraint.
     pub fn validate(&self) -> Result<()> {
         if !self.datastore().is_candidate() {

@@ -31,7 +31,6 @@ impl Tree {
     /// or extends the pending one.
     ///
     /// # Errors
-    ///
     /// `in-use` if a confirmed commit of another session is pending, `invalid-value` if `persist_id`
     /// matches none.
     pub fn commit_confirmed(
@@ -78,7 +77,6 @@ impl Tree {
     /// Cancels the pending confirmed commit (RFC 6241 §8.4.4.1).
     ///
     /// # Errors
-    ///
     /// `operation-failed` if none is pending; `in-use` if it belongs to another session, and
     /// `invalid-value` if `persist_id` does not match.
     pub fn cancel_commit(

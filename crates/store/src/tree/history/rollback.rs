@@ -19,7 +19,6 @@ impl Tree {
     /// version if nothing changes. A version with other modules is read with those and converted.
     ///
     /// # Errors
-    ///
     /// [`crate::Error::NoVersion`], [`crate::Error::Pruned`], and those of [`Tree::commit`];
     /// [`Error::Data`] with every place of the version that does not conform to the current modules.
     pub fn rollback(&self, version: u64, options: CommitOptions<'_>) -> Result<Commit> {

@@ -28,7 +28,6 @@ impl Tree {
     /// nothing is stored.
     ///
     /// # Errors
-    ///
     /// Errors of `document`; `data-exists` in [`LoadMode::Create`]; a retryable [`Error::Engine`] if
     /// another process changed the datastore meanwhile.
     pub fn load(

@@ -23,7 +23,6 @@ impl Tree {
     /// Locks the whole datastore for a session (RFC 6241 §7.5).
     ///
     /// # Errors
-    ///
     /// `lock-denied` for a lock or a partial lock of another session, a pending confirmed commit, or
     /// uncommitted changes of others; the message names the session.
     pub fn lock(&self, session: &str) -> Result<Lock> {
@@ -82,7 +81,6 @@ impl Tree {
     /// Locks subtrees for a session (RFC 5717): existing nodes and nodes created later at these paths.
     ///
     /// # Errors
-    ///
     /// `lock-denied` if another session has locked one of them, an ancestor or a descendant; `data-missing`
     /// if an entry of a list ordered by user does not exist.
     pub fn lock_paths(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {

@@ -4,11 +4,9 @@
 //!
 //! 1. the running configuration, which is assumed to be applied except for what is
 //!    [withheld](super::Tree::withhold), and state stored next to it;
-//!
 //! 2. *pushed* data: commits to [`Datastore::Operational`](super::Datastore), a stored tree of its own,
 //!    whose types and structure are checked as usual, but not its constraints (RFC 8342 §5.3: the
 //!    operational state may violate them);
-//!
 //! 3. the data of [`Provider`]s, which are called when a read selects data of their paths. If a provider
 //!    fails, panics or times out, only its own data is missing, and a [`Warning`] is reported.
 //!

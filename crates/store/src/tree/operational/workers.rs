@@ -33,7 +33,6 @@ impl Workers {
     /// Runs a task on an idle thread, or on a new one.
     ///
     /// # Errors
-    ///
     /// The system's error if no thread can be created.
     pub fn run(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut task: Task = Box::new(task);

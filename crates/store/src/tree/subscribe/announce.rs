@@ -54,7 +54,6 @@ impl Tree {
     /// Calls the subscribers to accept or refuse a proposed state.
     ///
     /// # Errors
-    ///
     /// The error of the first subscriber that refuses.
     pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<AnnouncedCommit> {
         let mut announced = self.recipients(self.proposed_changes(overlay))?;

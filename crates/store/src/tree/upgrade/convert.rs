@@ -180,7 +180,6 @@ pub(in crate::tree) fn convert_all(
 /// Converts a version, all of whose data must conform.
 ///
 /// # Errors
-///
 /// [`Error::Data`] with every place that does not conform.
 pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
     let nodes = Correspondence::between(state.compiled, new);

@@ -125,7 +125,6 @@ impl Store {
     /// commit for each datastore. If the data changes meanwhile, the output may get a row twice.
     ///
     /// # Errors
-    ///
     /// Errors of the output, `in-use` if a session holds a lock or a candidate conflicts with running, and
     /// errors of the engine.
     pub fn repair(

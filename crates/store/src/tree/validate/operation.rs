@@ -17,7 +17,6 @@ impl View {
     /// node of `tree` (or missing if empty).
     ///
     /// # Errors
-    ///
     /// [`crate::Error::Data`] with every violation; `data-missing` if `context` does not exist.
     pub fn validate_operation(
         &self,

@@ -14,14 +14,11 @@
 //!
 //! 1. An entry has a fragment (or value) if and only if it has a row in the order index: both are always
 //!    taken, kept or hidden together ([`resolve`]).
-//!
 //! 2. The key of an entry, the keys of its content and its row in the order index contain the same
 //!    position: all are derived from the position that the entry has by name ([`to_stored_keys`]).
-//!
 //! 3. No two entries of a list have the same position. If one side moved no entry of a list ([`moves`]),
 //!    the entries of the other side keep their order: an entry that the candidate created or moved precedes
 //!    its successor in the candidate, and follows what running inserted there ([`positions`]).
-//!
 //! 4. A change of one side in an entry that the other side moved is applied at the entry's new position.
 
 mod cases;
