@@ -139,5 +139,5 @@ fn value_of(packed: Packed) -> Result<Value> {
 }
 
 fn missing() -> Error {
-    Error::corrupt("an entry on the way to a key is missing")
+    Error::corrupt("an entry on the path of a key is missing")
 }

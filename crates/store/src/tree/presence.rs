@@ -59,7 +59,7 @@ impl State<'_> {
             return Ok(0);
         };
         let (LocationKind::AllEntries, Some(node)) = (place.kind, place.node) else {
-            return Err(Error::corrupt("only lists and leaf-lists are counted"));
+            return Err(Error::corrupt("only lists and leaf-lists can be counted"));
         };
         let node = self.schema().node(node);
         let parts = if node.is_list() { node.keys().len() } else { 1 };

@@ -31,7 +31,7 @@ pub(in crate::tree) fn too_big(
             value.len()
         ),
         false => format!(
-            "the keys of this entry and of those around it have {} bytes; the limit is {KEY_BYTES_MAX} (KEY_BYTES_MAX)",
+            "the keys of this entry and its ancestors have {} bytes; the limit is {KEY_BYTES_MAX} (KEY_BYTES_MAX)",
             key.len()
         ),
     };

@@ -50,7 +50,7 @@ impl Tree {
         effect: ConfirmEffect<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.check_candidate("only a candidate is committed")?;
+        self.check_candidate("only a candidate can be committed")?;
         let running = self.beside(Datastore::Running, "")?;
         let mut is_discarded = false;
         let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
@@ -125,7 +125,7 @@ impl Tree {
         resolution: Resolution,
         options: CommitOptions<'_>,
     ) -> Result<Vec<Conflict>> {
-        self.check_candidate("only a candidate is updated")?;
+        self.check_candidate("only a candidate can be updated")?;
         let _one_at_a_time = self.store().lock(self.own_id());
         self.store().driver().catch_up()?;
         let mut tries = 0;

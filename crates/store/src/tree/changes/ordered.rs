@@ -186,7 +186,7 @@ impl Walk<'_, '_> {
                 Keys::Position(index)
             }
             _ => stored_keys(state, node, &key)?
-                .ok_or_else(|| Error::corrupt("an entry on the way to a key is missing"))?,
+                .ok_or_else(|| Error::corrupt("an entry on the path of a key is missing"))?,
         };
         let node = node.id;
         Ok(Step { node, keys })

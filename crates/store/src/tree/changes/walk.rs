@@ -152,7 +152,7 @@ impl<'a> Walk<'a, '_> {
             }
         }
         Err(crate::Error::corrupt(
-            "an entry on the way to a key is missing",
+            "an entry on the path of a key is missing",
         ))
     }
 

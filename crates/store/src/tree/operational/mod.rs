@@ -1,6 +1,6 @@
 //! The operational state datastore (RFC 8342 §5.3): the configuration and state in use.
 //!
-//! It is not stored as a whole, but merged on reads from four sources, each over the one before:
+//! It is not stored as a whole, but merged on reads from these sources, each over the one before:
 //!
 //! 1. the running configuration, which is assumed to be applied except for what is
 //!    [withheld](super::Tree::withhold), and state stored next to it;

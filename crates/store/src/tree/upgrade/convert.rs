@@ -271,7 +271,7 @@ impl Converter<'_> {
             if node.is_leaf_list() {
                 if at < key.len() {
                     return Err(Error::corrupt(
-                        "a key goes on after the entry of a leaf-list",
+                        "a key continues after the entry of a leaf-list",
                     ));
                 }
                 self.leaf_list_entry((child, new), key, list, value)?;
@@ -461,7 +461,7 @@ impl Converter<'_> {
 
     /// Reports two entries with the same key.
     pub fn report_duplicate(&mut self, path: String) {
-        let problem = "another entry has the same keys under the new modules";
+        let problem = "another entry has the same keys in the new modules";
         self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
     }
 
