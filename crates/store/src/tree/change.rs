@@ -1,4 +1,4 @@
-//! What a proposed state changes, key by key.
+//! The changes of a proposed state, key by key.
 
 use espalier_keyspace::{Direction, KeyRange};
 
@@ -7,24 +7,24 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
-/// A key that holds something else than before.
+/// A key with a changed value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyChange<'a> {
     /// The key.
     pub key: &'a [u8],
-    /// What it held; nothing where it was absent.
+    /// The old value; none if it was absent.
     pub old: Option<&'a [u8]>,
-    /// What it holds now; nothing where it is absent.
+    /// The new value; none if it is absent.
     pub new: Option<&'a [u8]>,
 }
 
-/// The keys that the log is about: the data, and the order that users gave it.
+/// The key ranges that the log covers: the data and the user-defined order.
 pub(crate) fn logged_ranges(tree: TreeId) -> [KeyRange; 2] {
     [Subspace::Tree, Subspace::Order].map(|subspace| KeyRange::prefix(&tree.prefix(subspace)))
 }
 
-/// Visits every key within `ranges` that an overlay changes: those in deleted ranges first, then
-/// those written, each in key order. Nothing is collected, so it may be called again.
+/// Visits every key within `ranges` that an overlay changes: first those in deleted ranges, then those
+/// written, each in key order. May be called repeatedly.
 pub(crate) fn each_change(
     overlay: &Overlay,
     ranges: &[KeyRange],

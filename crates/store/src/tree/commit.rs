@@ -1,4 +1,4 @@
-//! The one way to change a datastore.
+//! [`Tree`]: the handle of one datastore, and its commits.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use espalier_keyspace::{Batch, Expect, Expected, Precondition, Snapshot};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
-use super::confirm::Plan;
+use super::commit_pipeline::Proposal;
+use super::confirm::ConfirmEffect;
 use super::datastore::Datastore;
-use super::edit::{Applying, Edit, Remembered};
-use super::operational::{Provider, Registration, rooted};
-use super::rehearsal::rehearse;
-use super::settle::Proposal;
+use super::edit::{Edit, EditApplier, TouchScope};
+use super::operational::{Provider, Registration, edits_from_root};
+use super::prefetch::expect_edit_reads;
 use super::view::View;
 use crate::catalog::{AnchorRow, Validation};
 use crate::clock::Timestamp;
@@ -24,38 +24,38 @@ use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 use crate::transfer::Marker;
 
-/// A condition on the state that a commit is based on: any error refuses the commit.
+/// A condition on the state that a commit is based on; an error aborts the commit.
 pub type Guard<'a> = &'a dyn Fn(&View) -> Result<()>;
 
-/// Who commits, why, and under which condition.
+/// The author, session and condition of a commit.
 #[derive(Clone, Copy, Default)]
 pub struct CommitOptions<'a> {
-    /// Kept in the log.
+    /// Stored in the log.
     pub author: &'a str,
-    /// Kept in the log.
+    /// Stored in the log.
     pub comment: &'a str,
-    /// Who holds locks and candidates; empty for nobody in particular.
+    /// The session that holds locks and candidates; empty if none.
     pub session: &'a str,
-    /// Called on the very state that the commit is based on, before the edits are applied; more
-    /// than once when another process interferes.
+    /// Called with the state that the commit is based on, before the edits are applied; again on every
+    /// retry after a conflict.
     pub guard: Option<Guard<'a>>,
-    /// Where the configuration comes from that is pushed into the operational state datastore
-    /// (RFC 8342 §5.3.4). What is pushed again with the same value keeps the origin it had.
+    /// The origin of configuration pushed into the operational state datastore (RFC 8342 §5.3.4). A node
+    /// that is pushed again with the same value keeps its origin.
     pub origin: Origin,
 }
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The version of the datastore, new where something changed.
+    /// The version of the datastore; a new one if something changed.
     pub version: u64,
-    /// When that version was made.
+    /// The time of that version.
     pub time: Timestamp,
-    /// Whether anything changed. What changes nothing is not written and makes no version.
+    /// Whether anything changed. A commit without changes writes nothing and creates no version.
     pub is_changed: bool,
 }
 
-/// One datastore of one anchor. Cheap to clone, shared between threads.
+/// A handle of one datastore of one anchor. Cheap to clone, shared between threads.
 #[derive(Clone)]
 pub struct Tree {
     inner: Arc<Inner>,
@@ -67,9 +67,9 @@ struct Inner {
     anchor: AnchorRow,
     compiled: Arc<Compiled>,
     datastore: Datastore,
-    /// Whose private candidate this is; else empty.
+    /// The session of a private candidate; else empty.
     session: Box<str>,
-    /// The version of the engine at which the modules were last seen to be those of the tree.
+    /// The engine version at which the modules were last verified to be unchanged.
     same_modules_at: AtomicU64,
 }
 
@@ -83,7 +83,7 @@ impl Tree {
     ) -> Self {
         let id = TreeId {
             anchor: anchor.id,
-            datastore: datastore.below().id(),
+            datastore: datastore.stored_in().id(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -98,12 +98,12 @@ impl Tree {
         }
     }
 
-    /// Whether what is committed must be valid, whole and at all times (RFC 7950 §8.1).
+    /// Whether every commit must leave the datastore valid (RFC 7950 §8.1).
     pub(super) fn is_validated(&self) -> bool {
         self.datastore() == Datastore::Running && self.is_constrained()
     }
 
-    /// Whether the data of the anchor must meet the constraints of their model.
+    /// Whether the data of the anchor must satisfy the constraints of its model.
     pub(super) fn is_constrained(&self) -> bool {
         self.anchor().validation == Validation::Full
     }
@@ -111,7 +111,7 @@ impl Tree {
     /// Another datastore of the same anchor.
     ///
     /// # Errors
-    /// `invalid-value` where a private candidate is asked for without a session.
+    /// `invalid-value` for a private candidate without a session.
     pub fn beside(&self, datastore: Datastore, session: &str) -> Result<Self> {
         check_session(datastore, session)?;
         let (store, anchor) = (self.store().clone(), self.anchor().clone());
@@ -119,12 +119,12 @@ impl Tree {
         Ok(Self::new(store, anchor, compiled, datastore, session))
     }
 
-    /// Which datastore this is.
+    /// The datastore of this handle.
     pub fn datastore(&self) -> Datastore {
         self.inner.datastore
     }
 
-    /// Whose private candidate this is; empty where it is none.
+    /// The session of a private candidate; else empty.
     pub fn session(&self) -> &str {
         &self.inner.session
     }
@@ -134,7 +134,7 @@ impl Tree {
         &self.inner.compiled.schema
     }
 
-    /// The store that this is in.
+    /// The store that contains this datastore.
     pub fn store(&self) -> &Store {
         &self.inner.store
     }
@@ -151,7 +151,7 @@ impl Tree {
         &self.inner.anchor
     }
 
-    /// The datastore as it is now.
+    /// Opens a view of the current state.
     pub fn view(&self) -> Result<View> {
         if self.datastore() != Datastore::Operational {
             return self.stored_view();
@@ -165,12 +165,12 @@ impl Tree {
         View::operational(snapshot, compiled, self.id(), store)
     }
 
-    /// What is stored of the datastore: of the operational state, what was pushed.
+    /// A view of the stored data; for operational, of what was pushed.
     pub(crate) fn stored_view(&self) -> Result<View> {
         self.stored_view_expecting(&|_| {})
     }
 
-    /// The same, with what will be read of it.
+    /// As [`Self::stored_view`], with prefetched reads.
     pub(super) fn stored_view_expecting(&self, expect: Expect<'_>) -> Result<View> {
         let snapshot = self.store().driver().snapshot_expecting(&|expected| {
             self.expect_modules(expected);
@@ -184,10 +184,10 @@ impl Tree {
         expected.key(&*self.compiled().same_modules.key);
     }
 
-    /// Refuses to read rows that were written under other modules than those of the tree.
+    /// Rejects rows that were written under other modules than those of this handle.
     ///
     /// # Errors
-    /// `in-use` where other modules took the place of these.
+    /// `in-use` if the modules were replaced.
     pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let version = snapshot.version().0;
         if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
@@ -201,7 +201,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The same, of a snapshot.
+    /// As [`Self::stored_view`], over a given snapshot.
     pub(super) fn stored_view_of(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<View> {
         if self.datastore().is_candidate() {
             return self.candidate_view(snapshot);
@@ -209,11 +209,11 @@ impl Tree {
         Ok(View::new(snapshot, Arc::clone(self.compiled()), self.id()))
     }
 
-    /// Has a provider asked for operational state at a path, and in it, for as long as the answer is
-    /// kept. A list on the path without keys means every entry.
+    /// Registers a provider of operational state for the subtree at a path, until the returned registration
+    /// is dropped. A list on the path without keys stands for every entry.
     ///
     /// # Errors
-    /// `invalid-value` where the path is not one of [`Self::schema`].
+    /// `invalid-value` if the path is not in [`Self::schema`].
     pub fn provide(&self, at: InstancePath, provider: Provider) -> Result<Registration> {
         let (registry, anchor) = (self.store().providers(), self.id().anchor);
         registry.register(anchor, self.schema(), at, provider)
@@ -222,48 +222,51 @@ impl Tree {
     /// Applies edits in order, as one atomic commit.
     ///
     /// # Errors
-    /// [`Error::Data`] with every error of the edits, whatever the guard returns, or what the engine
-    /// says. Nothing is changed then.
+    /// [`Error::Data`] with every error of the edits, any error of the guard, or an error of the engine.
+    /// Nothing is changed then.
     pub fn commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
         self.check_writable()?;
         if self.datastore() == Datastore::FactoryDefault {
-            let message = "factory-default is not edited; a whole document is loaded into it, or a datastore copied";
+            let message = "factory-default cannot be edited; load a whole document into it or copy a datastore to it";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
         }
         if self.datastore().is_candidate() {
             return self.edit_candidate(edits, options);
         }
-        let (edits, remembered) = match self.datastore() {
-            // Its parts have no stamps.
-            Datastore::Operational => (rooted(self.schema(), edits), Remembered::Datastore),
-            _ => (Cow::Borrowed(edits), Remembered::Each),
+        let (edits, touch_scope) = match self.datastore() {
+            // Parts of the operational state have no stamps.
+            Datastore::Operational => (
+                edits_from_root(self.schema(), edits),
+                TouchScope::DatastoreOnly,
+            ),
+            _ => (Cow::Borrowed(edits), TouchScope::EveryResource),
         };
         let of = (&**self.compiled(), self.id());
-        let expect = |expected: &mut Expected| rehearse(&edits, of, expected);
-        self.settle_planned(options, Plan::Edit, &expect, &mut |view| {
+        let expect = |expected: &mut Expected| expect_edit_reads(&edits, of, expected);
+        self.propose_and_commit_with(options, ConfirmEffect::Edit, &expect, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
-            let applying = Applying::new(&mut overlay, self.compiled(), self.id());
-            let mut applying = applying.remembering(remembered);
+            let applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
+            let mut applier = applier.with_touch_scope(touch_scope);
             for edit in edits.iter() {
-                applying.edit(edit)?;
+                applier.edit(edit)?;
             }
-            let Applying {
+            let EditApplier {
                 errors, touched, ..
-            } = applying;
+            } = applier;
             errors.into_result()?;
             Ok(Proposal {
                 overlay,
                 touched,
-                beside: Batch::new(),
+                extra: Batch::new(),
             })
         })
     }
 
-    /// Whether the anchor is still the one that was opened, under the same modules. Where it is not, what
-    /// is read here is what the old modules know, and commits are refused: open it again.
+    /// Whether the anchor is still the one that was opened, with the same modules. If not, this handle
+    /// reads with the old modules and its commits fail: open the anchor again.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Errors of the engine.
     pub fn is_current(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;
         let AnchorRow { key, value, .. } = self.anchor();
@@ -273,32 +276,33 @@ impl Tree {
             && snapshot.get(&modules.key)?.as_deref() == modules.value.as_deref())
     }
 
-    /// Whether the anchor is still there, in another way.
-    fn is_set_up_anew(&self) -> Result<bool> {
+    /// Whether the anchor still exists, recreated with other settings.
+    fn was_recreated(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;
         let found = self.store().anchor_at(&*snapshot, &self.anchor().key)?;
         Ok(found.is_some_and(|(row, _)| row.id == self.anchor().id))
     }
 
-    /// Refuses edits of what is not edited.
+    /// Rejects edits of a datastore that cannot be edited.
     pub(super) fn check_writable(&self) -> Result<()> {
         let message = match self.datastore() {
-            Datastore::Intended => "intended is what running becomes: edit running",
+            Datastore::Intended => "intended is read-only: edit running",
             _ => return Ok(()),
         };
         Err(Error::data(ErrorTag::OperationNotSupported, message))
     }
 
-    /// The key of the datastore itself, of running for a candidate.
+    /// The key of the datastore itself; for a candidate, that of running.
     pub(super) fn tree_key(&self) -> Vec<u8> {
         self.id().prefix(Subspace::Tree)
     }
 
-    /// Tells a conflict on the data from an anchor that was deleted meanwhile.
+    /// Turns a conflict on the anchor or its modules into an error of its own. Returns `Ok` for a conflict
+    /// on the data.
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
-            if self.is_set_up_anew()? {
-                let message = "the anchor was set up anew; open it again (a server does that by itself: try again)";
+            if self.was_recreated()? {
+                let message = "the anchor was recreated; open it again (a server reopens it automatically: retry)";
                 return Err(Error::data(ErrorTag::InUse, message));
             }
             return Err(Error::Unknown {
@@ -313,19 +317,20 @@ impl Tree {
     }
 }
 
-const OTHER_MODULES: &str = "other modules took the place of these; open the tree again (a server does that by itself: try again)";
+const OTHER_MODULES: &str =
+    "the modules were replaced; open the tree again (a server reopens it automatically: retry)";
 
-/// A session is named by at most this many bytes.
+/// The maximum length of a session name, in bytes.
 pub const SESSION_BYTES_MAX: usize = 64;
 
-/// Refuses a private candidate of nobody, and a name of a session that is too long.
+/// Rejects a private candidate without a session, and a session name that is too long.
 pub(crate) fn check_session(datastore: Datastore, session: &str) -> Result<()> {
     if session.len() > SESSION_BYTES_MAX {
-        let message = format!("a session is named by at most {SESSION_BYTES_MAX} bytes");
+        let message = format!("a session name has at most {SESSION_BYTES_MAX} bytes");
         return Err(Error::data(ErrorTag::InvalidValue, message));
     }
     if datastore == Datastore::PrivateCandidate && session.is_empty() {
-        let message = "a private candidate belongs to a session: name the session";
+        let message = "a private candidate requires a session name";
         return Err(Error::data(ErrorTag::InvalidValue, message));
     }
     Ok(())

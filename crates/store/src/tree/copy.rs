@@ -1,26 +1,27 @@
-//! Copying one datastore into another (RFC 6241 §7.3), and deleting one (§7.4).
+//! Copies one datastore to another (RFC 6241 §7.3), and deletes one (§7.4).
 //!
-//! A copy is a commit of the differences: it costs reading both, and writes only what differs. A
-//! copy to a candidate becomes changes of the candidate, and running copied to it, nothing at all.
+//! A copy is a commit of the differences: it reads both datastores and writes only what differs. A copy to
+//! a candidate becomes changes of the candidate; running copied to a candidate discards its changes.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 use espalier_yang::ErrorTag;
 
 use super::change::logged_ranges;
 use super::commit::{Commit, CommitOptions, Tree};
+use super::commit_pipeline::Proposal;
 use super::datastore::Datastore;
-use super::settle::Proposal;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 
 impl Tree {
-    /// Makes this datastore what another one of the same anchor is. Running to a candidate discards
-    /// its changes; a candidate to running commits them.
+    /// Replaces this datastore with another one of the same anchor. Running to a candidate discards its
+    /// changes; a candidate to running commits them.
     ///
     /// # Errors
-    /// `operation-not-supported` for what cannot be written or copied, `invalid-value` where the
-    /// other is of another anchor or the same datastore, and those of [`Tree::commit`].
+    /// `operation-not-supported` if the target cannot be written or the source cannot be copied,
+    /// `invalid-value` if the source belongs to another anchor or is this datastore, and those of
+    /// [`Tree::commit`].
     pub fn copy_from(&self, source: &Self, options: CommitOptions<'_>) -> Result<Commit> {
         self.check_copy(source)?;
         if self.datastore().is_candidate() {
@@ -29,17 +30,17 @@ impl Tree {
         if source.datastore().is_candidate() && self.datastore() == Datastore::Running {
             return source.commit_candidate(options);
         }
-        // The commit does not require that the other one is still so.
+        // The commit does not require that the source is unchanged.
         self.store().driver().catch_up()?;
-        self.settle(options, &mut |view| {
+        self.propose_and_commit(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let from = source.view()?.into_snapshot();
-            differ(&*from, source.id(), &mut overlay, self.id())?;
+            put_differences(&*from, source.id(), &mut overlay, self.id())?;
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,
                 touched,
-                beside: Batch::new(),
+                extra: Batch::new(),
             })
         })
     }
@@ -79,30 +80,32 @@ impl Tree {
     fn check_copy(&self, source: &Self) -> Result<()> {
         let unsupported = |message: String| Error::data(ErrorTag::OperationNotSupported, message);
         if self.anchor().id != source.anchor().id {
-            let message = "the datastores are of two anchors";
+            let message = "the datastores belong to different anchors";
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         let is_same = self.datastore() == source.datastore() && self.session() == source.session();
         if is_same {
-            // RFC 6241 §7.3: "invalid-value" where source and target are the same.
+            // RFC 6241 §7.3: "invalid-value" if source and target are the same.
             let message = "source and target are the same datastore";
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         match (self.datastore(), source.datastore()) {
             (Datastore::Intended | Datastore::Operational, _) => {
                 let name = self.datastore().name();
-                Err(unsupported(format!("{name} is not written")))
+                Err(unsupported(format!(
+                    "{name} cannot be the target of a copy"
+                )))
             }
             (_, Datastore::Operational) => Err(unsupported(
-                "operational is no configuration to copy".to_owned(),
+                "operational cannot be copied: it is not configuration".to_owned(),
             )),
             _ => Ok(()),
         }
     }
 }
 
-/// Puts into an overlay of the target what makes it hold what the source holds.
-pub(super) fn differ(
+/// Puts the differences to a source into an overlay of the target.
+pub(super) fn put_differences(
     from: &dyn Snapshot,
     source: TreeId,
     target: &mut Overlay,

@@ -4,28 +4,28 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Datastore {
-    /// The configuration in use (RFC 8342 §5.1.3); state data may stand beside it.
+    /// The configuration in use (RFC 8342 §5.1.3); may also contain state data.
     #[default]
     Running,
     /// The configuration to start with (RFC 8342 §5.1.1): a tree of its own.
     Startup,
-    /// Changes of running that everybody makes together before they are committed (RFC 8342
-    /// §5.1.2): stored as changes, read as running with these changes.
+    /// Shared, uncommitted changes of running (RFC 8342 §5.1.2): stored as changes, read as running with
+    /// these changes applied.
     Candidate,
-    /// A candidate of one session alone.
+    /// A candidate of a single session.
     PrivateCandidate,
     /// What is in use now: configuration and state (RFC 8342 §5.3).
     Operational,
-    /// The configuration that the system came with (RFC 8808): a tree of its own that edits do not
-    /// reach; it is loaded once, or copied to.
+    /// The factory default configuration (RFC 8808): a tree of its own that cannot be edited, only loaded
+    /// or copied to.
     FactoryDefault,
-    /// Running after everything that transforms it (RFC 8342 §5.1.4). Nothing does, so it reads
-    /// as running. It is never written.
+    /// Running after all transformations (RFC 8342 §5.1.4). There are none, so it reads as running.
+    /// Read-only.
     Intended,
 }
 
 impl Datastore {
-    /// All of them.
+    /// All datastores.
     pub const ALL: [Self; 7] = [
         Self::Running,
         Self::Startup,
@@ -36,7 +36,7 @@ impl Datastore {
         Self::Intended,
     ];
 
-    /// The number in keys.
+    /// The number in keys. Never reused.
     pub(crate) fn id(self) -> u8 {
         match self {
             Self::Running => 1,
@@ -49,9 +49,8 @@ impl Datastore {
         }
     }
 
-    /// The datastore whose keys are read: candidates are changes of running, and intended is
-    /// running.
-    pub(crate) fn below(self) -> Self {
+    /// The datastore whose keys are read: running for candidates and for intended.
+    pub(crate) fn stored_in(self) -> Self {
         match self {
             Self::Candidate | Self::PrivateCandidate | Self::Intended => Self::Running,
             stored => stored,
@@ -63,7 +62,7 @@ impl Datastore {
         matches!(self, Self::Candidate | Self::PrivateCandidate)
     }
 
-    /// The identity in `ietf-datastores`, except that the private candidate has none there.
+    /// The identity in `ietf-datastores`; the private candidate has none there.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -76,8 +75,10 @@ impl Datastore {
         }
     }
 
-    /// The datastore of a name.
+    /// The datastore with a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|datastore| datastore.name() == name)
     }
 }

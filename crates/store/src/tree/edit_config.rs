@@ -1,51 +1,51 @@
-//! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without making it, and going on
-//! where a part of it is impossible.
+//! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without committing it, and continuing
+//! after an error.
 
 use espalier_keyspace::Batch;
 use espalier_yang::Errors;
 
 use super::commit::{Commit, CommitOptions, Tree};
-use super::edit::{Applying, Edit, Touched};
-use super::settle::Proposal;
+use super::commit_pipeline::Proposal;
+use super::edit::{Edit, EditApplier, TouchedResources};
 use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 
-/// How often edits are chosen again when somebody else changed the datastore meanwhile.
+/// Maximum number of tries when other commits change the datastore meanwhile.
 const EDIT_CONFIG_TRIES_MAX: usize = 16;
 
 /// `test-option` (RFC 6241 §7.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestOption {
-    /// Constraints are validated where the datastore must be valid at all times: in running always,
-    /// in a candidate when it is committed.
+    /// Constraints are validated when the datastore must be valid: in running always, in a candidate at its
+    /// commit.
     #[default]
     Set,
-    /// Constraints are validated, in a candidate too, and nothing is done where one is broken.
+    /// Constraints are validated, also in a candidate; nothing is written if one is violated.
     TestThenSet,
-    /// Constraints are validated, and nothing is done.
+    /// Constraints are validated; nothing is written.
     TestOnly,
 }
 
-/// `error-option` (RFC 6241 §7.2): what becomes of the other edits where one is impossible.
-/// Constraints are not about one edit: where the outcome breaks one, nothing is done.
+/// `error-option` (RFC 6241 §7.2): what happens to the other edits if one fails. Constraints concern the
+/// result as a whole: if one is violated, nothing is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorOption {
-    /// None is made.
+    /// No edit is applied.
     #[default]
     RollbackOnError,
-    /// Those before it are made.
+    /// The edits before the failed one are applied.
     StopOnError,
-    /// All others are made.
+    /// All other edits are applied.
     ContinueOnError,
 }
 
-/// What `<edit-config>` did.
+/// The result of `<edit-config>`.
 #[derive(Clone, Debug, Default)]
 pub struct EditReport {
-    /// The commit; none where nothing was to be done.
+    /// The commit; none for a test.
     pub commit: Option<Commit>,
-    /// The errors of the edits that were left out.
+    /// The errors of the edits that failed.
     pub errors: Errors,
 }
 
@@ -53,8 +53,8 @@ impl Tree {
     /// Applies edits in order, as one atomic commit, with the options of `<edit-config>`.
     ///
     /// # Errors
-    /// As [`Tree::commit`]; also where every edit is impossible. The errors of edits that were left
-    /// out beside others that were made are in the report.
+    /// As [`Tree::commit`]; also if every edit fails. If some edits fail and others are applied, the report
+    /// contains the errors.
     pub fn edit_config(
         &self,
         edits: &[Edit],
@@ -63,32 +63,33 @@ impl Tree {
         options: CommitOptions<'_>,
     ) -> Result<EditReport> {
         if on_error != ErrorOption::RollbackOnError {
-            // Which edits are possible no commit tells.
+            // The choice of edits is not verified by a commit.
             self.store().driver().catch_up()?;
         }
         let mut tries = 0;
         loop {
             tries += 1;
             let version = self.view()?.version()?;
-            let (possible, errors) = self.possible(edits, on_error)?;
+            let (applicable, errors) = self.applicable_edits(edits, on_error)?;
             if test != TestOption::Set {
-                self.test(&possible, options)?;
+                self.test(&applicable, options)?;
             }
             if test == TestOption::TestOnly {
                 let commit = None;
                 return Ok(EditReport { commit, errors });
             }
-            // The choice holds for the state that it was made on.
-            let unmoved = |view: &super::View| match view.version()? == version {
+            // The choice is valid only for the version that it was made on.
+            let version_unchanged = |view: &super::View| match view.version()? == version {
                 true => options.guard.map_or(Ok(()), |guard| guard(view)),
                 false => Err(Error::Precondition),
             };
-            let guard = (on_error != ErrorOption::RollbackOnError).then_some(&unmoved as _);
+            let guard =
+                (on_error != ErrorOption::RollbackOnError).then_some(&version_unchanged as _);
             let guarded = CommitOptions {
                 guard: guard.or(options.guard),
                 ..options
             };
-            match self.commit(&possible, guarded) {
+            match self.commit(&applicable, guarded) {
                 Err(Error::Precondition)
                     if self.view()?.version()? != version && tries < EDIT_CONFIG_TRIES_MAX => {}
                 result => {
@@ -99,22 +100,22 @@ impl Tree {
         }
     }
 
-    /// Validates what edits would make of the datastore, and makes nothing of it.
+    /// Validates the result of edits without committing it.
     ///
     /// # Errors
-    /// Every error of the edits, or else every constraint that would be broken.
+    /// Every error of the edits; if there is none, every violated constraint.
     pub fn test(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<()> {
         self.check_writable()?;
-        // No commit follows that would tell whether it is still so.
+        // No commit follows that would verify that this state is the newest.
         self.store().driver().catch_up()?;
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
-        let (overlay, touched) = self.applied(self.to_test()?, edits)?;
+        let (overlay, touched) = self.applied(self.test_base()?, edits)?;
         let mut proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra: Batch::new(),
         };
         if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
@@ -123,56 +124,60 @@ impl Tree {
         Ok(())
     }
 
-    /// The state that edits are tested on, as changes over what is valid.
-    fn to_test(&self) -> Result<Overlay> {
+    /// The state that edits are tested on, as changes over a valid state.
+    fn test_base(&self) -> Result<Overlay> {
         if self.datastore().is_candidate() {
             return self.candidate_over_running();
         }
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         Ok(Overlay::new(self.stored_view()?.into_snapshot()))
     }
 
-    /// The edits that are possible, one after the other, and the errors of the others.
-    fn possible(&self, edits: &[Edit], on_error: ErrorOption) -> Result<(Vec<Edit>, Errors)> {
-        let (mut possible, mut errors) = (Vec::new(), Errors::new());
+    /// Applies the edits one by one; returns those that succeed and the errors of the others.
+    fn applicable_edits(
+        &self,
+        edits: &[Edit],
+        on_error: ErrorOption,
+    ) -> Result<(Vec<Edit>, Errors)> {
+        let (mut applicable, mut errors) = (Vec::new(), Errors::new());
         if on_error == ErrorOption::RollbackOnError {
             return Ok((edits.to_vec(), errors));
         }
-        let mut overlay = self.to_test()?;
+        let mut overlay = self.test_base()?;
         for edit in edits {
             let before = overlay.shared_changes();
             match self.applied(overlay, std::slice::from_ref(edit)) {
                 Ok((after, _)) => {
                     overlay = after;
-                    possible.push(edit.clone());
+                    applicable.push(edit.clone());
                 }
                 Err(Error::Data(refused)) => {
                     errors.append(refused);
                     if on_error == ErrorOption::StopOnError {
                         break;
                     }
-                    overlay = self.to_test()?.replaced(before);
+                    overlay = self.test_base()?.replaced(before);
                 }
                 Err(error) => return Err(error),
             }
         }
-        match possible.is_empty() {
+        match applicable.is_empty() {
             true => errors
                 .into_result()
                 .map(|()| Default::default())
                 .map_err(Error::Data),
-            false => Ok((possible, errors)),
+            false => Ok((applicable, errors)),
         }
     }
 
-    fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, Touched)> {
-        let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
+    fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, TouchedResources)> {
+        let mut applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
         for edit in edits {
-            applying.edit(edit)?;
+            applier.edit(edit)?;
         }
-        let Applying {
+        let EditApplier {
             errors, touched, ..
-        } = applying;
+        } = applier;
         errors.into_result()?;
         Ok((overlay, touched))
     }

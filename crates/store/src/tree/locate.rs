@@ -1,4 +1,4 @@
-//! From an instance path to the place in the key space.
+//! Maps an instance path to its location in the key space.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Step, Value};
@@ -10,33 +10,33 @@ use crate::position::Position;
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 
-/// What a place is.
+/// The kind of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum LocationKind {
     /// The datastore itself; the key is the tree's prefix.
     Root,
     /// A container or list entry; the key is its fragment's.
     Inner,
-    /// Every entry of a list or leaf-list; the key is what those keys begin with.
-    Whole,
+    /// All entries of a list or leaf-list; the key is the common prefix of theirs.
+    AllEntries,
     /// One leaf-list entry; the key is its own.
     Entry,
-    /// A leaf, `anydata` or `anyxml`; the key is that of the fragment it is in.
+    /// A leaf, `anydata` or `anyxml`; the key is that of the enclosing fragment.
     Leaf,
 }
 
-/// Where a data node is, or would be.
+/// The location of an existing or possible data node in the key space.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub key: Vec<u8>,
     pub node: Option<NodeId>,
-    pub shape: Shape,
-    /// The lengths of the keys of the resources around it, the datastore first; with the key's
-    /// own, where it is a resource with a key.
+    pub kind: LocationKind,
+    /// The lengths of the keys of the enclosing resources, the datastore first; includes the key itself if
+    /// it is that of a resource.
     pub boundaries: Vec<usize>,
 }
 
-/// A state of a tree, to find places in.
+/// A snapshot of a tree with its schema.
 #[derive(Clone, Copy)]
 pub(crate) struct State<'a> {
     pub snapshot: &'a dyn Snapshot,
@@ -50,14 +50,14 @@ impl<'a> State<'a> {
         &self.compiled.schema
     }
 
-    /// The numbering of the schema.
+    /// The local ids of the schema nodes.
     pub fn layout(&self) -> &'a Layout {
         &self.compiled.layout
     }
 
-    /// The place of a path; `None` where an entry on the way has no place because it is not there
-    /// (entries in lists ordered by user have no place before they are created).
-    pub fn locate(&self, path: &InstancePath) -> Result<Option<Place>> {
+    /// The location of a path; `None` if an entry on the path has no key because it does not exist (entries
+    /// of lists ordered by user have no key until they are created).
+    pub fn locate(&self, path: &InstancePath) -> Result<Option<Location>> {
         let mut place = self.root();
         for step in &path.steps {
             place = match self.step(place, step)? {
@@ -69,53 +69,53 @@ impl<'a> State<'a> {
     }
 
     /// The datastore itself.
-    pub fn root(&self) -> Place {
+    pub fn root(&self) -> Location {
         let key = self.tree.prefix(Subspace::Tree);
         let boundaries = vec![key.len()];
-        Place {
+        Location {
             key,
             node: None,
-            shape: Shape::Root,
+            kind: LocationKind::Root,
             boundaries,
         }
     }
 
-    /// The place of one step further.
-    pub fn step(&self, from: Place, step: &Step) -> Result<Option<Place>> {
-        let Place {
+    /// The location of a child.
+    pub fn step(&self, from: Location, step: &Step) -> Result<Option<Location>> {
+        let Location {
             mut key,
             mut boundaries,
-            shape,
+            kind,
             node: parent,
         } = from;
         let node = self.schema().node(step.node);
-        if node.parent != parent || !matches!(shape, Shape::Root | Shape::Inner) {
+        if node.parent != parent || !matches!(kind, LocationKind::Root | LocationKind::Inner) {
             return Err(Error::corrupt("a path does not follow the schema"));
         }
-        let shape = match (&node.kind, &step.keys) {
-            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => Shape::Leaf,
-            (NodeKind::List(_) | NodeKind::LeafList(_), Keys::None) => Shape::Whole,
-            (NodeKind::LeafList(_), _) => Shape::Entry,
-            _ => Shape::Inner,
+        let kind = match (&node.kind, &step.keys) {
+            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => LocationKind::Leaf,
+            (NodeKind::List(_) | NodeKind::LeafList(_), Keys::None) => LocationKind::AllEntries,
+            (NodeKind::LeafList(_), _) => LocationKind::Entry,
+            _ => LocationKind::Inner,
         };
-        if shape != Shape::Leaf {
+        if kind != LocationKind::Leaf {
             put_local_id(&mut key, self.layout().id(step.node));
             if !self.put_entry(&mut key, step.node, &step.keys)? {
                 return Ok(None);
             }
         }
-        if shape == Shape::Inner {
+        if kind == LocationKind::Inner {
             boundaries.push(key.len());
         }
-        Ok(Some(Place {
+        Ok(Some(Location {
             key,
             node: Some(step.node),
-            shape,
+            kind,
             boundaries,
         }))
     }
 
-    /// Appends what tells an entry from the others of its list; false where it has no place.
+    /// Appends the key part that identifies an entry in its list; false if it has none.
     fn put_entry(&self, key: &mut Vec<u8>, node: NodeId, keys: &Keys) -> Result<bool> {
         match keys {
             Keys::None => Ok(true),
@@ -175,18 +175,18 @@ impl<'a> State<'a> {
     }
 }
 
-/// The part of a key in a list kept in order that is the entry's own key.
+/// The entry's key: the start of a key in a list kept in order.
 pub(crate) fn entry_prefix<'k>(list: &[u8], key: &'k [u8]) -> Result<&'k [u8]> {
     let mut rest = &key[list.len()..];
     Position::skip(&mut rest)?;
     Ok(&key[..key.len() - rest.len()])
 }
 
-/// Stands between a list and the key values in the order index: no position begins with it, so
-/// the index of a list never lies within that of one of its entries.
+/// Separates the list's key from the key values in the order index. No position begins with it, so the
+/// index of a list is never inside that of one of its entries.
 const ORDER_INDEX: u8 = 0x01;
 
-/// The key in the order index of an entry of a list or leaf-list ordered by user.
+/// The order-index key of an entry of a list or leaf-list ordered by user.
 pub(crate) fn order_key(list: &[u8], keys: &[Value]) -> Vec<u8> {
     let mut key = in_subspace(list, Subspace::Order);
     key.push(ORDER_INDEX);
@@ -194,7 +194,7 @@ pub(crate) fn order_key(list: &[u8], keys: &[Value]) -> Vec<u8> {
     key
 }
 
-/// Whether a key of the order index is about an entry of this very list.
+/// Whether an order-index key belongs to an entry of this list.
 pub(crate) fn is_order_index(list: &[u8], key: &[u8]) -> bool {
     key.get(list.len()) == Some(&ORDER_INDEX)
 }

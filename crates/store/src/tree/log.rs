@@ -2,16 +2,15 @@
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
-//! | none | how many versions are kept, where that was said ([`Retention`](super::history::Retention)) |
-//! | version | the header: time, author, comment; and the records, where that is at most [`HEADER_ROW_BYTES_MAX`] |
-//! | version, chunk | records, where it would be more, about [`CHUNK_BYTES`] in each |
+//! | none | how many versions are kept, if set ([`Retention`](super::history::Retention)) |
+//! | version | the header (time, author, comment), and the records if both fit in [`HEADER_ROW_BYTES_MAX`] |
+//! | version, chunk | larger records, about [`CHUNK_BYTES`] in each |
 //!
-//! Every commit reads the oldest header, and a list of commits all of them: so what changed stands apart
-//! where it is much.
-//! The chunks of a version, one after the other, are one text: a record may go on in the next.
-//! A record is a kind, the key without its tree prefix (the subspace, then the rest), and the value
-//! that it held before. Reading records backwards from the newest version gives every older state,
-//! so new values are not repeated here. A bulk load into an empty datastore is one record.
+//! Every commit reads the oldest header, and a list of commits reads all headers: large records are
+//! therefore stored apart from them. The chunks of a version are one byte string: a record may continue in
+//! the next chunk. A record is a kind, the key without its tree prefix (the subspace, then the rest), and
+//! the old value. Reading records backwards from the newest version gives every older state, so new values
+//! are not stored. A bulk load into an empty datastore is one record.
 
 use espalier_keyspace::{Batch, KeyRange, Writer, tuple};
 
@@ -21,32 +20,32 @@ use crate::fragment::put_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 
-/// The records are in the row of the header up to this many bytes.
+/// Up to this many bytes, the records are stored in the header's row.
 const HEADER_ROW_BYTES_MAX: usize = 1 << 10;
 
-/// Records beyond this many bytes go into a further chunk.
+/// A new chunk is started after this many bytes of records.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// A chunk is at most this long, so that an engine takes it: a record with a large old value goes
-/// on in the next.
+/// The maximum length of a chunk, within the value limit of every engine. A record with a large old value
+/// continues in the next chunk.
 const PART_BYTES_MAX: usize = 1 << 20;
 
-/// What a record says of its key.
+/// The kind of change of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
-    /// It was absent before.
+pub(super) enum RecordKind {
+    /// The key was absent.
     Created = 1,
-    /// It held the old value, and holds another now.
+    /// The value was replaced.
     Changed = 2,
-    /// It held the old value, and is absent now.
+    /// The key was deleted.
     Deleted = 3,
-    /// Every key of the tree was absent before.
+    /// The whole tree was empty before.
     Loaded = 4,
 }
 
-impl Kind {
-    /// The kind that a byte of a record stands for.
+impl RecordKind {
+    /// Decodes a kind.
     pub fn of(byte: u8) -> Result<Self> {
         let kinds = [Self::Created, Self::Changed, Self::Deleted, Self::Loaded];
         let kind = kinds.into_iter().find(|kind| *kind as u8 == byte);
@@ -54,7 +53,7 @@ impl Kind {
     }
 }
 
-/// Where the log of a commit is written.
+/// A writer for the log of a commit.
 pub(super) trait LogTarget {
     /// Sets a key.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
@@ -89,7 +88,7 @@ impl LogTarget for dyn Writer + '_ {
 pub(super) struct CommitLog {
     prefix: usize,
     key: Vec<u8>,
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     header: usize,
     chunk: Vec<u8>,
     chunks: u64,
@@ -117,7 +116,7 @@ impl CommitLog {
         }
     }
 
-    /// Whether there is a record of a key.
+    /// Whether any key was recorded.
     pub fn has_records(&self) -> bool {
         self.has_records
     }
@@ -132,9 +131,9 @@ impl CommitLog {
     ) -> Result<()> {
         self.has_records = true;
         let kind = match (old, new) {
-            (None, _) => Kind::Created,
-            (Some(_), Some(_)) => Kind::Changed,
-            (Some(_), None) => Kind::Deleted,
+            (None, _) => RecordKind::Created,
+            (Some(_), Some(_)) => RecordKind::Changed,
+            (Some(_), None) => RecordKind::Deleted,
         };
         self.chunk.extend_from_slice(&[kind as u8, key[0]]);
         put_bytes(&mut self.chunk, &key[self.prefix..]);
@@ -146,10 +145,10 @@ impl CommitLog {
 
     /// Records that the whole tree was empty before.
     pub fn record_loaded(&mut self) {
-        self.chunk.push(Kind::Loaded as u8);
+        self.chunk.push(RecordKind::Loaded as u8);
     }
 
-    /// Writes what is not written yet.
+    /// Writes the remaining records.
     pub fn finish<T: LogTarget + ?Sized>(mut self, target: &mut T) -> Result<()> {
         self.flush_above(0, target)
     }

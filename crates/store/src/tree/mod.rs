@@ -1,35 +1,35 @@
-//! One datastore of one anchor: reading it and changing it.
+//! Reads and changes one datastore of one anchor.
 //!
-//! The way of a change: the edits are applied to an [overlay](crate::overlay) over a snapshot, the
-//! result is validated, what differs becomes one batch (fragments, order index, stamps, log), and
-//! the batch is committed under the condition that the datastore did not move.
+//! A commit applies its edits to an [overlay](crate::overlay) over a snapshot and validates the result. The
+//! differences become one batch (fragments, order index, stamps, log), which is committed on condition that
+//! the datastore has not changed meanwhile. The steps are in `commit_pipeline.rs`.
 
 mod candidate;
 mod change;
 mod changes;
 mod commit;
+mod commit_pipeline;
 mod confirm;
 mod copy;
 mod datastore;
 mod edit;
 mod edit_config;
 mod history;
+mod key_nodes;
 mod load;
 mod locate;
 mod lock;
 mod log;
 mod operational;
+mod prefetch;
 mod presence;
 mod print;
 mod query;
 mod read;
-mod rehearsal;
 mod selection;
-mod settle;
 mod stamp;
 mod subscribe;
 mod too_big;
-mod trail;
 mod upgrade;
 mod validate;
 mod view;

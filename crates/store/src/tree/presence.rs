@@ -1,23 +1,23 @@
-//! Whether something is there, and how many of it.
+//! Existence and count of data nodes.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::InstancePath;
 
-use super::locate::{Place, Shape, State, entry_prefix};
+use super::locate::{Location, LocationKind, State, entry_prefix};
 use crate::error::{Error, Result};
 use crate::fragment::Fragment;
 use crate::keys::skip_key_values;
 
 impl State<'_> {
-    /// Whether a data node exists. A container without presence exists where the node around it
-    /// does (RFC 7950 §7.5.1); a whole list, where it has an entry.
+    /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
+    /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
         };
-        match (place.shape, place.node) {
-            (Shape::Root, _) => Ok(true),
-            (Shape::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
+        match (place.kind, place.node) {
+            (LocationKind::Root, _) => Ok(true),
+            (LocationKind::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
                 match path.parent() {
                     Some(parent) => self.exists(&parent),
                     None => Ok(true),
@@ -27,20 +27,20 @@ impl State<'_> {
         }
     }
 
-    /// Whether something is stored at a path or below.
+    /// Whether data is stored at a path or below.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let Some(place) = self.locate(path)? else {
             return Ok(false);
         };
-        match place.shape {
-            Shape::Root | Shape::Inner => self.any(&KeyRange::prefix(&place.key)),
-            Shape::Whole => self.any(&KeyRange::below(&place.key)),
-            Shape::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
-            Shape::Leaf => self.has_leaf(&place),
+        match place.kind {
+            LocationKind::Root | LocationKind::Inner => self.any(&KeyRange::prefix(&place.key)),
+            LocationKind::AllEntries => self.any(&KeyRange::below(&place.key)),
+            LocationKind::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
+            LocationKind::Leaf => self.has_leaf(&place),
         }
     }
 
-    fn has_leaf(&self, place: &Place) -> Result<bool> {
+    fn has_leaf(&self, place: &Location) -> Result<bool> {
         let Some(node) = place.node else {
             return Ok(false);
         };
@@ -53,13 +53,13 @@ impl State<'_> {
         }
     }
 
-    /// How many entries a list or leaf-list has; linear in that number.
+    /// The number of entries of a list or leaf-list; linear in that number.
     pub fn count(&self, path: &InstancePath) -> Result<u64> {
         let Some(place) = self.locate(path)? else {
             return Ok(0);
         };
-        let (Shape::Whole, Some(node)) = (place.shape, place.node) else {
-            return Err(Error::corrupt("only lists and leaf-lists are counted"));
+        let (LocationKind::AllEntries, Some(node)) = (place.kind, place.node) else {
+            return Err(Error::corrupt("only lists and leaf-lists can be counted"));
         };
         let node = self.schema().node(node);
         let parts = if node.is_list() { node.keys().len() } else { 1 };

@@ -1,4 +1,4 @@
-//! A datastore as a document.
+//! Prints a datastore as a document.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use super::read::read;
 use super::selection::Selection;
 use crate::error::{Error, Result};
 
-/// Prints everything that is stored in a datastore as JSON (RFC 7951), a node a line. The same data
-/// give the same text.
+/// Prints all stored data of a datastore as JSON (RFC 7951), one node per line. Equal data print as equal
+/// text.
 pub(crate) fn print_stored(state: State<'_>, out: &mut dyn Write) -> Result<()> {
     let options = PrintOptions {
         layout: Layout::Pretty,
@@ -19,11 +19,11 @@ pub(crate) fn print_stored(state: State<'_>, out: &mut dyn Write) -> Result<()> 
     };
     let mut printer = json::Printer::new(state.schema(), out, options);
     let all = Selection::default();
-    let told = read(state, None, &InstancePath::root(), &all, &mut printer);
-    // The printer knows better than the source why printing ended early.
+    let result = read(state, None, &InstancePath::root(), &all, &mut printer);
+    // The printer's error has the cause why printing ended early.
     printer.finish().map(drop).map_err(|error| match error {
         PrintError::Write(error) => Error::Write(error),
         other => Error::Write(io::Error::other(other.to_string())),
     })?;
-    told.map(drop)
+    result.map(drop)
 }

@@ -1,38 +1,37 @@
-//! Asking a view by XPath.
+//! XPath queries on a view.
 
 use espalier_yang::xpath::Expression;
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
 use espalier_yang::{InstancePath, Instances, Keys, Value};
 
 use super::selection::Selection;
-use super::validate::{Indexes, StoreInstances, is_kept};
+use super::validate::{Indexes, StoreInstances, are_indexes_current};
 use super::view::View;
 use crate::error::Result;
 
-/// A node that an expression gave.
+/// A node selected by an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// Where it is.
+    /// Its path.
     pub path: InstancePath,
-    /// What it holds, for a leaf or leaf-list entry; [`Value::Empty`] for `anydata` and `anyxml`.
+    /// The value of a leaf or leaf-list entry; [`Value::Empty`] for `anydata` and `anyxml`.
     pub value: Option<Value>,
 }
 
 impl View {
-    /// The nodes that an XPath expression gives with the root as its context node, in document
-    /// order. Nodes in the expression that are named by their keys, or by leaves with an index,
-    /// are read alone; others are looked for.
+    /// The nodes selected by an XPath expression with the root as its context node, in document order.
+    /// Nodes addressed by their keys, or by indexed leaves, are read directly; others are searched for.
     ///
     /// # Errors
-    /// [`crate::Error::Data`] where the expression does not give nodes, or visits more of them than
-    /// is allowed ([`espalier_yang::xpath::evaluate::STEPS_MAX`]).
+    /// [`crate::Error::Data`] if the result is not a node set, or if evaluation visits too many nodes
+    /// ([`espalier_yang::xpath::evaluate::STEPS_MAX`]).
     pub fn select(&self, expression: &Expression) -> Result<Vec<Selected>> {
         let (root, everything) = (InstancePath::root(), Selection::default());
-        self.answer(&root, &everything, &mut |state, sources| {
-            let has_indexes =
-                sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)?;
+        self.with_state(&root, &everything, &mut |state, sources| {
+            let has_indexes = sources.is_none()
+                && are_indexes_current(state.compiled, state.tree, state.snapshot)?;
             let indexes = match has_indexes {
-                true => Indexes::Kept,
+                true => Indexes::Current,
                 false => Indexes::Missing,
             };
             let data = StoreInstances::new(state, indexes);

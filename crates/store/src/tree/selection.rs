@@ -1,69 +1,69 @@
-//! Which part of a resource is read, and how (RFC 8040 §4.8).
+//! The selected part of a resource and its representation (RFC 8040 §4.8).
 
 use espalier_yang::Keys;
 use espalier_yang::path::Fields;
 
-/// Config, state, or both (RFC 8040 §4.8.1).
+/// Config, state or both (RFC 8040 §4.8.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Both.
     #[default]
     All,
-    /// Config alone.
+    /// Config only.
     Config,
-    /// State alone, with the containers and entries that it stands in, and their keys.
+    /// State only, with the enclosing containers and entries and their keys.
     NonConfig,
 }
 
-/// How default values show (RFC 6243 §3).
+/// How default values are reported (RFC 6243 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithDefaults {
-    /// What was set explicitly.
+    /// Only explicitly set values.
     #[default]
     Explicit,
-    /// What was set, and the defaults of what was not.
+    /// Set values, and the defaults of unset leaves.
     ReportAll,
-    /// What differs from its default.
+    /// Only values that differ from the default.
     Trim,
     /// As [`Self::ReportAll`], with defaults annotated.
     ReportAllTagged,
 }
 
-/// Whether the origin of configuration nodes is told (RFC 8527 §3.2.1). Only the operational state
-/// datastore knows it.
+/// Whether the origin of configuration nodes is reported (RFC 8527 §3.2.1). Only the operational state
+/// datastore has origins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithOrigin {
-    /// It is not.
+    /// No origins.
     #[default]
     Hidden,
-    /// It is, as annotations of the nodes.
+    /// Origins as annotations of the nodes.
     Shown,
 }
 
 /// A page of the entries of a list or leaf-list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Begin after this entry.
+    /// The entry to start after.
     pub after: Option<Keys>,
-    /// Then leave out this many. Costs as much as reading their keys.
+    /// The number of entries to skip then. Costs as much as reading their keys.
     pub offset: u64,
-    /// At most this many.
+    /// The maximum number of entries.
     pub limit: u64,
 }
 
-/// What to read below a resource. The default is everything that was set.
+/// The part of a resource to read. The default is all set data.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Levels of nodes, the resource itself being the first (RFC 8040 §4.8.2).
     pub depth: Option<u32>,
     /// Config or state.
     pub content: Content,
-    /// The nodes to show (RFC 8040 §4.8.3).
+    /// The nodes to report (RFC 8040 §4.8.3).
     pub fields: Option<Fields>,
-    /// How default values show.
+    /// How default values are reported.
     pub with_defaults: WithDefaults,
-    /// Whether origins are told.
+    /// Whether origins are reported.
     pub with_origin: WithOrigin,
-    /// Which entries, where the resource is a whole list or leaf-list.
+    /// The page to read, if the resource is a whole list or leaf-list.
     pub page: Option<Page>,
 }

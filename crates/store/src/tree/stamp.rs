@@ -1,9 +1,8 @@
-//! Stamps: which commit last changed a resource or something in it (RFC 8040 §3.5.1, §3.5.2).
+//! Stamps: the last commit that changed a resource or its content (RFC 8040 §3.5.1, §3.5.2).
 //!
-//! A commit writes a stamp for every container and list entry that it touches and for those around
-//! it. A resource without a stamp of its own was last written when the nearest resource around it
-//! was last written as a whole. So a bulk load writes one stamp, and a one-leaf change as many as
-//! the leaf is deep.
+//! A commit writes a stamp for every container and list entry that it touches and for their ancestors. A
+//! resource without a stamp was last written when its nearest stamped ancestor was last written as a whole.
+//! A bulk load therefore writes one stamp, and a one-leaf change writes one stamp per ancestor of the leaf.
 
 use espalier_keyspace::Snapshot;
 
@@ -13,7 +12,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// The version that last changed a resource, and when.
+/// The version and time of the last change of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The version of the datastore.
@@ -22,10 +21,10 @@ pub struct Stamp {
     pub time: Timestamp,
 }
 
-/// What is stored for a resource.
+/// The stored stamp of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StampRecord {
-    /// The last change of the resource or of anything in it.
+    /// The last change of the resource or of its content.
     pub any: Stamp,
     /// The last change of the resource as a whole.
     pub whole: Stamp,
@@ -74,7 +73,7 @@ pub(crate) fn find(snapshot: &dyn Snapshot, key: &[u8], boundaries: &[usize]) ->
     Ok(find_record(snapshot, key, boundaries)?.any)
 }
 
-/// What the stored stamps say of that resource.
+/// The stamp record of that resource, derived from those of its ancestors if it has none.
 pub(crate) fn find_record(
     snapshot: &dyn Snapshot,
     key: &[u8],

@@ -1,6 +1,6 @@
-//! Data past the limits of a key space, as errors of the data (`too-big`, RFC 6241 Appendix A).
+//! Data beyond the limits of a key space, reported as data errors (`too-big`, RFC 6241 Appendix A).
 //!
-//! A driver refuses such a batch too, but knows only the key.
+//! A driver rejects such a batch too, but has only the key for its error.
 
 use espalier_keyspace::{KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step};
@@ -11,13 +11,13 @@ use crate::fragment::{Packed, Reader};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 
-/// Whether a key space refuses this.
+/// Whether a row exceeds the limits of a key space.
 pub(in crate::tree) fn is_too_big(key: &[u8], value: &[u8]) -> bool {
     value.len() > VALUE_BYTES_MAX || !is_key(key)
 }
 
-/// The error of a container, list entry or leaf-list entry that is too big. It names the largest
-/// leaf; a key value that is too large itself is left out of the path.
+/// The error of a container, list entry or leaf-list entry that is too big. Its path leads to the largest
+/// leaf; a key value that is too large itself is left out.
 pub(in crate::tree) fn too_big(
     compiled: &Compiled,
     mut path: InstancePath,
@@ -31,7 +31,7 @@ pub(in crate::tree) fn too_big(
             value.len()
         ),
         false => format!(
-            "the keys of this entry and of those around it have {} bytes; the limit is {KEY_BYTES_MAX} (KEY_BYTES_MAX)",
+            "the keys of this entry and its ancestors have {} bytes; the limit is {KEY_BYTES_MAX} (KEY_BYTES_MAX)",
             key.len()
         ),
     };
@@ -67,7 +67,7 @@ fn largest_leaf(compiled: &Compiled, parent: Option<NodeId>, fragment: &[u8]) ->
 }
 
 impl State<'_> {
-    /// The error of a key of the tree, and its value, that are too big.
+    /// The error of a row of the tree that is too big.
     pub(in crate::tree) fn too_big(&self, key: &[u8], value: &[u8]) -> Result<DataError> {
         let tree = self.tree.prefix(Subspace::Tree);
         let trail = match key.starts_with(&tree) {

@@ -1,4 +1,4 @@
-//! A consistent reading of a datastore.
+//! A consistent view of a datastore.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::overlay::ReadOnce;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
-/// What answers a question about a state, with what that state is made of where that is known.
-type Answer<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
+/// Reads from a state; for operational, with the sources that it is merged from.
+type StateReader<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
 
-/// A datastore as it was at one moment, whatever is committed meanwhile. Holding one for long
-/// keeps the engine from reusing space.
+/// A datastore at one point in time, unaffected by later commits. The engine cannot reclaim space while a
+/// view is held.
 pub struct View {
-    data: Data,
+    data: ViewData,
     compiled: Arc<Compiled>,
     tree: TreeId,
 }
 
-/// What is read.
-enum Data {
-    /// What is stored.
+/// The data of a view.
+enum ViewData {
+    /// Stored data.
     Stored(Box<dyn Snapshot + Send>),
-    /// The operational state, whose providers are asked when it is read.
+    /// The operational state, whose providers are called on reads.
     Operational(Box<OperationalData>),
 }
 
@@ -43,7 +43,7 @@ impl View {
         compiled: Arc<Compiled>,
         tree: TreeId,
     ) -> Self {
-        let data = Data::Stored(snapshot);
+        let data = ViewData::Stored(snapshot);
         Self {
             data,
             compiled,
@@ -58,7 +58,7 @@ impl View {
         store: Store,
     ) -> Result<Self> {
         let operational = Operational::new(snapshot, Arc::clone(&compiled), tree)?;
-        let data = Data::Operational(Box::new(OperationalData::new(operational, store)));
+        let data = ViewData::Operational(Box::new(OperationalData::new(operational, store)));
         Ok(Self {
             data,
             compiled,
@@ -66,26 +66,26 @@ impl View {
         })
     }
 
-    /// The same, for a change that reads some keys again and again.
+    /// The same view with a read cache, for a commit that reads some keys repeatedly.
     pub(super) fn for_change(mut self) -> Self {
-        if let Data::Stored(snapshot) = self.data {
-            self.data = Data::Stored(Box::new(ReadOnce::new(snapshot)));
+        if let ViewData::Stored(snapshot) = self.data {
+            self.data = ViewData::Stored(Box::new(ReadOnce::new(snapshot)));
         }
         self
     }
 
     pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {
         match self.data {
-            Data::Stored(snapshot) => snapshot,
-            Data::Operational(data) => Box::new(data.into_operational()),
+            ViewData::Stored(snapshot) => snapshot,
+            ViewData::Operational(data) => Box::new(data.into_operational()),
         }
     }
 
-    /// What is stored; of the operational state, without what providers tell.
+    /// The stored data; for operational, without the data of providers.
     fn snapshot(&self) -> &dyn Snapshot {
         match &self.data {
-            Data::Stored(snapshot) => &**snapshot,
-            Data::Operational(data) => data.operational(),
+            ViewData::Stored(snapshot) => &**snapshot,
+            ViewData::Operational(data) => data.operational(),
         }
     }
 
@@ -97,30 +97,30 @@ impl View {
         }
     }
 
-    /// Has a question about what is at a path answered, with the providers that have a part in it.
-    pub(super) fn answer<T>(
+    /// Runs a read of a path, with the providers whose data it selects.
+    pub(super) fn with_state<T>(
         &self,
         path: &InstancePath,
         selection: &Selection,
-        answer: Answer<'_, T>,
+        read_state: StateReader<'_, T>,
     ) -> Result<T> {
-        let Data::Operational(data) = &self.data else {
-            return answer(self.state(), None);
+        let ViewData::Operational(data) = &self.data else {
+            return read_state(self.state(), None);
         };
-        let mut answered = None;
+        let mut result = None;
         data.with_providers(self.state(), path, selection, &mut |state, sources| {
-            answered = Some(answer(state, Some(sources))?);
+            result = Some(read_state(state, Some(sources))?);
             Ok(())
         })?;
-        answered.ok_or_else(|| Error::corrupt("a question was not answered"))
+        result.ok_or_else(|| Error::corrupt("a read did not return a result"))
     }
 
-    /// What readings of this view had to do without, since this was last asked: providers of
-    /// operational state that did not answer, or not what they should.
+    /// Removes and returns the warnings of reads since the last call: providers of operational state that
+    /// failed or returned unexpected data.
     pub fn take_warnings(&self) -> Vec<Warning> {
         match &self.data {
-            Data::Stored(_) => Vec::new(),
-            Data::Operational(data) => data.take_warnings(),
+            ViewData::Stored(_) => Vec::new(),
+            ViewData::Operational(data) => data.take_warnings(),
         }
     }
 
@@ -129,35 +129,34 @@ impl View {
         &self.compiled.schema
     }
 
-    /// The number of the last commit to this datastore; 0 where there was none.
+    /// The number of the last commit to this datastore; 0 if there is none.
     pub fn version(&self) -> Result<u64> {
         Ok(self.stamp(&InstancePath::root())?.version)
     }
 
-    /// Whether a data node exists. A container without presence exists where the node around it
-    /// does (RFC 7950 §7.5.1); a whole list, where it has an entry.
+    /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
+    /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
         let at_least = Selection {
             depth: Some(1),
             ..Selection::default()
         };
-        self.answer(path, &at_least, &mut |state, _| state.exists(path))
+        self.with_state(path, &at_least, &mut |state, _| state.exists(path))
     }
 
-    /// Whether something is stored at a path or below: as [`Self::exists`], but a container without
-    /// presence has to hold something.
+    /// Whether data is stored at a path or below: as [`Self::exists`], but a non-presence container must
+    /// not be empty.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let all = Selection::default();
-        self.answer(path, &all, &mut |state, _| state.has_content(path))
+        self.with_state(path, &all, &mut |state, _| state.has_content(path))
     }
 
-    /// The last change of a resource or of something in it. Kept for containers, list entries and
-    /// the datastore; for others, that of the container or entry around them. Of the operational
-    /// state, the last push. A datastore that nothing was committed to has version 0, and the time
-    /// since when it cannot have changed: that of its anchor, or when running was last replaced as a
-    /// whole.
+    /// The last change of a resource or of its content. Stored for containers, list entries and the
+    /// datastore; other nodes have the stamp of the enclosing container or entry. For operational, the
+    /// stamp of the last push. A datastore without commits has version 0 and the time since when it cannot
+    /// have changed: the creation of its anchor, or the last replacement of running as a whole.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
-        if matches!(self.data, Data::Operational(_)) {
+        if matches!(self.data, ViewData::Operational(_)) {
             let root = self.state().root();
             return stamp::find(self.snapshot(), &root.key, &root.boundaries);
         }
@@ -184,29 +183,29 @@ impl View {
         })
     }
 
-    /// Sends a resource as events: the target itself, not the nodes around it. The datastore sends
-    /// every top-level node; a whole list, its entries. False where the target does not exist.
+    /// Sends a resource as events: the target itself, without its ancestors. For the datastore, every
+    /// top-level node; for a whole list, its entries. Returns false if the target does not exist.
     pub fn read(
         &self,
         path: &InstancePath,
         selection: &Selection,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
-        self.answer(path, selection, &mut |state, sources| {
+        self.with_state(path, selection, &mut |state, sources| {
             read(state, sources, path, selection, sink)
         })
     }
 
-    /// How many entries a list or leaf-list has; linear in that number.
+    /// The number of entries of a list or leaf-list; linear in that number.
     pub fn count(&self, path: &InstancePath) -> Result<u64> {
         let entries = Selection {
             depth: Some(1),
             ..Selection::default()
         };
-        self.answer(path, &entries, &mut |state, _| state.count(path))
+        self.with_state(path, &entries, &mut |state, _| state.count(path))
     }
 
-    /// How many keys the datastore takes; linear in that number.
+    /// The number of keys of the datastore; linear in that number.
     pub fn keys(&self) -> Result<u64> {
         let range = KeyRange::prefix(&self.tree.prefix(Subspace::Tree));
         let mut cursor = self.snapshot().scan(&range, Direction::Forward)?;

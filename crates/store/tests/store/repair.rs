@@ -212,7 +212,7 @@ fn a_tree_of_other_modules_is_refused_everything() {
         .unwrap();
     let is_in_use = |error: Error| {
         let text = error.to_string();
-        assert!(text.contains("other modules took the place"), "{text}");
+        assert!(text.contains("the modules were replaced"), "{text}");
     };
     for datastore in [
         Datastore::Running,

@@ -171,7 +171,7 @@ impl Upgrade<'_> {
                 assert!(
                     expected.is_none()
                         || what.contains(" became ")
-                        || what.contains(" as state data"),
+                        || what.contains(" is state data"),
                     "refused, but it can be read again: {what}\n{}",
                     self.describe()
                 );

@@ -1,33 +1,33 @@
-//! The end of a candidate: validate, commit, discard, update.
+//! Operations on a whole candidate: validate, commit, discard, update.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{ErrorTag, Errors};
 
+use super::cache::StoredCandidate;
 use super::fold::Fold;
 use super::merge::{Conflict, Merged, Resolution};
-use super::resident::Stored;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
-use crate::tree::confirm::Plan;
-use crate::tree::settle::Proposal;
+use crate::tree::commit_pipeline::Proposal;
+use crate::tree::confirm::ConfirmEffect;
 use crate::tree::validate::validate;
 use crate::tree::{Commit, CommitOptions, Confirmed, Datastore, Tree};
 
-/// How often an update is tried again when somebody else changed the candidate meanwhile.
+/// Maximum number of tries of an update when others change the candidate meanwhile.
 const UPDATE_TRIES_MAX: usize = 64;
 
 impl Tree {
-    /// Whether the candidate changes anything.
+    /// Whether the candidate has changes.
     pub fn has_changes(&self) -> Result<bool> {
         self.check_candidate("only a candidate has changes")?;
         let snapshot = self.store().driver().snapshot()?;
         Ok(!self.stored_candidate(&*snapshot)?.changes.is_empty())
     }
 
-    /// What running and the candidate changed differently since the candidate was made.
+    /// The nodes that running and the candidate changed differently since the candidate's base version.
     pub fn conflicts(&self) -> Result<Vec<Conflict>> {
         self.check_candidate("only a candidate has conflicts with running")?;
         let snapshot = self.store().driver().snapshot()?;
@@ -35,43 +35,43 @@ impl Tree {
         Ok(self.merged(&*snapshot, &stored)?.conflicts.clone())
     }
 
-    /// Commits the candidate to running, all of it or nothing; afterwards it changes nothing.
+    /// Commits the candidate to running as a whole and empties it.
     ///
     /// # Errors
-    /// Every conflict with running, every constraint that the result would break, `in-use` where
-    /// somebody else holds a lock.
+    /// Every conflict with running, every constraint that the result violates, `in-use` if another session
+    /// holds a lock.
     pub fn commit_candidate(&self, options: CommitOptions<'_>) -> Result<Commit> {
         self.commit_confirmed(Confirmed::default(), options)
     }
 
-    /// Commits the candidate, as a plan says.
-    pub(in crate::tree) fn commit_planned(
+    /// Commits the candidate, with its effect on a confirmed commit.
+    pub(in crate::tree) fn commit_candidate_with(
         &self,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.check_candidate("only a candidate is committed")?;
+        self.check_candidate("only a candidate can be committed")?;
         let running = self.beside(Datastore::Running, "")?;
         let mut is_discarded = false;
-        let commit = running.settle_planned(options, plan, &|_| {}, &mut |view| {
-            let mut beside = Batch::new();
+        let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
+            let mut extra = Batch::new();
             let snapshot = view.into_snapshot();
-            self.require_unheld(&*snapshot, options.session, &mut beside)?;
+            self.require_unlocked(&*snapshot, options.session, &mut extra)?;
             let stored = self.stored_candidate(&*snapshot)?;
             let merged = self.merged(&*snapshot, &stored)?;
             refuse_conflicts(&merged.conflicts)?;
-            self.put_emptied(&*snapshot, &stored, &mut beside)?;
+            self.put_empty(&*snapshot, &stored, &mut extra)?;
             is_discarded = stored.changes.is_empty();
             let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,
                 touched,
-                beside,
+                extra,
             })
         })?;
         if !commit.is_changed && !is_discarded {
-            // The changes came to nothing. Who edits the candidate just now keeps them.
+            // The changes had no effect. A concurrent edit of the candidate is kept.
             match self.discard_once(options) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {}
                 result => result?,
@@ -80,7 +80,7 @@ impl Tree {
         Ok(commit)
     }
 
-    /// Forgets what the candidate changes, so that it reads as running.
+    /// Discards the changes of the candidate, so that it reads as running.
     pub fn discard(&self, options: CommitOptions<'_>) -> Result<()> {
         self.check_candidate("only a candidate's changes can be discarded")?;
         let _one_at_a_time = self.store().lock(self.own_id());
@@ -106,8 +106,8 @@ impl Tree {
             return Ok(());
         }
         let mut batch = Batch::new();
-        self.require_unheld(&*snapshot, options.session, &mut batch)?;
-        self.put_emptied(&*snapshot, &stored, &mut batch)?;
+        self.require_unlocked(&*snapshot, options.session, &mut batch)?;
+        self.put_empty(&*snapshot, &stored, &mut batch)?;
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
         drop(snapshot);
@@ -115,8 +115,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes the candidate one of running as it is now. Where both changed the same node
-    /// differently, the resolution says which to take; the conflicts are told.
+    /// Rebases the candidate on the newest running. The resolution decides for nodes that both changed
+    /// differently; returns the conflicts.
     ///
     /// # Errors
     /// Every conflict, with [`Resolution::RevertOnConflict`]; nothing is changed then.
@@ -125,7 +125,7 @@ impl Tree {
         resolution: Resolution,
         options: CommitOptions<'_>,
     ) -> Result<Vec<Conflict>> {
-        self.check_candidate("only a candidate is updated")?;
+        self.check_candidate("only a candidate can be updated")?;
         let _one_at_a_time = self.store().lock(self.own_id());
         self.store().driver().catch_up()?;
         let mut tries = 0;
@@ -149,7 +149,7 @@ impl Tree {
     ) -> Result<Vec<Conflict>> {
         let snapshot = self.store().driver().snapshot()?;
         let mut batch = Batch::new();
-        self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         let stored = self.stored_candidate(&*snapshot)?;
         let running = self.running_stamp(&*snapshot)?.version;
         if stored.changes.is_empty() || stored.header.base == running {
@@ -182,17 +182,17 @@ impl Tree {
         Ok(merged.conflicts)
     }
 
-    /// Tests what the datastore holds: for a candidate, what a commit would test; for the others,
-    /// every constraint in all of it.
+    /// Validates the content of the datastore: for a candidate, what its commit would validate; for the
+    /// others, every constraint of the whole.
     ///
     /// # Errors
-    /// Every conflict with running and every constraint that is broken.
+    /// Every conflict with running and every violated constraint.
     pub fn validate(&self) -> Result<()> {
         if !self.datastore().is_candidate() {
             return self.validate_whole();
         }
         if !self.is_constrained() {
-            // Without the indexes that are kept for it, all of it is looked at.
+            // There are no indexes without constraints: the whole view is validated.
             return self.view()?.validate();
         }
         let mut overlay = self.candidate_over_running()?;
@@ -200,7 +200,7 @@ impl Tree {
         let mut proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra: Batch::new(),
         };
         let effort = validate(self.compiled(), self.id(), &mut proposal)?;
         self.store().count_effort(effort);
@@ -212,7 +212,7 @@ impl Tree {
     /// # Errors
     /// Every conflict with running.
     pub(in crate::tree) fn candidate_over_running(&self) -> Result<Overlay> {
-        self.beside(Datastore::Running, "")?.keep_indexes()?;
+        self.beside(Datastore::Running, "")?.ensure_indexes()?;
         let snapshot = self.store().driver().snapshot()?;
         let stored = self.stored_candidate(&*snapshot)?;
         let merged = self.merged(&*snapshot, &stored)?;
@@ -220,11 +220,11 @@ impl Tree {
         Ok(Overlay::with(snapshot, data_only(&merged, self)))
     }
 
-    /// Ends the changes of a candidate in a batch, under the condition that nobody changed it.
-    fn put_emptied(
+    /// Empties a candidate in a batch, on condition that it is unchanged.
+    fn put_empty(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
+        stored: &StoredCandidate,
         batch: &mut Batch,
     ) -> Result<()> {
         batch.require(stored.rows.header(), stored.header_bytes.clone());
@@ -232,8 +232,8 @@ impl Tree {
         batch.require(modules.key.clone(), modules.value.clone());
         if stored.header_bytes.is_some() {
             let running = self.running_stamp(snapshot)?.version;
-            let emptied = stored.header.emptied(running, self.store().now());
-            batch.put(stored.rows.header(), emptied.encode());
+            let discarded = stored.header.discarded(running, self.store().now());
+            batch.put(stored.rows.header(), discarded.encode());
             batch.delete_range(stored.rows.changes());
         }
         Ok(())
@@ -248,7 +248,7 @@ impl Tree {
     }
 }
 
-/// The changes of the data, without those of stamps, which a commit makes anew.
+/// The changes of data without those of stamps, which the commit writes itself.
 fn data_only(merged: &Merged, tree: &Tree) -> Arc<Changes> {
     let stamps = espalier_keyspace::KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
     let mut changes = Arc::clone(&merged.changes);

@@ -1,52 +1,52 @@
-//! Changing a candidate: what an edit changes is folded into what the candidate changes already.
+//! Edits a candidate: the changes of an edit are folded into the candidate's changes.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, ErrorKind, KeyRange, Snapshot};
 use espalier_yang::Sink;
 
+use super::cache::StoredCandidate;
 use super::fold::Fold;
 use super::header::Header;
-use super::resident::Stored;
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
-use crate::tree::copy::differ;
-use crate::tree::edit::{Applying, Touch};
-use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loading};
-use crate::tree::settle::write_stamps;
+use crate::tree::commit_pipeline::write_stamps;
+use crate::tree::copy::put_differences;
+use crate::tree::edit::{EditApplier, TouchExtent};
+use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loader};
 use crate::tree::{Commit, CommitOptions, Edit, Tree};
 
-/// How often an edit is tried again when somebody else changed the candidate meanwhile.
+/// Maximum number of tries of an edit when others change the candidate meanwhile.
 const EDIT_TRIES_MAX: usize = 64;
 
-/// A candidate about to be edited.
+/// A candidate prepared for an edit.
 pub(super) struct Editing {
-    /// The candidate as it is edited: its changes over what they were made on.
+    /// The content to edit: the candidate's changes over their base.
     pub candidate: Overlay,
-    /// The header that it will have.
+    /// The header after the edit.
     pub next: Header,
-    stored: Stored,
-    /// Whether the changes were merged on a later version of running and are others now, so that
-    /// all are written.
+    stored: StoredCandidate,
+    /// Whether the changes were rebased on a later version of running and became different: all rows are
+    /// rewritten.
     is_rebased: bool,
-    /// Stamps that count on because running moved.
+    /// Stamps that are incremented because running changed.
     stamps: Changes,
 }
 
-/// A candidate with one more edit in it.
+/// An edit applied to a candidate.
 pub(super) struct Edited {
-    /// The candidate before.
+    /// The candidate before the edit.
     pub candidate: Overlay,
-    /// What the edit changes in it.
+    /// The changes of the edit.
     pub changes: Arc<Changes>,
 }
 
 impl Edited {
-    /// Puts stamps below those that the edit wrote.
-    pub fn count_on(&mut self, mut stamps: Changes) {
+    /// Adds stamps; those that the edit wrote win.
+    pub fn add_stamps(&mut self, mut stamps: Changes) {
         if !stamps.is_empty() {
             stamps.apply(&self.changes);
             self.changes = Arc::new(stamps);
@@ -54,7 +54,7 @@ impl Edited {
     }
 }
 
-/// What an edit does to the candidate.
+/// Applies an edit to the candidate.
 type Change<'a> = &'a mut dyn FnMut(&Tree, Overlay, &Header) -> Result<Edited>;
 
 impl Tree {
@@ -66,20 +66,20 @@ impl Tree {
     ) -> Result<Commit> {
         self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
             let mut overlay = Overlay::over(candidate);
-            let mut applying = Applying::new(&mut overlay, tree.compiled(), tree.id());
+            let mut applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
             for edit in edits {
-                applying.edit(edit)?;
+                applier.edit(edit)?;
             }
-            let Applying {
+            let EditApplier {
                 errors, touched, ..
-            } = applying;
+            } = applier;
             errors.into_result()?;
             write_stamps(&mut overlay, touched, header.stamp())?;
             edited(overlay)
         })
     }
 
-    /// Makes the candidate what another datastore is.
+    /// Replaces the content of the candidate with that of another datastore.
     pub(in crate::tree) fn replace_candidate(
         &self,
         source: &Tree,
@@ -88,14 +88,14 @@ impl Tree {
         self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
             let mut overlay = Overlay::over(candidate);
             let from = source.view()?.into_snapshot();
-            differ(&*from, source.id(), &mut overlay, tree.id())?;
+            put_differences(&*from, source.id(), &mut overlay, tree.id())?;
             let touched = tree.touched_by(&mut overlay)?;
             write_stamps(&mut overlay, touched, header.stamp())?;
             edited(overlay)
         })
     }
 
-    /// Loads a document into the candidate. What it changes is held in memory.
+    /// Loads a document into the candidate. The changes are held in memory.
     pub(in crate::tree) fn load_candidate(
         &self,
         mut options: LoadOptions<'_>,
@@ -109,7 +109,7 @@ impl Tree {
             origin: options.origin,
         };
         let (mut fragments, mut values) = (0, 0);
-        // The document can be read once only, so there is one try.
+        // The document can be read only once: there is one try.
         let commit = self.change_candidate(commit_options, 1, &mut |tree, candidate, header| {
             let mut base = Overlay::over(candidate);
             if options.mode == LoadMode::Replace {
@@ -118,14 +118,14 @@ impl Tree {
                 }
             }
             let mut writer = ChangesWriter::new(&base);
-            let mut loading = Loading::new(tree, &base, &mut writer, None, &mut options);
-            let parsed = document(&mut loading);
-            let done = loading.finish(parsed)?;
+            let mut loader = Loader::new(tree, &base, &mut writer, None, &mut options);
+            let parsed = document(&mut loader);
+            let done = loader.finish(parsed)?;
             (fragments, values) = (done.fragments, done.values);
             let written = writer.into_changes();
             base.apply(&written);
             base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
-            let root = (tree.tree_key(), Touch::Whole);
+            let root = (tree.tree_key(), TouchExtent::Whole);
             write_stamps(&mut base, [root].into_iter().collect(), header.stamp())?;
             edited(base)
         })?;
@@ -136,8 +136,7 @@ impl Tree {
         })
     }
 
-    /// Has the candidate changed, and stores what changed; again where somebody else changed it
-    /// meanwhile.
+    /// Applies a change to the candidate and stores it. Retries if the candidate was changed meanwhile.
     pub(super) fn change_candidate(
         &self,
         options: CommitOptions<'_>,
@@ -171,7 +170,7 @@ impl Tree {
         }
         let snapshot = self.store().driver().snapshot()?;
         let mut batch = Batch::new();
-        let holds = self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        let lock_record = self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         let editing = self.editing(snapshot, options.session)?;
         let Editing {
             candidate,
@@ -181,7 +180,7 @@ impl Tree {
             stamps,
         } = editing;
         let mut edited = change(self, candidate, &next)?;
-        self.require_parts_unheld(&holds, &edited.changes, options.session)?;
+        self.require_no_partial_lock(&lock_record, &edited.changes, options.session)?;
         let unchanged = Commit {
             version: stored.header.stamp().version,
             time: stored.header.time,
@@ -190,7 +189,7 @@ impl Tree {
         if !is_changed(&edited, self)? && !is_rebased {
             return Ok(unchanged);
         }
-        edited.count_on(stamps);
+        edited.add_stamps(stamps);
         let fold = Fold::new(self, &stored.rows, batch);
         let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
         let header = self.put_header(
@@ -203,7 +202,7 @@ impl Tree {
         self.store().driver().commit(batch)?;
         if !header.sessions.is_empty() {
             let (candidates, changes) = (self.store().candidates(), Arc::new(changes));
-            candidates.keep(&stored.rows, header.encode(), &changes);
+            candidates.insert(&stored.rows, header.encode(), &changes);
         }
         Ok(Commit {
             version: header.stamp().version,
@@ -212,8 +211,8 @@ impl Tree {
         })
     }
 
-    /// The candidate as an edit sees it: merged on running as it is now, where nothing stands
-    /// against that; else on the version that it was made on.
+    /// Prepares the candidate for an edit: rebased on the newest running if there is no conflict; else on
+    /// its base version.
     pub(super) fn editing(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
@@ -245,8 +244,8 @@ impl Tree {
         })
     }
 
-    /// Puts the header for changes, under the condition that it did not change meanwhile. Changes
-    /// that came to nothing are forgotten.
+    /// Puts the header of changes, on condition that it is unchanged. A candidate without effective changes
+    /// is emptied.
     pub(super) fn put_header(
         &self,
         rows: &Rows,
@@ -273,14 +272,14 @@ impl Tree {
         batch.put(rows.header(), header.encode());
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
-        // The rows are keys under these modules.
+        // The rows have keys of these modules.
         let modules = &self.compiled().same_modules;
         batch.require(modules.key.clone(), modules.value.clone());
         header
     }
 }
 
-/// What was changed over an overlay.
+/// The changes of an edit in an overlay over the candidate.
 pub(super) fn edited(overlay: Overlay) -> Result<Edited> {
     let (candidate, changes) = overlay
         .into_below()

@@ -1,4 +1,4 @@
-//! What an edit changes, folded into what the candidate changes already and into its rows.
+//! Folds an edit into the changes of a candidate and their rows.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use rustc_hash::FxHashSet;
 
 use super::edit::Edited;
-use super::merge::{neighbours, places};
+use super::merge::{neighbours, positions_of};
 use super::rows::Rows;
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::Tree;
 
-/// The rows of all changes of a candidate over a state, in place of those that there are.
-pub(super) fn rows_of_all(
+/// The rows of all changes of a candidate over a base; replaces the stored rows.
+pub(super) fn rows_of_changes(
     tree: &Tree,
     rows: &Rows,
     changes: &Changes,
@@ -25,27 +25,27 @@ pub(super) fn rows_of_all(
     Ok(fold.batch)
 }
 
-/// Folding an edit into the changes of a candidate, and into its rows.
+/// Folds one edit into the changes of a candidate and their rows.
 pub(super) struct Fold<'a> {
     tree: &'a Tree,
     rows: &'a Rows,
     batch: Batch,
-    /// The keys of the entries whose places are put already.
-    placed: FxHashSet<Vec<u8>>,
+    /// The keys of the entries whose positions are already in the batch.
+    positioned: FxHashSet<Vec<u8>>,
 }
 
 impl<'a> Fold<'a> {
-    /// Into the rows of a candidate, beside what the batch has.
+    /// Starts with the rows of a candidate and the given batch.
     pub fn new(tree: &'a Tree, rows: &'a Rows, batch: Batch) -> Self {
         Self {
             tree,
             rows,
             batch,
-            placed: FxHashSet::default(),
+            positioned: FxHashSet::default(),
         }
     }
 
-    /// The changes with the edit in them, and the batch with their rows.
+    /// Returns the changes with the edit in them, and the batch with their rows.
     pub fn run(
         mut self,
         edited: Edited,
@@ -53,8 +53,8 @@ impl<'a> Fold<'a> {
         is_rebased: bool,
     ) -> Result<(Changes, Batch)> {
         let Edited { candidate, changes } = edited;
-        // Nobody else may hold the changes, so that they can be changed in place.
-        self.tree.store().candidates().forget(self.rows);
+        // Drop all other references, so that the changes are modified in place.
+        self.tree.store().candidates().remove(self.rows);
         drop(stored);
         let mut whole = Arc::clone(candidate.changes());
         let basis = candidate.into_base();
@@ -81,7 +81,7 @@ impl<'a> Fold<'a> {
             return Ok(());
         }
         drop(cursor);
-        self.place(basis, range)?;
+        self.put_positions(basis, range)?;
         let before = whole.cleared_touching(range);
         whole.delete_range(range);
         for joined in before {
@@ -102,18 +102,18 @@ impl<'a> Fold<'a> {
     ) -> Result<()> {
         let old = basis.get(key)?;
         let is_cleared = whole.is_cleared(key);
-        let says_nothing = match value {
+        let is_unchanged = match value {
             None => is_cleared || old.is_none(),
             Some(_) => !is_cleared && old.as_deref() == value,
         };
-        if says_nothing {
+        if is_unchanged {
             if whole.has_written(key) {
                 whole.forget(key);
                 self.rows.forget_written(&mut self.batch, key);
             }
             return Ok(());
         }
-        self.place_written(basis, key, value)?;
+        self.put_positions_of_write(basis, key, value)?;
         match value {
             Some(value) => whole.put(key.to_vec(), value.to_vec()),
             None => whole.delete(key.to_vec()),
@@ -123,49 +123,50 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// Puts where the entries stand that a deleted range is in.
-    fn place(&mut self, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
+    /// Puts the positions of the entries that contain a deleted range.
+    fn put_positions(&mut self, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
         if range.start.first() == Some(&(Subspace::Stamp as u8)) {
             return Ok(());
         }
-        let rows = places(self.tree.state_of(basis), range)?;
-        self.put_placed(rows);
+        let rows = positions_of(self.tree.state_of(basis), range)?;
+        self.put_position_rows(rows);
         Ok(())
     }
 
-    /// Puts where the entries stand that a written key is in, or that it puts another between.
-    fn place_written(
+    /// Puts the positions of the entries that contain a written key, and of the neighbours of a new
+    /// position.
+    fn put_positions_of_write(
         &mut self,
         basis: &dyn Snapshot,
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<()> {
-        self.place(basis, &KeyRange::prefix(key))?;
+        self.put_positions(basis, &KeyRange::prefix(key))?;
         if let Some(position) = value.filter(|_| key.first() == Some(&(Subspace::Order as u8))) {
             let rows = neighbours(self.tree.state_of(basis), key, position)?;
-            self.put_placed(rows);
+            self.put_position_rows(rows);
         }
         Ok(())
     }
 
-    fn put_placed(&mut self, rows: Vec<(Vec<u8>, Vec<u8>)>) {
+    fn put_position_rows(&mut self, rows: Vec<(Vec<u8>, Vec<u8>)>) {
         for (key, held) in rows {
-            if self.placed.insert(key.clone()) {
-                self.rows.put_placed(&mut self.batch, &key, &held);
+            if self.positioned.insert(key.clone()) {
+                self.rows.put_position(&mut self.batch, &key, &held);
             }
         }
     }
 
-    /// Writes every row anew.
+    /// Rewrites every row.
     fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
         self.batch.delete_range(self.rows.changes());
-        self.placed.clear();
+        self.positioned.clear();
         for range in whole.cleared() {
-            self.place(basis, &range)?;
+            self.put_positions(basis, &range)?;
             self.rows.put_cleared(&mut self.batch, &range);
         }
         for (key, value) in whole.written() {
-            self.place_written(basis, key, value)?;
+            self.put_positions_of_write(basis, key, value)?;
             let old = basis.get(key)?;
             self.rows
                 .put_written(&mut self.batch, key, old.as_deref(), value);

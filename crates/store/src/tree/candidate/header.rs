@@ -1,27 +1,27 @@
-//! What is known of a candidate beside its changes.
+//! The header of a candidate: its metadata.
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::tree::stamp::Stamp;
 
-/// Stamps of what a candidate changes count from here, so that they are no versions of running.
+/// The first stamp version of candidates, so that theirs are distinct from versions of running.
 const STAMPS_FROM: u64 = 1 << 40;
 
-/// Sessions beyond this many are not told one by one.
+/// Maximum number of sessions that are recorded.
 const SESSIONS_MAX: usize = 64;
 
-/// The header of a candidate. It stays when the changes are gone, so that the number of an edit
-/// never comes twice.
+/// The header of a candidate. It is kept when the changes are discarded, so that edit numbers are never
+/// reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The version of running that the changes were made on.
+    /// The version of running that the changes are based on.
     pub base: u64,
-    /// How many edits there were.
+    /// The number of edits.
     pub edits: u64,
-    /// When the last was.
+    /// The time of the last edit.
     pub time: Timestamp,
-    /// Who made the changes that are there; empty where there are none.
+    /// The sessions that made the current changes; empty if there are none.
     pub sessions: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Header {
     /// The header after one more edit.
     pub fn edited(&self, base: u64, time: Timestamp, session: &str) -> Self {
         let mut sessions = self.sessions.clone();
-        if !sessions.iter().any(|known| known == session) && sessions.len() < SESSIONS_MAX {
+        if !sessions.iter().any(|other| other == session) && sessions.len() < SESSIONS_MAX {
             sessions.push(session.to_owned());
         }
         Self {
@@ -40,7 +40,7 @@ impl Header {
         }
     }
 
-    /// The number of edits that stamps may have shown by now: they count on with running.
+    /// The number of edits, as stamps may have shown it: they are incremented with running.
     fn edits_shown(&self, running: u64) -> u64 {
         match self.sessions.is_empty() {
             true => self.edits,
@@ -48,8 +48,8 @@ impl Header {
         }
     }
 
-    /// The header after the changes are gone.
-    pub fn emptied(&self, running: u64, time: Timestamp) -> Self {
+    /// The header after the changes are discarded.
+    pub fn discarded(&self, running: u64, time: Timestamp) -> Self {
         Self {
             base: 0,
             edits: self.edits_shown(running) + 1,
@@ -58,7 +58,7 @@ impl Header {
         }
     }
 
-    /// The stamp of what the last edit changed.
+    /// The stamp of the last edit.
     pub fn stamp(&self) -> Stamp {
         Stamp {
             version: STAMPS_FROM + self.edits,
@@ -66,7 +66,7 @@ impl Header {
         }
     }
 
-    /// Packs the header.
+    /// Encodes the header.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for number in [self.base, self.edits, self.time.0] {
@@ -79,7 +79,7 @@ impl Header {
         bytes
     }
 
-    /// Unpacks a header.
+    /// Decodes a header.
     pub fn decode(mut bytes: &[u8]) -> Result<Self> {
         let mut header = Self {
             base: take_varint(&mut bytes)?,

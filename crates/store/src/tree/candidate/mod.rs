@@ -1,26 +1,25 @@
-//! Candidates: changes of running that are not committed (RFC 6241 §8.3, RFC 8342 §5.1.2).
+//! Candidates: uncommitted changes of running (RFC 6241 §8.3, RFC 8342 §5.1.2).
 //!
-//! A candidate is stored as what it changes, key by key, with deleted ranges as ranges, and read
-//! as these changes laid over running as it is now. So making one costs nothing, and editing,
-//! discarding and committing it cost what it changes. The alternative, a copy of running, is what
-//! makes candidates slow elsewhere, and cannot tell afterwards what was meant.
+//! A candidate is stored as its changes, key by key, with deleted ranges as ranges, and is read as these
+//! changes over the newest running. Creating one costs nothing; editing, discarding and committing cost
+//! what changed. A copy of running instead would be slow to create and would not show afterwards what the
+//! user changed.
 //!
-//! The changes were made on one version of running, their base. Where running moved on, they are
-//! [merged](merge) leaf by leaf; what both changed differently is a [`Conflict`], shown with the
-//! candidate's value, and refused at validation and commit until somebody decides with
-//! [`crate::Tree::update`].
+//! The changes are based on one version of running, their base. If running has changed since, they are
+//! [merged](merge) leaf by leaf. Different changes of the same node are a [`Conflict`]: reads return the
+//! candidate's value, and validation and commit fail until it is resolved with [`crate::Tree::update`].
 
+mod cache;
 mod commit;
 mod edit;
 mod fold;
 mod header;
 mod merge;
 mod read;
-mod resident;
-mod revise;
+mod recompute;
 mod rows;
 
 pub use merge::{Conflict, Held, Resolution};
 
-pub(crate) use resident::Residents;
-pub(in crate::tree) use revise::Standing;
+pub(crate) use cache::Residents;
+pub(in crate::tree) use recompute::CandidateState;

@@ -1,11 +1,11 @@
-//! Reading a candidate: running as it is, with the changes of the candidate.
+//! Reads a candidate: the newest running with the changes of the candidate.
 
 use std::sync::Arc;
 
 use espalier_keyspace::Snapshot;
 
-use super::merge::{Basis, Known, Merged, Resolution, apart, merge};
-use super::resident::Stored;
+use super::cache::StoredCandidate;
+use super::merge::{BaseCoverage, MergeBasis, Merged, Resolution, merge, saved_base};
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Layered, Overlay};
@@ -15,7 +15,7 @@ use crate::tree::stamp::{self, Stamp};
 use crate::tree::{Tree, View};
 
 impl Tree {
-    /// The candidate of a snapshot, read as running with its changes merged in.
+    /// A view of the candidate in a snapshot: running with the changes merged in.
     pub(in crate::tree) fn candidate_view(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
@@ -38,11 +38,11 @@ impl Tree {
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
-    pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<Stored> {
+    pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<StoredCandidate> {
         self.store().candidates().read(snapshot, Rows::of(self))
     }
 
-    /// Who made the changes that are there.
+    /// The sessions that made the current changes.
     pub(in crate::tree) fn candidate_sessions(
         &self,
         snapshot: &dyn Snapshot,
@@ -56,9 +56,12 @@ impl Tree {
         Ok(record.unwrap_or_default().any)
     }
 
-    /// The changes as they are on running now; where both changed something differently, those of
-    /// the candidate.
-    pub(super) fn merged(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Arc<Merged>> {
+    /// The changes merged on the newest running; in conflicts the candidate wins.
+    pub(super) fn merged(
+        &self,
+        snapshot: &dyn Snapshot,
+        stored: &StoredCandidate,
+    ) -> Result<Arc<Merged>> {
         let running = self.running_stamp(snapshot)?.version;
         if running == stored.header.base || stored.changes.is_empty() {
             return Ok(Arc::new(Merged::unchanged(&stored.changes)));
@@ -70,58 +73,57 @@ impl Tree {
         let merged = Arc::new(merged);
         self.store()
             .candidates()
-            .keep_merged(stored, running, &merged);
+            .insert_merged(stored, running, &merged);
         Ok(merged)
     }
 
-    /// Merges the changes on running as it is now.
+    /// Merges the changes on the newest running.
     pub(super) fn merge(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
+        stored: &StoredCandidate,
         resolution: Resolution,
     ) -> Result<Merged> {
         let running = self.running_stamp(snapshot)?;
-        let (back, known) = self.back_to_base(snapshot, stored)?;
+        let (back, coverage) = self.back_to_base(snapshot, stored)?;
         let base = Layered {
             base: snapshot,
             changes: &back,
         };
-        let basis = Basis {
-            running: self.state_of(snapshot),
-            base,
-            known,
-            moved: running
-                .version
-                .checked_sub(stored.header.base)
-                .ok_or_else(|| {
-                    Error::corrupt(
-                        "the candidate was made on a version that running has not reached",
-                    )
-                })?,
-            time: running.time,
-        };
+        let basis =
+            MergeBasis {
+                running: self.state_of(snapshot),
+                base,
+                coverage,
+                versions_since: running.version.checked_sub(stored.header.base).ok_or_else(
+                    || Error::corrupt("the base version of the candidate is newer than running"),
+                )?,
+                time: running.time,
+            };
         merge(basis, &stored.changes, resolution)
     }
 
-    /// The changes that lead from running to what the candidate was made on: all of them where the
-    /// log has them, else those of the keys that the candidate changes.
+    /// The changes from running to the candidate's base: all if the log contains them, else those of the
+    /// keys that the candidate changes.
     pub(super) fn back_to_base(
         &self,
         snapshot: &dyn Snapshot,
-        stored: &Stored,
-    ) -> Result<(Changes, Known)> {
+        stored: &StoredCandidate,
+    ) -> Result<(Changes, BaseCoverage)> {
         let base = stored.header.base;
         match changes_back_to(snapshot, self.id(), base)? {
-            Some(back) => Ok((back, Known::Everything)),
+            Some(back) => Ok((back, BaseCoverage::Complete)),
             None => {
                 let old = stored.rows.read_old(snapshot)?;
-                Ok((apart(self.state_of(snapshot), &old)?, Known::Changed(base)))
+                Ok((
+                    saved_base(self.state_of(snapshot), &old)?,
+                    BaseCoverage::ChangedKeys(base),
+                ))
             }
         }
     }
 
-    /// The tree in a snapshot.
+    /// The state of the tree in a snapshot.
     pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
         State {
             snapshot,

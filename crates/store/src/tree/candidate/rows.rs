@@ -1,11 +1,11 @@
-//! How the changes of a candidate are stored.
+//! The stored rows of a candidate's changes.
 //!
 //! | key after the candidate's prefix | value |
 //! |---|---|
 //! | `00` | the [header](super::header) |
-//! | `01`, subspace, the rest of a key of running | what it held and holds now |
+//! | `01`, subspace, the rest of a key of running | the new and the old value |
 //! | `02`, subspace, the rest of the start of a deleted range | a byte for the end: none, or its subspace and rest |
-//! | `03`, subspace, the rest of a key of running | what it held: entries of lists ordered by user that something in was changed, and their positions |
+//! | `03`, subspace, the rest of a key of running | its value: entries of lists ordered by user with changed content, and their positions |
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -19,21 +19,21 @@ use crate::tree::{Datastore, Tree};
 const HEADER: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLEARED: u8 = 2;
-const PLACED: u8 = 3;
+const POSITION: u8 = 3;
 
-/// Whether a row says that a key holds a value.
+/// Whether a key has a value.
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
-/// Where the rows of one candidate are.
+/// The key layout of one candidate's rows.
 pub(super) struct Rows {
     prefix: Vec<u8>,
-    /// The tree that the candidate is over.
+    /// The tree that the candidate is based on.
     tree: TreeId,
 }
 
 impl Rows {
-    /// Of the candidate that a tree is.
+    /// The rows of the candidate of a tree handle.
     pub fn of(tree: &Tree) -> Self {
         let mut prefix = anchor_prefix(Subspace::Candidate, tree.id().anchor);
         prefix.push(tree.datastore().id());
@@ -46,7 +46,7 @@ impl Rows {
         }
     }
 
-    /// What tells the candidate from all others.
+    /// The prefix of all rows of the candidate.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
@@ -62,34 +62,34 @@ impl Rows {
         self.kind(HEADER)
     }
 
-    /// Every row but the header.
+    /// All rows except the header.
     pub fn changes(&self) -> KeyRange {
         KeyRange {
             start: self.kind(WRITTEN),
-            end: KeyRange::prefix(&self.kind(PLACED)).end,
+            end: KeyRange::prefix(&self.kind(POSITION)).end,
         }
     }
 
-    /// Where the tree's prefix ends in a key of running.
-    fn cut(&self) -> usize {
+    /// The length of the tree's prefix in a key of running.
+    fn prefix_length(&self) -> usize {
         self.tree.prefix(Subspace::Tree).len()
     }
 
     fn row(&self, kind: u8, key: &[u8]) -> Vec<u8> {
         let mut row = self.kind(kind);
-        row.extend_from_slice(&self.short(key));
+        row.extend_from_slice(&self.suffix(key));
         row
     }
 
-    /// A key of running without what all of them have.
-    fn short(&self, key: &[u8]) -> Vec<u8> {
-        let mut short = vec![key[0]];
-        short.extend_from_slice(key.get(self.cut()..).unwrap_or_default());
-        short
+    /// A key of running without the common tree prefix.
+    fn suffix(&self, key: &[u8]) -> Vec<u8> {
+        let mut suffix = vec![key[0]];
+        suffix.extend_from_slice(key.get(self.prefix_length()..).unwrap_or_default());
+        suffix
     }
 
-    fn long(&self, short: &[u8]) -> Result<Vec<u8>> {
-        let (&subspace, rest) = short
+    fn full_key(&self, suffix: &[u8]) -> Result<Vec<u8>> {
+        let (&subspace, rest) = suffix
             .split_first()
             .ok_or_else(|| Error::corrupt("a row of a candidate names no key"))?;
         let mut key = self.tree.prefix(Subspace::Tree);
@@ -98,7 +98,7 @@ impl Rows {
         Ok(key)
     }
 
-    /// Puts a changed key, with what it held in the state below.
+    /// Puts a changed key, with its old value in the base.
     pub fn put_written(
         &self,
         batch: &mut Batch,
@@ -120,12 +120,12 @@ impl Rows {
         batch.put(self.row(WRITTEN, key), value);
     }
 
-    /// Takes away the row of a key.
+    /// Deletes the row of a key.
     pub fn forget_written(&self, batch: &mut Batch, key: &[u8]) {
         batch.delete(self.row(WRITTEN, key));
     }
 
-    /// Takes away the rows of the keys of a range, which lies in one subspace of the tree.
+    /// Deletes the rows of the keys in a range, which lies in one subspace of the tree.
     pub fn forget_written_in(&self, batch: &mut Batch, range: &KeyRange) {
         let end = match self.end_of(range) {
             Some(end) => self.row(WRITTEN, end),
@@ -138,11 +138,12 @@ impl Rows {
         batch.delete_range(KeyRange::new(self.row(WRITTEN, &range.start), end));
     }
 
-    /// The end of a range where it is a key of the tree; none where it is the end of the tree.
+    /// The end of a range if it is a key of the tree; none if it is the end of the tree.
     fn end_of<'r>(&self, range: &'r KeyRange) -> Option<&'r [u8]> {
-        let cut = self.cut();
+        let prefix_length = self.prefix_length();
         let end = range.end.as_deref()?;
-        end.starts_with(range.start.get(..cut)?).then_some(end)
+        end.starts_with(range.start.get(..prefix_length)?)
+            .then_some(end)
     }
 
     /// Puts a deleted range.
@@ -152,14 +153,14 @@ impl Rows {
         batch.put(self.row(CLEARED, &range.start), value);
     }
 
-    /// Takes away the row of a deleted range.
+    /// Deletes the row of a deleted range.
     pub fn forget_cleared(&self, batch: &mut Batch, range: &KeyRange) {
         batch.delete(self.row(CLEARED, &range.start));
     }
 
-    /// Puts what a key held that tells which entry stood at a position.
-    pub fn put_placed(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
-        batch.put(self.row(PLACED, key), held.to_vec());
+    /// Puts a row that identifies the entry at a position.
+    pub fn put_position(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
+        batch.put(self.row(POSITION, key), held.to_vec());
     }
 
     /// Reads all changes.
@@ -169,10 +170,12 @@ impl Rows {
         let range = KeyRange::prefix(&cleared);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, value)) = cursor.next()? {
-            let start = self.long(&row[cleared.len()..])?;
+            let start = self.full_key(&row[cleared.len()..])?;
             let end = match value.split_first() {
                 Some((&PRESENT, end)) => Some(end.to_vec()),
-                Some((&ABSENT, [])) => KeyRange::prefix(&start[..self.cut().min(start.len())]).end,
+                Some((&ABSENT, [])) => {
+                    KeyRange::prefix(&start[..self.prefix_length().min(start.len())]).end
+                }
                 _ => return Err(damaged()),
             };
             changes.delete_range(&KeyRange { start, end });
@@ -180,8 +183,8 @@ impl Rows {
         let range = KeyRange::prefix(&written);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, value)) = cursor.next()? {
-            let key = self.long(&row[written.len()..])?;
-            match take_held(&mut &*value)? {
+            let key = self.full_key(&row[written.len()..])?;
+            match take_value(&mut &*value)? {
                 Some(new) => changes.put(key, new),
                 None => changes.delete(key),
             }
@@ -189,22 +192,22 @@ impl Rows {
         Ok(changes)
     }
 
-    /// What the keys of these changes held when they were changed, and which entries stood where.
+    /// The old values of the changed keys, and the saved positions of entries.
     pub fn read_old(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
         let mut old = Changes::default();
-        let placed = self.kind(PLACED);
-        let range = KeyRange::prefix(&placed);
+        let position = self.kind(POSITION);
+        let range = KeyRange::prefix(&position);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, held)) = cursor.next()? {
-            old.put(self.long(&row[placed.len()..])?, held.to_vec());
+            old.put(self.full_key(&row[position.len()..])?, held.to_vec());
         }
         let written = self.kind(WRITTEN);
         let range = KeyRange::prefix(&written);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         while let Some((row, mut value)) = cursor.next()? {
-            let key = self.long(&row[written.len()..])?;
-            take_held(&mut value)?;
-            match take_held(&mut value)? {
+            let key = self.full_key(&row[written.len()..])?;
+            take_value(&mut value)?;
+            match take_value(&mut value)? {
                 Some(held) => old.put(key, held),
                 None => old.delete(key),
             }
@@ -213,7 +216,7 @@ impl Rows {
     }
 }
 
-fn take_held(value: &mut &[u8]) -> Result<Option<Vec<u8>>> {
+fn take_value(value: &mut &[u8]) -> Result<Option<Vec<u8>>> {
     let (&tag, rest) = value.split_first().ok_or_else(damaged)?;
     *value = rest;
     if tag == ABSENT {

@@ -1,4 +1,4 @@
-//! The keys in which two states differ, in key order.
+//! Iterates over the keys in which two states differ, in key order.
 
 use std::ops::Bound;
 
@@ -10,16 +10,16 @@ use crate::overlay::{Changes, Gaps, Overlay};
 use crate::store::Compiled;
 use crate::tree::locate::State;
 
-/// Which of two states, one laid over the other, is the later.
+/// Which of two layered states is the newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Towards {
-    /// The upper: a commit that is proposed.
+pub(crate) enum NewerState {
+    /// The upper one: a proposed commit.
     Upper,
-    /// The lower: the changes go back in time.
+    /// The lower one: the changes lead back in time.
     Lower,
 }
 
-/// Two states of one tree, one laid over the other by changes of keys.
+/// Two states of one tree, one layered over the other by changes.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison<'a> {
     pub compiled: &'a Compiled,
@@ -27,17 +27,17 @@ pub(crate) struct Comparison<'a> {
     pub lower: &'a dyn Snapshot,
     pub changes: &'a Changes,
     pub upper: &'a dyn Snapshot,
-    pub towards: Towards,
+    pub newer_state: NewerState,
 }
 
-/// Where the same thing is in both states; nothing where a state does not have it.
+/// The key of the same node in both states; none if it is absent in a state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sides {
+pub(super) struct KeyPair {
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
 }
 
-impl Sides {
+impl KeyPair {
     /// The same key in both states.
     pub fn both(key: &[u8]) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Sides {
         }
     }
 
-    /// What is further along both keys.
+    /// Appends `rest` to both keys.
     pub fn below(&self, rest: &[u8]) -> Self {
         let join = |key: &Option<Vec<u8>>| key.as_ref().map(|key| [key, rest].concat());
         Self {
@@ -55,7 +55,7 @@ impl Sides {
         }
     }
 
-    /// The keys changed in the same way.
+    /// Maps both keys.
     pub fn map(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         Self {
             before: self.before.as_deref().map(&change),
@@ -64,7 +64,7 @@ impl Sides {
     }
 }
 
-/// A key that holds something else: what follows the keys of the sides, and what it holds.
+/// A changed key: the part after the keys of the sides, with both values.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     pub rest: Vec<u8>,
@@ -72,22 +72,22 @@ pub(crate) struct Delta {
     pub new: Option<Vec<u8>>,
 }
 
-/// The keys in which two ranges differ, in order.
+/// An iterator over the keys in which two ranges differ, in order.
 pub(crate) trait Deltas {
-    /// The next one; false past the end.
+    /// Reads the next one; false past the end.
     fn next(&mut self, delta: &mut Delta) -> Result<bool>;
 
-    /// Goes on with the first key whose rest is not before `rest`; `None` ends it.
+    /// Continues with the first key whose rest is not before `rest`; `None` ends the iteration.
     fn seek(&mut self, rest: Option<&[u8]>) -> Result<()>;
 }
 
 impl<'a> Comparison<'a> {
-    /// An overlay and what it is over.
+    /// Compares an overlay with its base.
     pub fn new(
         compiled: &'a Compiled,
         tree: TreeId,
         overlay: &'a Overlay,
-        towards: Towards,
+        newer_state: NewerState,
     ) -> Self {
         Self {
             compiled,
@@ -95,23 +95,23 @@ impl<'a> Comparison<'a> {
             lower: overlay.base(),
             changes: overlay.changes(),
             upper: overlay,
-            towards,
+            newer_state,
         }
     }
 
-    /// The state before.
+    /// The older state.
     pub fn before(&self) -> State<'a> {
-        self.state(match self.towards {
-            Towards::Upper => self.lower,
-            Towards::Lower => self.upper,
+        self.state(match self.newer_state {
+            NewerState::Upper => self.lower,
+            NewerState::Lower => self.upper,
         })
     }
 
-    /// The state after.
+    /// The newer state.
     pub fn after(&self) -> State<'a> {
-        self.state(match self.towards {
-            Towards::Upper => self.upper,
-            Towards::Lower => self.lower,
+        self.state(match self.newer_state {
+            NewerState::Upper => self.upper,
+            NewerState::Lower => self.lower,
         })
     }
 
@@ -123,32 +123,32 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The keys below two places that differ.
-    pub(super) fn deltas(&self, sides: &Sides) -> Result<Box<dyn Deltas + 'a>> {
+    /// The differing keys below the key of a node in both states.
+    pub(super) fn deltas(&self, sides: &KeyPair) -> Result<Box<dyn Deltas + 'a>> {
         match (&sides.before, &sides.after) {
-            (Some(before), Some(after)) if before == after => Ok(Box::new(Changed::new(
+            (Some(before), Some(after)) if before == after => Ok(Box::new(OverlayDeltas::new(
                 *self,
                 KeyRange::prefix(after),
                 after.len(),
             )?)),
-            _ => Ok(Box::new(SideBySide::new(*self, sides)?)),
+            _ => Ok(Box::new(TwoRangeDeltas::new(*self, sides)?)),
         }
     }
 
-    /// The keys that differ within a range; those of the deltas are whole.
+    /// The differing keys in a range; the deltas contain whole keys.
     pub fn keys_in(&self, range: &KeyRange) -> Result<impl Deltas + use<'a>> {
-        Changed::new(*self, range.clone(), 0)
+        OverlayDeltas::new(*self, range.clone(), 0)
     }
 }
 
-/// A key, and what was written to it.
+/// A key with its written value.
 type Written<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// What an overlay changes within a range.
-struct Changed<'a> {
+/// The changes of an overlay in a range.
+struct OverlayDeltas<'a> {
     comparison: Comparison<'a>,
     range: KeyRange,
-    /// The length of what all keys begin with.
+    /// The length of the common prefix of all keys.
     prefix: usize,
     cleared: std::vec::IntoIter<KeyRange>,
     cursor: Option<Box<dyn Cursor + 'a>>,
@@ -156,11 +156,11 @@ struct Changed<'a> {
     deleted: Option<(Vec<u8>, Vec<u8>)>,
     written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
     next_written: Option<Written<'a>>,
-    /// Where the lower state has no keys.
+    /// Ranges without keys in the lower state.
     gaps: Gaps,
 }
 
-impl<'a> Changed<'a> {
+impl<'a> OverlayDeltas<'a> {
     fn new(comparison: Comparison<'a>, range: KeyRange, prefix: usize) -> Result<Self> {
         let changes = comparison.changes;
         let start = Bound::Included(range.start.as_slice());
@@ -189,7 +189,7 @@ impl<'a> Changed<'a> {
         Ok(changed)
     }
 
-    /// Takes the next key of the deleted ranges; those written again are told as written.
+    /// Reads the next key of the deleted ranges; rewritten keys are reported as written.
     fn read_deleted(&mut self) -> Result<()> {
         loop {
             if self.cursor.is_none() {
@@ -214,17 +214,17 @@ impl<'a> Changed<'a> {
         }
     }
 
-    fn tell(&self, delta: &mut Delta, key: &[u8], lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
+    fn fill(&self, delta: &mut Delta, key: &[u8], lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
         delta.rest.clear();
         delta.rest.extend_from_slice(&key[self.prefix..]);
-        (delta.old, delta.new) = match self.comparison.towards {
-            Towards::Upper => (lower, upper),
-            Towards::Lower => (upper, lower),
+        (delta.old, delta.new) = match self.comparison.newer_state {
+            NewerState::Upper => (lower, upper),
+            NewerState::Lower => (upper, lower),
         };
     }
 }
 
-impl Deltas for Changed<'_> {
+impl Deltas for OverlayDeltas<'_> {
     fn next(&mut self, delta: &mut Delta) -> Result<bool> {
         loop {
             let takes_deleted = match (&self.deleted, &self.next_written) {
@@ -235,7 +235,7 @@ impl Deltas for Changed<'_> {
             };
             if takes_deleted {
                 if let Some((key, value)) = self.deleted.take() {
-                    self.tell(delta, &key, Some(value), None);
+                    self.fill(delta, &key, Some(value), None);
                 }
                 self.read_deleted()?;
                 return Ok(true);
@@ -247,7 +247,7 @@ impl Deltas for Changed<'_> {
             let lower = self.gaps.get(self.comparison.lower, key)?;
             if lower.as_deref() != upper {
                 let lower = lower.map(std::borrow::Cow::into_owned);
-                self.tell(delta, key, lower, upper.map(<[u8]>::to_vec));
+                self.fill(delta, key, lower, upper.map(<[u8]>::to_vec));
                 return Ok(true);
             }
         }
@@ -268,15 +268,15 @@ impl Deltas for Changed<'_> {
     }
 }
 
-/// One of the ranges that are read side by side.
-struct Side<'a> {
+/// One of two ranges that are read in parallel.
+struct RangeReader<'a> {
     key: Vec<u8>,
     cursor: Box<dyn Cursor + 'a>,
-    /// The rest of the next key, and what it holds.
+    /// The rest of the next key, and its value.
     next: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> RangeReader<'a> {
     fn new(state: State<'a>, key: &[u8]) -> Result<Self> {
         let mut side = Self {
             key: key.to_vec(),
@@ -310,16 +310,18 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Two ranges, read side by side.
-struct SideBySide<'a> {
-    before: Option<Side<'a>>,
-    after: Option<Side<'a>>,
+/// Two ranges read in parallel.
+struct TwoRangeDeltas<'a> {
+    before: Option<RangeReader<'a>>,
+    after: Option<RangeReader<'a>>,
 }
 
-impl<'a> SideBySide<'a> {
-    fn new(comparison: Comparison<'a>, sides: &Sides) -> Result<Self> {
+impl<'a> TwoRangeDeltas<'a> {
+    fn new(comparison: Comparison<'a>, sides: &KeyPair) -> Result<Self> {
         let open = |state, key: &Option<Vec<u8>>| {
-            key.as_deref().map(|key| Side::new(state, key)).transpose()
+            key.as_deref()
+                .map(|key| RangeReader::new(state, key))
+                .transpose()
         };
         Ok(Self {
             before: open(comparison.before(), &sides.before)?,
@@ -328,8 +330,8 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-/// Takes what a side has at `rest`.
-fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
+/// Takes the value of a side at `rest`.
+fn take(side: &mut Option<RangeReader<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(side) = side else { return Ok(None) };
     match side.next.take() {
         Some((key, value)) if key == rest => {
@@ -343,10 +345,10 @@ fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
     }
 }
 
-impl Deltas for SideBySide<'_> {
+impl Deltas for TwoRangeDeltas<'_> {
     fn next(&mut self, delta: &mut Delta) -> Result<bool> {
         loop {
-            let next = |side: &Option<Side<'_>>| {
+            let next = |side: &Option<RangeReader<'_>>| {
                 let (rest, _) = side.as_ref()?.next.as_ref()?;
                 Some(rest.clone())
             };

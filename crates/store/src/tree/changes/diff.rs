@@ -1,36 +1,36 @@
-//! A diff that is kept.
+//! A diff held in memory.
 
 use std::sync::Arc;
 
 use espalier_yang::{DataError, ErrorTag, InstancePath, Schema, Step};
 
 use super::deltas::Comparison;
-use super::node_change::{ChangeKind, Content, NodeChange, Point, is_along};
+use super::node_change::{ChangeKind, Content, NodeChange, Point, matches_step};
 use super::walk::each_node_change;
 use crate::error::Result;
 use crate::store::Compiled;
 
-/// A diff of more changes than this is not kept: what is larger is streamed.
+/// Maximum number of changes of a diff in memory; larger diffs are streamed.
 pub const DIFF_CHANGES_MAX: usize = 2_000_000;
 
-/// The nodes that differ between two states, in document order. Paths are kept once for all the
-/// nodes below them.
+/// The nodes that differ between two states, in document order. A path is stored once for all nodes below
+/// it.
 #[derive(Clone, Debug)]
 pub struct Diff {
     compiled: Arc<Compiled>,
-    steps: Vec<Link>,
-    changes: Vec<Kept>,
+    steps: Vec<PathStep>,
+    changes: Vec<StoredChange>,
 }
 
-/// A step of a path, and the step before it.
+/// A step of a path, linked to the previous one.
 #[derive(Clone, Debug)]
-struct Link {
+struct PathStep {
     before: Option<u32>,
     step: Step,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredChange {
     /// The last step; none for the datastore itself.
     path: Option<u32>,
     kind: ChangeKind,
@@ -53,29 +53,29 @@ impl Diff {
         &self.compiled.schema
     }
 
-    /// How many nodes changed.
+    /// The number of changed nodes.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether nothing changed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
     /// The changes, in document order.
     pub fn changes(&self) -> impl Iterator<Item = NodeChange> + '_ {
-        self.changes.iter().map(|kept| NodeChange {
-            path: self.path(kept.path),
-            kind: kept.kind,
-            is_nested: kept.is_nested,
-            old: kept.old.clone(),
-            new: kept.new.clone(),
-            after: kept.after.as_deref().cloned(),
+        self.changes.iter().map(|stored| NodeChange {
+            path: self.path(stored.path),
+            kind: stored.kind,
+            is_nested: stored.is_nested,
+            old: stored.old.clone(),
+            new: stored.new.clone(),
+            after: stored.after.as_deref().cloned(),
         })
     }
 
-    /// The changes of a node and of what is below it; of every entry, for a list without keys.
+    /// The changes of a node and its descendants; for a list without keys, of every entry.
     pub fn below<'d>(&'d self, path: &'d InstancePath) -> impl Iterator<Item = NodeChange> + 'd {
         self.changes().filter(|change| change.is_below(path))
     }
@@ -83,15 +83,15 @@ impl Diff {
     /// Whether a node at or below one of these paths changed.
     pub fn touches(&self, paths: &[InstancePath]) -> bool {
         let mut steps: Vec<&Step> = Vec::new();
-        self.changes.iter().any(|kept| {
+        self.changes.iter().any(|stored| {
             steps.clear();
-            steps.extend(self.links(kept.path).map(|link| &link.step));
+            steps.extend(self.links(stored.path).map(|link| &link.step));
             steps.reverse();
-            paths.iter().any(|path| leads_through(path, &steps))
+            paths.iter().any(|path| is_at_or_below(path, &steps))
         })
     }
 
-    fn links(&self, last: Option<u32>) -> impl Iterator<Item = &Link> {
+    fn links(&self, last: Option<u32>) -> impl Iterator<Item = &PathStep> {
         let last = last.map(|at| &self.steps[at as usize]);
         std::iter::successors(last, |link| link.before.map(|at| &self.steps[at as usize]))
     }
@@ -103,11 +103,10 @@ impl Diff {
     }
 }
 
-/// Whether steps lead to a path or through it. Steps of the path without keys are every entry of
-/// their list.
-fn leads_through(path: &InstancePath, steps: &[&Step]) -> bool {
+/// Whether steps lead to or through a path. A step of the path without keys matches every entry.
+fn is_at_or_below(path: &InstancePath, steps: &[&Step]) -> bool {
     let mut both = path.steps.iter().zip(steps);
-    path.steps.len() <= steps.len() && both.all(|(outer, step)| is_along(outer, step))
+    path.steps.len() <= steps.len() && both.all(|(outer, step)| matches_step(outer, step))
 }
 
 /// Collects a diff.
@@ -129,7 +128,7 @@ impl DiffBuilder {
         }
     }
 
-    /// Adds a change, and takes its contents.
+    /// Adds a change, moving its contents.
     ///
     /// # Errors
     /// `too-big` beyond [`DIFF_CHANGES_MAX`].
@@ -144,13 +143,13 @@ impl DiffBuilder {
         let shared = shared.count();
         self.last.truncate(shared);
         for step in &steps[shared..] {
-            self.diff.steps.push(Link {
+            self.diff.steps.push(PathStep {
                 before: self.last.last().copied(),
                 step: step.clone(),
             });
             self.last.push(self.diff.steps.len() as u32 - 1);
         }
-        self.diff.changes.push(Kept {
+        self.diff.changes.push(StoredChange {
             path: self.last.last().copied(),
             kind: change.kind,
             is_nested: change.is_nested,

@@ -1,10 +1,9 @@
-//! What changed between two states, node by node: what people read in a diff and subscribers are
-//! told.
+//! Node-level differences between two states, for diffs and for subscribers.
 //!
-//! Two states differ in keys; [`deltas`] tells those in key order, from what an overlay holds or by
-//! reading two ranges side by side. [`walk`] makes nodes of them, [`ordered`] those of lists whose
-//! order is kept, where a key is a position and an entry that moved has another. A [`Diff`] is all
-//! of it, kept. The cost is that of what changed, whatever the size of the datastore.
+//! [`deltas`] iterates over the differing keys in key order, from the changes of an overlay or by reading
+//! two ranges in parallel. [`walk`] converts them to nodes, [`ordered`] does so for lists with a stored
+//! order, where keys contain positions and a moved entry has another one. A [`Diff`] holds all differences
+//! in memory. The cost depends on the size of the change, not on that of the datastore.
 
 mod deltas;
 mod diff;
@@ -17,5 +16,5 @@ pub use diff::{DIFF_CHANGES_MAX, Diff};
 pub use node_change::{ChangeKind, Content, NodeChange, Point};
 pub use print::{write_change_json, write_change_text};
 
-pub(crate) use deltas::{Comparison, Delta, Deltas, Towards};
+pub(crate) use deltas::{Comparison, Delta, Deltas, NewerState};
 pub(crate) use walk::{each_node_change, keys_in};

@@ -2,20 +2,20 @@
 
 use espalier_yang::{InstancePath, Keys, Step, Value};
 
-/// What happened to a node.
+/// The kind of change of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// It was not there before.
+    /// The node did not exist before.
     Created,
-    /// It is not there any more.
+    /// The node does not exist any more.
     Deleted,
-    /// It holds another value.
+    /// The node has another value.
     Modified,
-    /// It stands elsewhere among the entries of its list, which is ordered by user.
+    /// The entry has another place in its list, which is ordered by user.
     Moved,
 }
 
-/// What a leaf, leaf-list entry, `anydata` or `anyxml` node holds.
+/// The content of a leaf, leaf-list entry, `anydata` or `anyxml` node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The value of a leaf or leaf-list entry.
@@ -24,50 +24,48 @@ pub enum Content {
     Any(Box<str>),
 }
 
-/// Where an entry of a list ordered by user stands.
+/// The place of an entry in a list ordered by user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// Before all others.
+    /// Before all other entries.
     First,
-    /// Next after this entry of the same list.
+    /// Immediately after this entry of the same list.
     After(Keys),
 }
 
-/// A container with presence, list entry, leaf or leaf-list entry that changed.
+/// A changed presence container, list entry, leaf or leaf-list entry.
 ///
-/// Containers without presence are no nodes of a diff, and neither are the keys of an entry, which
-/// its path tells. Of a subtree that was created or deleted, the top comes first and then
-/// everything in it.
+/// Non-presence containers are not reported, nor are the keys of an entry, which are in its path. For a
+/// created or deleted subtree, the top node comes first, then its descendants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeChange {
-    /// The node. Entries without keys have their position in it: that before, where the entry was
-    /// deleted, else that after.
+    /// The node. For entries without keys, the path contains the position: the old one if the entry was
+    /// deleted, else the new one.
     pub path: InstancePath,
-    /// What happened to it.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// Whether it came or went with the node around it, which was told before.
+    /// Whether the node was created or deleted with its parent, which is reported before.
     pub is_nested: bool,
-    /// What it held; nothing for containers and list entries, and for what is created.
+    /// The old content; none for containers and list entries, and for created nodes.
     pub old: Option<Content>,
-    /// What it holds; nothing for containers and list entries, and for what is deleted.
+    /// The new content; none for containers and list entries, and for deleted nodes.
     pub new: Option<Content>,
-    /// Where it stands now, for entries of lists and leaf-lists ordered by user that were created
-    /// or moved. Done in order of the changes, each after the deletions of its list, inserting at
-    /// these places gives the new order.
+    /// The new place of a created or moved entry of a list or leaf-list ordered by user. Applying the
+    /// deletions of a list and then inserting at these places, in the order of the changes, gives the new
+    /// order.
     pub after: Option<Point>,
 }
 
 impl NodeChange {
-    /// Whether the node is that of a path or below it. Steps of the path without keys are every
-    /// entry of their list.
+    /// Whether the node is at or below a path. A step of the path without keys matches every entry.
     pub fn is_below(&self, path: &InstancePath) -> bool {
         let mut steps = self.path.steps.iter();
-        let is_next = |outer| steps.next().is_some_and(|step| is_along(outer, step));
+        let is_next = |outer| steps.next().is_some_and(|step| matches_step(outer, step));
         path.steps.iter().all(is_next)
     }
 }
 
-/// Whether a step is that of a path, or of one of the entries that a step without keys is about.
-pub(super) fn is_along(outer: &Step, step: &Step) -> bool {
+/// Whether a step matches that of a path; one without keys matches every entry.
+pub(super) fn matches_step(outer: &Step, step: &Step) -> bool {
     outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
 }

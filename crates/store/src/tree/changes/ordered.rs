@@ -1,17 +1,16 @@
-//! Lists and leaf-lists whose order is kept.
+//! Differences in lists and leaf-lists with a stored order.
 //!
-//! A key of such a list has the position of its entry. Where users order the entries, the order
-//! index tells which entry stands elsewhere. That alone is no move: a list that was renumbered has
-//! the same order. Entries moved where an entry that kept its position stands between the old
-//! position and the new, and, of the others, where they are not in the longest run that kept its
-//! order.
+//! A key of such a list contains the position of its entry. In lists ordered by user, the order index shows
+//! which entries have another position. That alone is not a move: a renumbered list has the same order. An
+//! entry moved if an entry with an unchanged position is between its old and its new position; of the other
+//! repositioned entries, those outside a longest run in unchanged order moved.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
 use espalier_yang::{Keys, NodeId, Step};
 use rustc_hash::FxHashSet;
 
-use super::deltas::{Delta, Sides};
+use super::deltas::{Delta, KeyPair};
 use super::node_change::{ChangeKind, Content, Point};
 use super::walk::{Walk, keys_in, stored_keys};
 use crate::error::{Error, Result};
@@ -19,17 +18,17 @@ use crate::fragment::take_entry_value;
 use crate::position::Position;
 use crate::tree::locate::{State, entry_prefix, order_key};
 
-/// A position, as it stands in a key.
-type At = Vec<u8>;
+/// A position as encoded in a key.
+type EncodedPosition = Vec<u8>;
 
 impl Walk<'_, '_> {
-    /// A list or leaf-list of the current node; `list` has its key on both sides.
-    pub fn ordered(&mut self, list: &Sides, id: NodeId) -> Result<()> {
+    /// Compares a list or leaf-list of the current node; `list` has its key on both sides.
+    pub fn ordered(&mut self, list: &KeyPair, id: NodeId) -> Result<()> {
         let node = self.schema().node(id);
         let is_by_user = node.is_config && (node.is_leaf_list() || !node.keys().is_empty());
         let mut entries = match is_by_user {
             true => Entries::ByUser(self.moved(list)?),
-            false => Entries::ByPosition([Count::default(), Count::default()]),
+            false => Entries::ByPosition([EntryCounter::default(), EntryCounter::default()]),
         };
         let mut deltas = self.comparison.deltas(list)?;
         let mut delta = Delta::default();
@@ -43,20 +42,20 @@ impl Walk<'_, '_> {
                 self.entry(list, node, &mut entries, (&at, old, new))?;
             } else {
                 let step = self.step(list, node, &mut entries, (&at, Side::After))?;
-                self.inside(step, &list.below(&at))?;
+                self.compare_content(step, &list.below(&at))?;
             }
             deltas.seek(KeyRange::prefix(&at).end.as_deref())?;
         }
         Ok(())
     }
 
-    /// The entries that stood and stand at a position.
+    /// Reports the entries before and after at one position.
     fn entry(
         &mut self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &mut Entries,
-        (at, old, new): (&At, Option<Vec<u8>>, Option<Vec<u8>>),
+        (at, old, new): (&EncodedPosition, Option<Vec<u8>>, Option<Vec<u8>>),
     ) -> Result<()> {
         let here = list.below(at);
         let has_keys = matches!(entries, Entries::ByUser(_)) || !node.keys().is_empty();
@@ -69,64 +68,84 @@ impl Walk<'_, '_> {
             return match (node.is_leaf_list(), old, new) {
                 (true, Some(old), Some(new)) => {
                     let (old, new) = (value_of(&old)?, value_of(&new)?);
-                    self.tell_at(step, ChangeKind::Modified, Some(old), Some(new))
+                    self.report_child(step, ChangeKind::Modified, Some(old), Some(new))
                 }
-                _ => self.inside(step, &here),
+                _ => self.compare_content(step, &here),
             };
         }
         if old.is_some() {
-            self.gone(list, node, entries, at)?;
+            self.report_removed(list, node, entries, at)?;
         }
         match new.is_some() {
-            true => self.come(list, node, entries, at),
+            true => self.report_added(list, node, entries, at),
             false => Ok(()),
         }
     }
 
-    /// An entry that stood at a position and does not any more.
-    fn gone(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+    /// Reports an entry that is no longer at a position.
+    fn report_removed(
+        &mut self,
+        list: &KeyPair,
+        node: &Node,
+        entries: &mut Entries,
+        at: &EncodedPosition,
+    ) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::Before))?;
-        let stands = self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
-        if stands.is_some() {
-            // It is told of where it stands now.
+        let new_position =
+            self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
+        if new_position.is_some() {
+            // Reported at its new position.
             return Ok(());
         }
-        let here = Sides {
+        let here = KeyPair {
             before: list.below(at).before,
             after: None,
         };
         self.one_sided(step, node, &here, ChangeKind::Deleted)
     }
 
-    /// An entry that stands at a position and did not before.
-    fn come(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+    /// Reports an entry that is new at a position.
+    fn report_added(
+        &mut self,
+        list: &KeyPair,
+        node: &Node,
+        entries: &mut Entries,
+        at: &EncodedPosition,
+    ) -> Result<()> {
         let step = self.step(list, node, entries, (at, Side::After))?;
-        let stood = self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
+        let old_position =
+            self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
         let moved = match entries {
             Entries::ByUser(moved) => moved,
             Entries::ByPosition(_) => &FxHashSet::default(),
         };
         let mut here = list.below(at);
-        let Some(stood) = stood else {
+        let Some(old_position) = old_position else {
             self.point = self.point_of(list, node, entries, at)?;
             here.before = None;
             return self.one_sided(step, node, &here, ChangeKind::Created);
         };
         if moved.contains(at) {
             self.point = self.point_of(list, node, entries, at)?;
-            self.tell_at(step.clone(), ChangeKind::Moved, None, None)?;
+            self.report_child(step.clone(), ChangeKind::Moved, None, None)?;
         }
         if node.is_leaf_list() {
             return Ok(());
         }
-        here.before = list.below(&stood).before;
-        self.inside(step, &here)
+        here.before = list.below(&old_position).before;
+        self.compare_content(step, &here)
     }
 
-    /// An entry that is on one side only.
-    fn one_sided(&mut self, step: Step, node: &Node, here: &Sides, kind: ChangeKind) -> Result<()> {
+    /// Reports an entry that exists on one side only.
+    fn one_sided(
+        &mut self,
+        step: Step,
+        node: &Node,
+        here: &KeyPair,
+        kind: ChangeKind,
+    ) -> Result<()> {
         if !node.is_leaf_list() {
-            return self.inside(step, here);
+            return self.compare_content(step, here);
         }
         let read = |state: State<'_>, key: &Option<Vec<u8>>| -> Result<Option<Content>> {
             let Some(key) = key else { return Ok(None) };
@@ -135,14 +154,14 @@ impl Walk<'_, '_> {
         };
         let old = read(self.comparison.before(), &here.before)?;
         let new = read(self.comparison.after(), &here.after)?;
-        self.tell_at(step, kind, old, new)
+        self.report_child(step, kind, old, new)
     }
 
-    /// What differs in an entry.
-    fn inside(&mut self, step: Step, here: &Sides) -> Result<()> {
+    /// Compares the content of an entry.
+    fn compare_content(&mut self, step: Step, here: &KeyPair) -> Result<()> {
         let node = step.node;
         self.enter(step);
-        self.below(here, Some(node))?;
+        self.compare_below(here, Some(node))?;
         self.change.path.steps.pop();
         Ok(())
     }
@@ -150,10 +169,10 @@ impl Walk<'_, '_> {
     /// The step of the entry at a position of one side.
     fn step(
         &self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &mut Entries,
-        (at, side): (&At, Side),
+        (at, side): (&EncodedPosition, Side),
     ) -> Result<Step> {
         let (state, list) = match side {
             Side::Before => (self.comparison.before(), &list.before),
@@ -167,33 +186,33 @@ impl Walk<'_, '_> {
                 Keys::Position(index)
             }
             _ => stored_keys(state, node, &key)?
-                .ok_or_else(|| Error::corrupt("an entry on the way to a key is missing"))?,
+                .ok_or_else(|| Error::corrupt("an entry on the path of a key is missing"))?,
         };
         let node = node.id;
         Ok(Step { node, keys })
     }
 
-    /// Where an entry stands on one side, where users order the entries.
+    /// The position of an entry on one side, if the list is ordered by user.
     fn position(
         &self,
         state: State<'_>,
         list: &Option<Vec<u8>>,
         entries: &Entries,
         keys: &Keys,
-    ) -> Result<Option<At>> {
+    ) -> Result<Option<EncodedPosition>> {
         match (entries, list, keys) {
             (Entries::ByUser(_), Some(list), Keys::Values(values)) => state.position(list, values),
             _ => Ok(None),
         }
     }
 
-    /// What an entry stands after.
+    /// The predecessor of an entry.
     fn point_of(
         &self,
-        list: &Sides,
+        list: &KeyPair,
         node: &Node,
         entries: &Entries,
-        at: &At,
+        at: &EncodedPosition,
     ) -> Result<Option<Point>> {
         let (Entries::ByUser(_), Some(list)) = (entries, &list.after) else {
             return Ok(None);
@@ -211,23 +230,23 @@ impl Walk<'_, '_> {
         Ok(keys.map(Point::After))
     }
 
-    /// The positions of the entries that moved, as they are now.
-    fn moved(&self, list: &Sides) -> Result<FxHashSet<At>> {
+    /// The new positions of the entries that moved.
+    fn moved(&self, list: &KeyPair) -> Result<FxHashSet<EncodedPosition>> {
         let index = list.map(|list| order_key(list, &[]));
         let mut deltas = self.comparison.deltas(&index)?;
         let mut delta = Delta::default();
-        let (mut repositioned, mut marks) = (Vec::new(), Vec::new());
+        let (mut repositioned, mut positions) = (Vec::new(), Vec::new());
         while deltas.next(&mut delta)? {
             let (old, new) = (delta.old.take(), delta.new.take());
-            marks.extend(old.clone());
-            marks.extend(new.clone());
+            positions.extend(old.clone());
+            positions.extend(new.clone());
             repositioned.extend(old.zip(new));
         }
         let Some(list) = list.after.as_deref().filter(|_| !repositioned.is_empty()) else {
             return Ok(FxHashSet::default());
         };
-        let gaps = Gaps::new(self.comparison.after(), list, marks)?;
-        let mut moved: FxHashSet<At> = FxHashSet::default();
+        let gaps = UnchangedBetween::new(self.comparison.after(), list, positions)?;
+        let mut moved: FxHashSet<EncodedPosition> = FxHashSet::default();
         let mut kept = Vec::new();
         for (old, new) in repositioned {
             match gaps.is_anything_between(&old, &new) {
@@ -247,12 +266,12 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What tells the entries of a list apart.
+/// How the entries of a list are identified.
 enum Entries {
-    /// Their keys; with the positions of those that moved.
-    ByUser(FxHashSet<At>),
-    /// Their positions alone: state, and lists without keys. Counted before and after.
-    ByPosition([Count; 2]),
+    /// By their keys; with the new positions of moved entries.
+    ByUser(FxHashSet<EncodedPosition>),
+    /// By position only: state data and lists without keys. Counted before and after.
+    ByPosition([EntryCounter; 2]),
 }
 
 #[derive(Clone, Copy)]
@@ -261,16 +280,16 @@ enum Side {
     After,
 }
 
-/// Counts the entries of a list up to places that come in order.
+/// Counts the entries of a list up to ascending keys.
 #[derive(Default)]
-struct Count {
-    /// The entry that was counted last.
+struct EntryCounter {
+    /// The last counted entry.
     last: Vec<u8>,
     entries: u64,
 }
 
-impl Count {
-    /// The number of the entry with a key, from 1.
+impl EntryCounter {
+    /// The index of the entry with a key, from 1.
     fn up_to(&mut self, state: State<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
         let start = match self.last.is_empty() {
             true => KeyRange::below(list).start,
@@ -292,34 +311,33 @@ impl Count {
     }
 }
 
-/// The positions that the entries that changed had and have, and whether entries that did not
-/// change stand between them.
-struct Gaps {
-    marks: Vec<At>,
-    /// For each mark, how many of the gaps before it hold something.
+/// The old and new positions of changed entries, and whether unchanged entries are between them.
+struct UnchangedBetween {
+    positions: Vec<EncodedPosition>,
+    /// For each position, the number of non-empty gaps before it.
     filled: Vec<usize>,
 }
 
-impl Gaps {
-    fn new(state: State<'_>, list: &[u8], mut marks: Vec<At>) -> Result<Self> {
-        marks.sort_unstable();
-        marks.dedup();
-        let mut filled = Vec::with_capacity(marks.len());
+impl UnchangedBetween {
+    fn new(state: State<'_>, list: &[u8], mut positions: Vec<EncodedPosition>) -> Result<Self> {
+        positions.sort_unstable();
+        positions.dedup();
+        let mut filled = Vec::with_capacity(positions.len());
         let mut count = 0;
-        for (index, mark) in marks.iter().enumerate() {
-            if let Some(before) = index.checked_sub(1).map(|index| &marks[index]) {
+        for (index, position) in positions.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1).map(|index| &positions[index]) {
                 let start = KeyRange::prefix(&[list, before.as_slice()].concat()).end;
-                let range = KeyRange::new(start.unwrap_or_default(), [list, mark].concat());
+                let range = KeyRange::new(start.unwrap_or_default(), [list, position].concat());
                 count += usize::from(!range.is_empty() && state.any(&range)?);
             }
             filled.push(count);
         }
-        Ok(Self { marks, filled })
+        Ok(Self { positions, filled })
     }
 
-    fn is_anything_between(&self, one: &At, other: &At) -> bool {
-        let filled = |at: &At| {
-            let found = self.marks.binary_search(at);
+    fn is_anything_between(&self, one: &EncodedPosition, other: &EncodedPosition) -> bool {
+        let filled = |at: &EncodedPosition| {
+            let found = self.positions.binary_search(at);
             found.map(|index| self.filled[index]).unwrap_or_default()
         };
         filled(one) != filled(other)
@@ -327,7 +345,7 @@ impl Gaps {
 }
 
 /// The indexes of a longest run of pairs, sorted by the second, in which the first ascends too.
-fn longest_run(pairs: &[(At, At)]) -> Vec<usize> {
+fn longest_run(pairs: &[(EncodedPosition, EncodedPosition)]) -> Vec<usize> {
     // For each length, the pair with the smallest first that ends a run of it.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous = vec![None; pairs.len()];

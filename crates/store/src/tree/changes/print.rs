@@ -1,12 +1,12 @@
-//! Changes as lines, for people and for programs.
+//! Prints changes as lines of text or JSON.
 
 use espalier_yang::data::json::{write_string, write_value};
 use espalier_yang::{InstancePath, Keys, NodeId, Schema};
 
 use super::node_change::{ChangeKind, Content, NodeChange, Point};
 
-/// Appends a change as one line of text without its end: `+ path = new`, `- path = old`,
-/// `~ path: old -> new`, or `~ path moved after ...`. Values are as in JSON.
+/// Appends a change as one line of text without a line end: `+ path = new`, `- path = old`, `~ path: old ->
+/// new`, or `~ path moved after ...`. Values are as in JSON.
 pub fn write_change_text(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange) {
     let sign: &[u8] = match change.kind {
         ChangeKind::Created => b"+ ",
@@ -56,9 +56,9 @@ fn has_keys(path: &InstancePath) -> bool {
     matches!(path.steps.last(), Some(step) if matches!(step.keys, Keys::Values(_)))
 }
 
-/// Appends a change as one JSON object, in the terms of RFC 8072 §2.5 and RFC 9144: `operation`
-/// (`create`, `delete`, `replace` or `move`), `target`, for user-ordered entries `where` and
-/// `point`, `value`, and with `source-value` what was there before.
+/// Appends a change as one JSON object, in the terms of RFC 8072 §2.5 and RFC 9144: `operation` (`create`,
+/// `delete`, `replace` or `move`), `target`, for user-ordered entries `where` and `point`, `value`, and the
+/// old value as `source-value`.
 pub fn write_change_json(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange) {
     let operation = match change.kind {
         ChangeKind::Created => "create",
@@ -93,7 +93,7 @@ pub fn write_change_json(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange
     out.push(b'}');
 }
 
-/// Appends a text without making lines: a key may have newlines, and each change is one line.
+/// Appends a text with control characters escaped, because a key may contain newlines.
 fn write_in_line(out: &mut Vec<u8>, text: &str) {
     for letter in text.chars() {
         match letter.is_control() {
@@ -110,7 +110,7 @@ fn write_content(out: &mut Vec<u8>, content: &Content) {
     }
 }
 
-/// The predicates of an entry, as they end its path.
+/// The predicates of an entry, as in its path.
 fn predicates(schema: &Schema, node: Option<NodeId>, keys: &Keys) -> String {
     let Some(node) = node else {
         return String::new();

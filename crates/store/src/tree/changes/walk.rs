@@ -1,10 +1,10 @@
-//! From keys to nodes.
+//! Converts key changes to node changes.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
 
-use super::deltas::{Comparison, Delta, Sides};
+use super::deltas::{Comparison, Delta, KeyPair};
 use super::node_change::{ChangeKind, Content, NodeChange, Point};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
@@ -13,8 +13,7 @@ use crate::subspace::Subspace;
 use crate::tree::locate::State;
 use crate::tree::read::skip_entry;
 
-/// Who is told of the changes, and may take the contents to keep them. An error ends the walk and is
-/// returned.
+/// The callback for changes; it may move the contents out. An error ends the walk and is returned.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(&mut NodeChange) -> Result<()>;
 
 /// Calls `visit` with each node that changed between two states, in document order.
@@ -30,29 +29,29 @@ pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> 
             after: None,
         },
         point: None,
-        whole: None,
+        top_length: None,
         visit,
     };
-    let root = Sides::both(&comparison.tree.prefix(Subspace::Tree));
-    walk.below(&root, None)
+    let root = KeyPair::both(&comparison.tree.prefix(Subspace::Tree));
+    walk.compare_below(&root, None)
 }
 
-/// A container or list entry around the current key.
+/// A container or list entry that encloses the current key.
 struct Frame {
     node: NodeId,
-    /// How long its rest of the key is.
+    /// The length of its part of the key.
     length: usize,
 }
 
-/// A walk through the keys that differ.
+/// A walk over the differing keys.
 pub(super) struct Walk<'a, 'v> {
     pub comparison: Comparison<'a>,
-    /// Its path is that of the node that the walk is at.
+    /// The current node's path is in it.
     pub change: NodeChange,
-    /// Where the entry stands that is told next.
+    /// The new place of the next reported entry.
     pub point: Option<Point>,
-    /// How long the path is of the node that came or went as a whole, while the walk is in it.
-    whole: Option<usize>,
+    /// The path length of the created or deleted subtree that encloses the current node.
+    top_length: Option<usize>,
     pub visit: Visit<'v>,
 }
 
@@ -61,24 +60,24 @@ impl<'a> Walk<'a, '_> {
         &self.comparison.compiled.schema
     }
 
-    /// Everything that differs at and below two keys of one node (none: the datastore), whose
-    /// path is the current one.
-    pub fn below(&mut self, sides: &Sides, node: Option<NodeId>) -> Result<()> {
+    /// Reports everything that differs at and below two keys of one node (none: the datastore) at the
+    /// current path.
+    pub fn compare_below(&mut self, sides: &KeyPair, node: Option<NodeId>) -> Result<()> {
         let outside = self.change.path.steps.len();
         let mut deltas = self.comparison.deltas(sides)?;
         let mut delta = Delta::default();
         let mut frames: Vec<Frame> = Vec::new();
-        let mut around: Vec<u8> = Vec::new();
+        let mut previous: Vec<u8> = Vec::new();
         while deltas.next(&mut delta)? {
             while let Some(frame) = frames.last()
-                && !delta.rest.starts_with(&around[..frame.length])
+                && !delta.rest.starts_with(&previous[..frame.length])
             {
                 frames.pop();
                 self.change.path.steps.pop();
             }
-            around.clear();
-            around.extend_from_slice(&delta.rest);
-            if let Some(ordered) = self.key(sides, node, &delta, &mut frames)? {
+            previous.clear();
+            previous.extend_from_slice(&delta.rest);
+            if let Some(ordered) = self.visit_key(sides, node, &delta, &mut frames)? {
                 let list = sides.below(&delta.rest[..ordered.length]);
                 self.ordered(&list, ordered.node)?;
                 let end = KeyRange::prefix(&delta.rest[..ordered.length]).end;
@@ -89,10 +88,10 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// One key that differs; the list where it lies in one whose order is kept.
-    fn key(
+    /// Visits one differing key. Returns the list if the key is in a list with a stored order.
+    fn visit_key(
         &mut self,
-        sides: &Sides,
+        sides: &KeyPair,
         base: Option<NodeId>,
         delta: &Delta,
         frames: &mut Vec<Frame>,
@@ -105,7 +104,7 @@ impl<'a> Walk<'a, '_> {
         while at < delta.rest.len() {
             let mut rest = &delta.rest[at..];
             let Some(child) = layout.child(parent, take_local_id(&mut rest)?) else {
-                // A node that an upgrade of the model took away.
+                // A node that a model upgrade removed.
                 return Ok(None);
             };
             let list = delta.rest.len() - rest.len();
@@ -139,8 +138,8 @@ impl<'a> Walk<'a, '_> {
         Ok(None)
     }
 
-    /// The key values of a list entry, which is there on at least one side.
-    fn entry_keys(&self, node: &Node, sides: &Sides) -> Result<Keys> {
+    /// The key values of a list entry, which exists on at least one side.
+    fn entry_keys(&self, node: &Node, sides: &KeyPair) -> Result<Keys> {
         let states = [
             (self.comparison.after(), &sides.after),
             (self.comparison.before(), &sides.before),
@@ -153,11 +152,11 @@ impl<'a> Walk<'a, '_> {
             }
         }
         Err(crate::Error::corrupt(
-            "an entry on the way to a key is missing",
+            "an entry on the path of a key is missing",
         ))
     }
 
-    /// An entry of a leaf-list that the system orders.
+    /// Reports an entry of a leaf-list ordered by system.
     fn entry_value(&mut self, node: NodeId, delta: &Delta) -> Result<()> {
         let (kind, value) = match (&delta.old, &delta.new) {
             (_, Some(new)) => (ChangeKind::Created, take_entry_value(new)?),
@@ -170,15 +169,15 @@ impl<'a> Walk<'a, '_> {
             ChangeKind::Deleted => (content, None),
             _ => (None, content),
         };
-        self.tell_at(Step { node, keys }, kind, old, new)
+        self.report_child(Step { node, keys }, kind, old, new)
     }
 
-    /// The fragment of the current node.
+    /// Reports the fragment of the current node.
     fn fragment(&mut self, node: Option<NodeId>, delta: &Delta) -> Result<()> {
         let is_node = node.is_some_and(|node| !self.schema().node(node).is_np_container());
         match (&delta.old, &delta.new) {
-            (None, Some(_)) if is_node => self.tell(ChangeKind::Created, None, None)?,
-            (Some(_), None) if is_node => self.tell(ChangeKind::Deleted, None, None)?,
+            (None, Some(_)) if is_node => self.report(ChangeKind::Created, None, None)?,
+            (Some(_), None) if is_node => self.report(ChangeKind::Deleted, None, None)?,
             _ => {}
         }
         let keys = node.map_or(0, |node| self.schema().node(node).keys().len());
@@ -201,7 +200,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The leaves of the current node, which both states have, beyond its keys.
+    /// Compares the leaves of the current node, without its keys; both states have the node.
     fn leaves_of_both(&mut self, node: Option<NodeId>, keys: usize, delta: &Delta) -> Result<()> {
         let leaves = |bytes: &Option<Vec<u8>>| -> Result<Vec<(LocalId, Packed)>> {
             Reader::new(bytes.as_deref().unwrap_or_default())
@@ -239,18 +238,18 @@ impl<'a> Walk<'a, '_> {
         };
         let keys = Keys::None;
         let (old, new) = (old.map(Content::from), new.map(Content::from));
-        self.tell_at(Step { node, keys }, kind, old, new)
+        self.report_child(Step { node, keys }, kind, old, new)
     }
 
-    /// Goes one step further, to a node that is not the one before.
+    /// Steps into another child of the current node.
     pub fn enter(&mut self, step: Step) {
         self.change.path.steps.push(step);
         let length = self.change.path.steps.len();
-        self.whole = self.whole.filter(|whole| *whole < length);
+        self.top_length = self.top_length.filter(|top| *top < length);
     }
 
-    /// Tells of a child of the current node.
-    pub fn tell_at(
+    /// Reports a change of a child of the current node.
+    pub fn report_child(
         &mut self,
         step: Step,
         kind: ChangeKind,
@@ -258,13 +257,13 @@ impl<'a> Walk<'a, '_> {
         new: Option<Content>,
     ) -> Result<()> {
         self.enter(step);
-        self.tell(kind, old, new)?;
+        self.report(kind, old, new)?;
         self.change.path.steps.pop();
         Ok(())
     }
 
-    /// Tells of the current node.
-    pub fn tell(
+    /// Reports a change of the current node.
+    pub fn report(
         &mut self,
         kind: ChangeKind,
         old: Option<Content>,
@@ -272,21 +271,21 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<()> {
         (self.change.kind, self.change.old, self.change.new) = (kind, old, new);
         self.change.after = self.point.take();
-        self.change.is_nested = self.whole.is_some();
-        if self.whole.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
-            self.whole = Some(self.change.path.steps.len());
+        self.change.is_nested = self.top_length.is_some();
+        if self.top_length.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
+            self.top_length = Some(self.change.path.steps.len());
         }
         (self.visit)(&mut self.change)
     }
 }
 
-/// The key values in the fragment of an entry; none where it is not there.
+/// The key values in the fragment of an entry; none if it does not exist.
 pub(super) fn stored_keys(state: State<'_>, node: &Node, key: &[u8]) -> Result<Option<Keys>> {
     let stored = state.snapshot.get(key)?;
     stored.map(|stored| keys_in(node, &stored)).transpose()
 }
 
-/// The key values in what is stored for an entry.
+/// The key values in the stored row of an entry.
 pub(crate) fn keys_in(node: &Node, stored: &[u8]) -> Result<Keys> {
     if node.is_leaf_list() {
         return Ok(Keys::Values(vec![take_entry_value(stored)?]));

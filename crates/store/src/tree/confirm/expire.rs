@@ -1,28 +1,28 @@
-//! Rolling back what was not confirmed.
+//! Rolls back unconfirmed commits.
 
 use std::time::Duration;
 
 use espalier_keyspace::Batch;
 use espalier_yang::ErrorTag;
 
-use super::plan::Plan;
+use super::effect::ConfirmEffect;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::store::Store;
+use crate::tree::commit_pipeline::Proposal;
 use crate::tree::history::changes_back_to;
 use crate::tree::lock::PendingCommit;
-use crate::tree::settle::Proposal;
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
-/// The author of rollbacks that nobody asked for.
+/// The author of automatic rollbacks.
 const AUTHOR: &str = "espalier";
 
 impl Store {
-    /// Rolls back every confirmed commit whose time has passed; how many there were. To be called
-    /// now and then by whoever serves a store. Costs one read of a mostly empty range.
+    /// Rolls back every confirmed commit whose timeout has passed; returns their number. A server must call
+    /// this periodically. Costs one read of a mostly empty range.
     pub fn expire(&self) -> Result<usize> {
         let mut count = 0;
-        for tree in self.held_trees()? {
+        for tree in self.locked_trees()? {
             count += usize::from(tree.expire()?);
         }
         Ok(count)
@@ -30,7 +30,7 @@ impl Store {
 }
 
 impl Tree {
-    /// Rolls back the confirmed commit of the anchor if its time has passed; whether it had.
+    /// Rolls back the confirmed commit of the anchor if its timeout has passed; returns whether it did.
     pub fn expire(&self) -> Result<bool> {
         let running = match self.datastore() {
             Datastore::Running => self.clone(),
@@ -40,8 +40,8 @@ impl Tree {
             return Ok(false);
         };
         let clock = self.store().clock();
-        if pending.is_before_its_beginning(clock) {
-            running.begin_waiting_anew()?;
+        if pending.is_clock_behind(clock) {
+            running.restart_timeout()?;
             return Ok(false);
         }
         let is_due = pending.remaining(clock).is_zero();
@@ -51,60 +51,61 @@ impl Tree {
         Ok(is_due)
     }
 
-    /// How much longer a confirmed commit waits before it is rolled back.
+    /// The time until a confirmed commit is rolled back.
     pub fn remaining(&self, pending: &PendingCommit) -> Duration {
         pending.remaining(self.store().clock())
     }
 
-    /// Has a confirmed commit wait from now on, where the clock was set back behind its beginning: whoever opens
-    /// the datastore later then sees time go by.
-    fn begin_waiting_anew(&self) -> Result<()> {
+    /// Restarts the timeout of a confirmed commit if the clock was set back before its start, so that the
+    /// timeout can pass in this and later processes.
+    fn restart_timeout(&self) -> Result<()> {
         tracing::warn!(
-            "the clock is behind the time of a commit that waits for its confirmation: it waits anew"
+            "the clock is behind the start of a pending confirmed commit: its timeout is restarted"
         );
-        self.change_holds(&mut |tree, _, holds| {
+        self.update_lock_record(&mut |tree, _, lock_record| {
             let clock = tree.store().clock();
-            let pending = holds.locks.pending.take();
-            holds.locks.pending =
-                pending.map(|pending| match pending.is_before_its_beginning(clock) {
-                    true => pending.begun_anew(clock),
+            let pending = lock_record.locks.pending.take();
+            lock_record.locks.pending =
+                pending.map(|pending| match pending.is_clock_behind(clock) {
+                    true => pending.restarted(clock),
                     false => pending,
                 });
             Ok(())
         })
     }
 
-    /// Restores what running was before the pending commit, if one still is.
+    /// Restores the state of running before the pending commit, if there still is one.
     pub(in crate::tree) fn roll_back_pending(&self, comment: &str) -> Result<Commit> {
         let options = CommitOptions {
             author: AUTHOR,
             comment,
             ..CommitOptions::default()
         };
-        let commit = self.settle_planned(options, Plan::Rollback, &|_| {}, &mut |view| {
-            let snapshot = view.into_snapshot();
-            let restored = match self.holds(&*snapshot)?.locks.pending {
-                Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
-                    .ok_or_else(|| {
-                        let message = format!(
-                            "version {}, to roll back to, is no longer kept",
-                            pending.restores
-                        );
-                        Error::data(ErrorTag::RollbackFailed, message)
-                    })?,
-                None => Default::default(),
-            };
-            let mut overlay = Overlay::with(snapshot, std::sync::Arc::new(restored));
-            let touched = self.touched_by(&mut overlay)?;
-            Ok(Proposal {
-                overlay,
-                touched,
-                beside: Batch::new(),
-            })
-        })?;
+        let commit =
+            self.propose_and_commit_with(options, ConfirmEffect::Rollback, &|_| {}, &mut |view| {
+                let snapshot = view.into_snapshot();
+                let restored = match self.lock_record(&*snapshot)?.locks.pending {
+                    Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?
+                        .ok_or_else(|| {
+                            let message = format!(
+                                "version {} is no longer kept: cannot roll back to it",
+                                pending.restores
+                            );
+                            Error::data(ErrorTag::RollbackFailed, message)
+                        })?,
+                    None => Default::default(),
+                };
+                let mut overlay = Overlay::with(snapshot, std::sync::Arc::new(restored));
+                let touched = self.touched_by(&mut overlay)?;
+                Ok(Proposal {
+                    overlay,
+                    touched,
+                    extra: Batch::new(),
+                })
+            })?;
         if !commit.is_changed {
-            self.change_holds(&mut |_, _, holds| {
-                holds.locks.pending = None;
+            self.update_lock_record(&mut |_, _, lock_record| {
+                lock_record.locks.pending = None;
                 Ok(())
             })?;
         }

@@ -1,13 +1,13 @@
-//! Confirmed commits (RFC 6241 §8.4): a commit that is taken back unless it is confirmed in time.
+//! Confirmed commits (RFC 6241 §8.4): a commit that is rolled back unless it is confirmed in time.
 //!
-//! What waits is written with the locks of running, in the same batch as the commit itself, so it
-//! survives a restart. Whoever first sees that the time has passed rolls it back: the timer of a
-//! server, or whoever opens the datastore next.
+//! The pending commit is stored with the locks of running, in the same batch as the commit itself, so it
+//! survives a restart. After the timeout it is rolled back by a server's timer, or when the datastore is
+//! next opened.
 
-mod begin;
+mod commit;
+mod effect;
 mod expire;
-mod plan;
 
-pub use begin::{CONFIRM_SECONDS_DEFAULT, Confirmed};
+pub use commit::{CONFIRM_SECONDS_DEFAULT, Confirmed};
 
-pub(in crate::tree) use plan::{Plan, is_overdue};
+pub(in crate::tree) use effect::{ConfirmEffect, is_overdue};

@@ -1,4 +1,4 @@
-//! Applying edits, from the outermost node inwards.
+//! Applies edits to an overlay, from the outermost node inwards.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
@@ -14,74 +14,74 @@ use crate::keys::{TreeId, put_local_id};
 use crate::overlay::{KeyMap, Overlay};
 use crate::position::Position;
 use crate::store::Compiled;
-use crate::tree::locate::{Place, Shape, State};
+use crate::tree::locate::{Location, LocationKind, State};
 
-/// What a step adds to a key, about.
+/// Approximate size of a step in a key.
 const STEP_BYTES: usize = 32;
 
-/// How a resource was touched.
+/// The extent of a change of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tree) enum Touch {
-    /// It, or something in it, changed.
+pub(in crate::tree) enum TouchExtent {
+    /// The resource or its content changed.
     Within,
-    /// It was created, or replaced as a whole.
+    /// The resource was created, or replaced as a whole.
     Whole,
 }
 
-/// Resources that were touched, by their key.
-pub(in crate::tree) type Touched = KeyMap<Touch>;
+/// Touched resources, by key.
+pub(in crate::tree) type TouchedResources = KeyMap<TouchExtent>;
 
-/// Which of the resources that are touched are remembered.
+/// Which touched resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tree) enum Remembered {
-    /// Each one: all of them are stamped.
-    Each,
-    /// The datastore alone.
-    Datastore,
+pub(in crate::tree) enum TouchScope {
+    /// Every resource: all are stamped.
+    EveryResource,
+    /// Only the datastore.
+    DatastoreOnly,
 }
 
 /// The leaves of a resource whose children are applied.
 enum Leaves {
-    /// Those that are stored.
+    /// The stored leaves.
     Stored,
-    /// Those of a resource that is being created, which is not written yet.
+    /// Those of a resource that is being created and not yet written.
     New(Fragment),
-    /// All of them are written.
+    /// All leaves are written already.
     Written,
 }
 
-/// Edits being applied to an overlay. Errors are collected; after the first, nothing is kept.
-pub(in crate::tree) struct Applying<'a> {
+/// Applies edits to an overlay. Errors are collected; after the first one, the result is discarded.
+pub(in crate::tree) struct EditApplier<'a> {
     pub overlay: &'a mut Overlay,
     pub compiled: &'a Compiled,
     pub tree: TreeId,
     pub errors: Errors,
-    /// Resources that were touched, by their key.
-    pub touched: Touched,
-    /// Where the edit is, for errors.
+    /// Touched resources, by key.
+    pub touched: TouchedResources,
+    /// The path of the current edit, for errors.
     pub path: InstancePath,
-    /// The list whose last entry was added last, and the position of that entry.
+    /// The list that an entry was last appended to, and the position of that entry.
     pub last: Option<(Vec<u8>, Position)>,
-    /// Which resources are put into `touched`.
-    remembered: Remembered,
-    /// The resource that was last found in `touched`.
-    pub known: Vec<u8>,
-    /// The container that was last found to exist. So does what is around it.
-    existing: Vec<u8>,
+    /// Which resources are recorded in `touched`.
+    touch_scope: TouchScope,
+    /// The last resource found in `touched`.
+    pub last_touched: Vec<u8>,
+    /// The last container found to exist. Its ancestors exist too.
+    last_existing: Vec<u8>,
 }
 
-/// The resource whose children are being edited.
+/// The resource whose children are edited.
 #[derive(Clone, Debug)]
-pub(in crate::tree) struct Around {
+pub(in crate::tree) struct ParentResource {
     pub key: Vec<u8>,
     pub node: Option<NodeId>,
     pub boundaries: Vec<usize>,
-    /// Whether it was created by this edit, so that nothing was in it.
+    /// Whether this edit created it, so that it was empty before.
     pub is_new: bool,
 }
 
-impl Around {
-    /// A resource that was there before; its key is as long as the last of `boundaries`.
+impl ParentResource {
+    /// An existing resource; its key has the length of the last of `boundaries`.
     pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
         let length = boundaries.last().copied().unwrap_or_default();
         Self {
@@ -93,9 +93,13 @@ impl Around {
     }
 }
 
-impl<'a> Applying<'a> {
+impl<'a> EditApplier<'a> {
     pub fn new(overlay: &'a mut Overlay, compiled: &'a Compiled, tree: TreeId) -> Self {
-        let (errors, touched, path) = (Errors::new(), Touched::default(), InstancePath::root());
+        let (errors, touched, path) = (
+            Errors::new(),
+            TouchedResources::default(),
+            InstancePath::root(),
+        );
         Self {
             overlay,
             compiled,
@@ -104,39 +108,42 @@ impl<'a> Applying<'a> {
             touched,
             path,
             last: None,
-            remembered: Remembered::Each,
-            known: Vec::new(),
-            existing: Vec::new(),
+            touch_scope: TouchScope::EveryResource,
+            last_touched: Vec::new(),
+            last_existing: Vec::new(),
         }
     }
 
-    /// The same, remembering other resources.
-    pub fn remembering(self, remembered: Remembered) -> Self {
-        Self { remembered, ..self }
+    /// Sets which resources are recorded.
+    pub fn with_touch_scope(self, touch_scope: TouchScope) -> Self {
+        Self {
+            touch_scope,
+            ..self
+        }
     }
 
-    /// Forgets what was found where, because keys are deleted or moved.
-    pub fn forget_places(&mut self) {
+    /// Clears the cached keys, because keys are deleted or moved.
+    pub fn clear_cached_keys(&mut self) {
         self.last = None;
-        self.known.clear();
-        self.existing.clear();
+        self.last_touched.clear();
+        self.last_existing.clear();
     }
 
     /// Applies one edit.
     pub fn edit(&mut self, edit: &Edit) -> Result<()> {
         self.path.steps.clone_from(&edit.at.steps);
         match &edit.request {
-            Request::Tree(tree, operation) => self.below(&edit.at, &tree.nodes, *operation),
+            Request::Tree(tree, operation) => self.apply_below(&edit.at, &tree.nodes, *operation),
             Request::Delete => self.delete_path(&edit.at, Operation::Delete),
             Request::Remove => self.delete_path(&edit.at, Operation::Remove),
             Request::ReplaceAll(tree) => {
                 self.clear_all();
-                self.below(&edit.at, &tree.nodes, Operation::Merge)
+                self.apply_below(&edit.at, &tree.nodes, Operation::Merge)
             }
         }
     }
 
-    /// Where keys are found: in the overlay, so that a later edit sees an earlier one.
+    /// The state with all edits so far, in which keys are looked up.
     pub fn state(&self) -> State<'_> {
         State {
             snapshot: &*self.overlay,
@@ -149,9 +156,15 @@ impl<'a> Applying<'a> {
         &self.compiled.schema
     }
 
-    fn below(&mut self, at: &InstancePath, nodes: &[DataNode], operation: Operation) -> Result<()> {
+    fn apply_below(
+        &mut self,
+        at: &InstancePath,
+        nodes: &[DataNode],
+        operation: Operation,
+    ) -> Result<()> {
         let place = self.state().locate(at)?;
-        let Some(place) = place.filter(|place| matches!(place.shape, Shape::Root | Shape::Inner))
+        let Some(place) =
+            place.filter(|place| matches!(place.kind, LocationKind::Root | LocationKind::Inner))
         else {
             self.fail(
                 ErrorTag::DataMissing,
@@ -159,40 +172,43 @@ impl<'a> Applying<'a> {
             );
             return Ok(());
         };
-        if !self.holds(&place, at)? {
+        if !self.accepts_children(&place, at)? {
             self.fail(
                 ErrorTag::DataMissing,
                 "the node to edit below does not exist",
             );
             return Ok(());
         }
-        let new_cases = self.cases_that_may_come_to_be(at, &place)?;
-        let around = Around::at(&place.key, place.node, &place.boundaries);
-        self.children(&around, nodes, operation, Leaves::Stored)?;
-        for (around, key, node) in new_cases {
+        let new_cases = self.empty_case_containers(at, &place)?;
+        let resource = ParentResource::at(&place.key, place.node, &place.boundaries);
+        self.children(&resource, nodes, operation, Leaves::Stored)?;
+        for (resource, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
-                self.clear_rivals(&around, self.schema().node(node))?;
+                self.delete_other_cases(&resource, self.schema().node(node))?;
             }
         }
         Ok(())
     }
 
-    /// The containers without presence on a path that are in a case and hold nothing: each with
-    /// what is around it and its key.
-    fn cases_that_may_come_to_be(
+    /// The empty non-presence containers on a path that belong to a case: each with its parent and its key.
+    fn empty_case_containers(
         &self,
         path: &InstancePath,
-        place: &Place,
-    ) -> Result<Vec<(Around, Vec<u8>, NodeId)>> {
+        place: &Location,
+    ) -> Result<Vec<(ParentResource, Vec<u8>, NodeId)>> {
         let mut found = Vec::new();
         let mut parent = None;
         for (index, step) in path.steps.iter().enumerate() {
             let node = self.schema().node(step.node);
             if node.is_np_container() && !node.cases.is_empty() {
-                let around = &place.boundaries[..=index];
+                let resource = &place.boundaries[..=index];
                 let key = place.key[..place.boundaries[index + 1]].to_vec();
                 if !self.state().any(&KeyRange::prefix(&key))? {
-                    found.push((Around::at(&place.key, parent, around), key, step.node));
+                    found.push((
+                        ParentResource::at(&place.key, parent, resource),
+                        key,
+                        step.node,
+                    ));
                 }
             }
             parent = Some(step.node);
@@ -200,9 +216,9 @@ impl<'a> Applying<'a> {
         Ok(found)
     }
 
-    /// Whether children can be created at a place: it exists, or is a container without presence
-    /// in a place where they can.
-    fn holds(&self, place: &Place, path: &InstancePath) -> Result<bool> {
+    /// Whether children can be created at a location: it exists, or is a non-presence container in a
+    /// location where they can.
+    fn accepts_children(&self, place: &Location, path: &InstancePath) -> Result<bool> {
         let Some(node) = place.node.map(|node| self.schema().node(node)) else {
             return Ok(true);
         };
@@ -211,7 +227,7 @@ impl<'a> Applying<'a> {
         }
         let parent = path.parent().unwrap_or_default();
         match self.state().locate(&parent)? {
-            Some(around) => self.holds(&around, &parent),
+            Some(resource) => self.accepts_children(&resource, &parent),
             None => Ok(false),
         }
     }
@@ -219,17 +235,17 @@ impl<'a> Applying<'a> {
     /// Applies the children of a resource.
     fn children(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
     ) -> Result<()> {
         let first = self.check_cases(nodes, operation);
         if first.is_empty() || !matches!(leaves, Leaves::Stored) {
-            return self.children_in_order(around, nodes, operation, leaves);
+            return self.children_in_order(resource, nodes, operation, leaves);
         }
-        // What creates data of one case deletes that of the others. What the edit deletes itself comes
-        // before that, else it would be missing.
+        // Creating data of one case deletes the other cases. Deletions in the edit come first, else their
+        // targets would be missing.
         let (mut deleted, mut others) = (Vec::new(), Vec::new());
         for (index, data) in nodes.iter().enumerate() {
             match first.contains(&index) {
@@ -237,60 +253,65 @@ impl<'a> Applying<'a> {
                 false => others.push(data.clone()),
             }
         }
-        self.children_in_order(around, &deleted, operation, Leaves::Stored)?;
-        self.children_in_order(around, &others, operation, Leaves::Stored)
+        self.children_in_order(resource, &deleted, operation, Leaves::Stored)?;
+        self.children_in_order(resource, &others, operation, Leaves::Stored)
     }
 
     /// Applies the children of a resource: its leaves together, then the others in order.
     fn children_in_order(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         leaves: Leaves,
     ) -> Result<()> {
         match leaves {
-            Leaves::Stored => self.leaves(around, nodes, operation, None)?,
-            Leaves::New(fragment) => self.leaves(around, nodes, operation, Some(fragment))?,
+            Leaves::Stored => self.leaves(resource, nodes, operation, None)?,
+            Leaves::New(fragment) => self.leaves(resource, nodes, operation, Some(fragment))?,
             Leaves::Written => {}
         }
         for data in nodes {
             let node = self.schema().node(data.node);
             match node.kind {
-                NodeKind::LeafList(_) => self.leaf_list_entry(around, data, operation)?,
-                NodeKind::List(_) => self.list_entry(around, data, operation)?,
-                NodeKind::Container { .. } => self.container(around, data, operation)?,
+                NodeKind::LeafList(_) => self.leaf_list_entry(resource, data, operation)?,
+                NodeKind::List(_) => self.list_entry(resource, data, operation)?,
+                NodeKind::Container { .. } => self.container(resource, data, operation)?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// The key of a container in a resource, or what the keys of a list's entries begin with.
-    pub fn child_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
-        let mut key = Vec::with_capacity(around.key.len() + STEP_BYTES);
-        key.extend_from_slice(&around.key);
+    /// The key of a container in a resource, or the key prefix of a list's entries.
+    pub fn child_key(&self, resource: &ParentResource, node: NodeId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(resource.key.len() + STEP_BYTES);
+        key.extend_from_slice(&resource.key);
         put_local_id(&mut key, self.compiled.layout.id(node));
         key
     }
 
-    fn container(&mut self, around: &Around, data: &DataNode, inherited: Operation) -> Result<()> {
-        let key = self.child_key(around, data.node);
+    fn container(
+        &mut self,
+        resource: &ParentResource,
+        data: &DataNode,
+        inherited: Operation,
+    ) -> Result<()> {
+        let key = self.child_key(resource, data.node);
         self.path.steps.push(Step {
             node: data.node,
             keys: Keys::None,
         });
-        let exists = !around.is_new && self.exists(data.node, &key)?;
-        let result = self.inner(around, data, inherited, key, exists);
+        let exists = !resource.is_new && self.exists(data.node, &key)?;
+        let result = self.apply_inner(resource, data, inherited, key, exists);
         self.path.steps.pop();
         result
     }
 
-    /// A container or list entry whose key is known. Fragments of new list entries are written by
+    /// Applies a container or list entry with a given key. The fragments of new list entries are written by
     /// the caller's `fragment`.
-    pub fn inner(
+    pub fn apply_inner(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
@@ -300,7 +321,7 @@ impl<'a> Applying<'a> {
         let node = self.schema().node(data.node);
         match operation {
             Operation::Delete | Operation::Remove => {
-                self.delete_inner(around, data, &key, exists, operation)?;
+                self.delete_inner(resource, data, &key, exists, operation)?;
                 if exists {
                     self.touch_emptied(Some(data.node), &key);
                 }
@@ -319,14 +340,14 @@ impl<'a> Applying<'a> {
         }
         let is_new = !exists || operation == Operation::Replace;
         if operation != Operation::None {
-            self.clear_rivals(around, node)?;
+            self.delete_other_cases(resource, node)?;
         }
-        // What is created in a container that is only passed through may be what makes it exist.
-        let may_come_to_be = operation == Operation::None && !exists && !node.cases.is_empty();
-        let mut boundaries = Vec::with_capacity(around.boundaries.len() + 1);
-        boundaries.extend_from_slice(&around.boundaries);
+        // Content created below a container with operation `none` may make the container exist.
+        let may_become_existing = operation == Operation::None && !exists && !node.cases.is_empty();
+        let mut boundaries = Vec::with_capacity(resource.boundaries.len() + 1);
+        boundaries.extend_from_slice(&resource.boundaries);
         boundaries.push(key.len());
-        let inside = Around {
+        let inside = ParentResource {
             key,
             node: Some(data.node),
             boundaries,
@@ -341,16 +362,16 @@ impl<'a> Applying<'a> {
             other => other,
         };
         self.children(&inside, data.children(), for_children, leaves)?;
-        if may_come_to_be && self.state().any(&KeyRange::prefix(&inside.key))? {
-            self.clear_rivals(around, node)?;
+        if may_become_existing && self.state().any(&KeyRange::prefix(&inside.key))? {
+            self.delete_other_cases(resource, node)?;
         }
         Ok(())
     }
 
-    /// Makes a node exist, with the keys of an entry; a container without presence needs nothing
-    /// for that. Where nothing is special about its leaves they are written at once.
-    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Leaves {
-        self.touch(inside, Touch::Whole);
+    /// Creates a node with the keys of an entry; a non-presence container needs no row. Plain leaves are
+    /// written at once.
+    fn create(&mut self, inside: &ParentResource, node: &Node, data: &DataNode) -> Leaves {
+        self.touch(inside, TouchExtent::Whole);
         if node.is_np_container() {
             return Leaves::Stored;
         }
@@ -365,44 +386,44 @@ impl<'a> Applying<'a> {
         })
     }
 
-    /// Remembers that a resource was touched, and with it those around it.
-    pub fn touch(&mut self, around: &Around, touch: Touch) {
+    /// Records that a resource and its ancestors were touched.
+    pub fn touch(&mut self, resource: &ParentResource, touch: TouchExtent) {
         let mut touch = touch;
-        let mut boundaries = around.boundaries.as_slice();
-        if self.remembered == Remembered::Datastore && boundaries.len() > 1 {
-            (touch, boundaries) = (Touch::Within, &boundaries[..1]);
+        let mut boundaries = resource.boundaries.as_slice();
+        if self.touch_scope == TouchScope::DatastoreOnly && boundaries.len() > 1 {
+            (touch, boundaries) = (TouchExtent::Within, &boundaries[..1]);
         }
         for &length in boundaries.iter().rev() {
-            let key = &around.key[..length];
-            if touch == Touch::Within && self.known == key {
+            let key = &resource.key[..length];
+            if touch == TouchExtent::Within && self.last_touched == key {
                 return;
             }
-            let is_known = match touch {
-                Touch::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
-                Touch::Within => self.touched.contains_key(key),
+            let is_recorded = match touch {
+                TouchExtent::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
+                TouchExtent::Within => self.touched.contains_key(key),
             };
-            if is_known {
-                // What is around it was touched with it.
-                self.known.clear();
-                self.known.extend_from_slice(key);
+            if is_recorded {
+                // Its ancestors were touched with it.
+                self.last_touched.clear();
+                self.last_touched.extend_from_slice(key);
                 return;
             }
-            if touch == Touch::Within {
+            if touch == TouchExtent::Within {
                 self.touched.insert(key.to_vec(), touch);
             }
-            touch = Touch::Within;
+            touch = TouchExtent::Within;
         }
     }
 
-    /// Whether a key of the tree is there.
+    /// Whether a key of the tree exists.
     pub fn overlay_has(&mut self, key: &[u8]) -> Result<bool> {
         let found = self.overlay.get_new(key)?;
         Ok(found.is_some())
     }
 
-    /// Whether a container is there: one without presence, where something is in it.
+    /// Whether a container exists; a non-presence container exists if it has content.
     fn exists(&mut self, node: NodeId, key: &[u8]) -> Result<bool> {
-        if self.existing.starts_with(key) {
+        if self.last_existing.starts_with(key) {
             return Ok(true);
         }
         let exists = match self.schema().node(node).is_np_container() {
@@ -410,15 +431,15 @@ impl<'a> Applying<'a> {
             false => self.overlay_has(key)?,
         };
         if exists {
-            self.existing.clear();
-            self.existing.extend_from_slice(key);
+            self.last_existing.clear();
+            self.last_existing.extend_from_slice(key);
         }
         Ok(exists)
     }
 
-    /// Deletes one key of the tree: what is around it may be empty then.
+    /// Deletes one key of the tree; its ancestors may become empty.
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.existing.clear();
+        self.last_existing.clear();
         self.overlay.delete(key);
     }
 
@@ -433,7 +454,7 @@ impl<'a> Applying<'a> {
         self.fail_with(data, DataError::new(tag, message));
     }
 
-    /// Something is wrong with `data`.
+    /// Records an error of `data` at the current path.
     pub fn fail_with(&mut self, data: &DataNode, error: DataError) {
         let path = self.path.to_instance_identifier(self.schema());
         self.errors.push(error.at(path).on_line(data.mark.line));

@@ -1,4 +1,4 @@
-//! Choices: creating a node of one case deletes the nodes of the others (RFC 7950 §7.9).
+//! Choices: creating a node of one case deletes the nodes of the other cases (RFC 7950 §7.9).
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
@@ -6,13 +6,13 @@ use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::{ErrorTag, Keys, NodeId, Schema, Step};
 use smallvec::SmallVec;
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
 
-/// The siblings of a node that belong to other cases of a choice it is in.
-pub(in crate::tree) fn rivals<'s>(
+/// The siblings of a node in other cases of a choice that it belongs to.
+pub(in crate::tree) fn siblings_in_other_cases<'s>(
     schema: &'s Schema,
     node: &'s Node,
 ) -> impl Iterator<Item = NodeId> + 's {
@@ -22,11 +22,11 @@ pub(in crate::tree) fn rivals<'s>(
     siblings
         .iter()
         .copied()
-        .filter(move |&other| is_rival(node, schema.node(other)))
+        .filter(move |&other| is_in_other_case(node, schema.node(other)))
 }
 
 /// Whether two siblings are in different cases of one choice.
-fn is_rival(node: &Node, other: &Node) -> bool {
+fn is_in_other_case(node: &Node, other: &Node) -> bool {
     let pairs = node.cases.iter().zip(&other.cases);
     let differing = pairs
         .skip_while(|(mine, theirs)| mine == theirs)
@@ -34,8 +34,8 @@ fn is_rival(node: &Node, other: &Node) -> bool {
     differing.take(1).any(|is_same_choice| is_same_choice)
 }
 
-/// Whether a node of an edit makes data exist. What is deleted does not, nor what the operation `none`
-/// only passes through on the way to it. `inherited` is the operation of a node that has none.
+/// Whether a node of an edit creates data. Deletions do not, nor do nodes with operation `none` without
+/// created descendants. `inherited` is the operation of a node without its own.
 fn creates(data: &DataNode, inherited: Operation) -> bool {
     let operation = data.operation().unwrap_or(inherited);
     match operation {
@@ -48,14 +48,13 @@ fn creates(data: &DataNode, inherited: Operation) -> bool {
     }
 }
 
-impl Applying<'_> {
-    /// Reports siblings that would create data of two cases of one choice (RFC 7950 §7.9): the last
-    /// one would delete the others. Only what is deleted may be of another case: gives the indexes of
-    /// such siblings.
+impl EditApplier<'_> {
+    /// Reports siblings that would create data of two cases of one choice (RFC 7950 §7.9): the last one
+    /// would delete the others. Only deletions may belong to another case: returns their indexes.
     pub(super) fn check_cases(&mut self, nodes: &[DataNode], operation: Operation) -> Vec<usize> {
         let schema = self.schema();
         let mut deleting = Vec::new();
-        let mut known: SmallVec<[(CaseChoice, NodeId); 4]> = SmallVec::new();
+        let mut chosen: SmallVec<[(CaseChoice, NodeId); 4]> = SmallVec::new();
         for (index, data) in nodes.iter().enumerate() {
             let node = schema.node(data.node);
             if node.cases.is_empty() {
@@ -66,19 +65,19 @@ impl Applying<'_> {
                 continue;
             }
             let mut cases = node.cases.iter();
-            let rival = cases.find_map(|case| {
-                let mut known_cases = known.iter();
-                match known_cases.find(|(known, _)| known.choice == case.choice) {
-                    Some((known, other)) => {
-                        (known.case != case.case).then_some((case.choice, *other))
+            let other_case = cases.find_map(|case| {
+                let mut chosen_cases = chosen.iter();
+                match chosen_cases.find(|(chosen, _)| chosen.choice == case.choice) {
+                    Some((chosen, other)) => {
+                        (chosen.case != case.case).then_some((case.choice, *other))
                     }
                     None => {
-                        known.push((case.clone(), data.node));
+                        chosen.push((case.clone(), data.node));
                         None
                     }
                 }
             });
-            if let Some((choice, other)) = rival {
+            if let Some((choice, other)) = other_case {
                 let message = format!(
                     "'{}' and '{}' belong to two cases of the choice '{}'",
                     schema.node(other).name,
@@ -93,58 +92,68 @@ impl Applying<'_> {
                 self.path.steps.pop();
             }
         }
-        let is_rival = |case: &CaseChoice| {
-            let mut known = known.iter();
-            known.any(|(known, _)| known.choice == case.choice && known.case != case.case)
+        let is_in_other_case = |case: &CaseChoice| {
+            let mut chosen = chosen.iter();
+            chosen.any(|(chosen, _)| chosen.choice == case.choice && chosen.case != case.case)
         };
-        deleting.retain(|&index| schema.node(nodes[index].node).cases.iter().any(is_rival));
+        deleting.retain(|&index| {
+            schema
+                .node(nodes[index].node)
+                .cases
+                .iter()
+                .any(is_in_other_case)
+        });
         deleting
     }
 
-    /// Deletes what is stored in other cases than that of `node`, which is about to be created.
-    pub fn clear_rivals(&mut self, around: &Around, node: &Node) -> Result<()> {
+    /// Deletes stored nodes of other cases than that of `node`, which is about to be created.
+    pub fn delete_other_cases(&mut self, resource: &ParentResource, node: &Node) -> Result<()> {
         if node.cases.is_empty()
-            || around.is_new && self.errors.is_empty() && !self.has_written(around)
+            || resource.is_new && self.errors.is_empty() && !self.has_written(resource)
         {
             return Ok(());
         }
-        self.clear_rival_subtrees(around, node)?;
-        self.clear_rival_leaves(around, node)
+        self.delete_other_case_subtrees(resource, node)?;
+        self.delete_other_case_leaves(resource, node)
     }
 
-    fn has_written(&self, around: &Around) -> bool {
-        self.overlay.writes_in(&KeyRange::prefix(&around.key))
+    fn has_written(&self, resource: &ParentResource) -> bool {
+        self.overlay.writes_in(&KeyRange::prefix(&resource.key))
     }
 
     /// Deletes the containers and entries of other cases. Leaves have no keys of their own.
-    pub fn clear_rival_subtrees(&mut self, around: &Around, node: &Node) -> Result<()> {
-        for rival in rivals(self.schema(), node) {
-            let mut key = around.key.clone();
-            put_local_id(&mut key, self.compiled.layout.id(rival));
+    pub fn delete_other_case_subtrees(
+        &mut self,
+        resource: &ParentResource,
+        node: &Node,
+    ) -> Result<()> {
+        for other_case in siblings_in_other_cases(self.schema(), node) {
+            let mut key = resource.key.clone();
+            put_local_id(&mut key, self.compiled.layout.id(other_case));
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear(&key)?;
-                self.touch(around, Touch::Within);
-                self.touch_emptied(Some(rival), &key);
+                self.touch(resource, TouchExtent::Within);
+                self.touch_emptied(Some(other_case), &key);
             }
         }
         Ok(())
     }
 
-    fn clear_rival_leaves(&mut self, around: &Around, node: &Node) -> Result<()> {
-        let Some(mut fragment) = self.fragment(around)? else {
+    fn delete_other_case_leaves(&mut self, resource: &ParentResource, node: &Node) -> Result<()> {
+        let Some(mut fragment) = self.fragment(resource)? else {
             return Ok(());
         };
-        if self.remove_rivals(&mut fragment, node) {
-            self.write_fragment(around, &fragment);
+        if self.remove_other_case_leaves(&mut fragment, node) {
+            self.write_fragment(resource, &fragment);
         }
         Ok(())
     }
 
-    /// Removes the leaves of other cases from a fragment; whether there were any.
-    pub fn remove_rivals(&self, fragment: &mut Fragment, node: &Node) -> bool {
+    /// Removes the leaves of other cases from a fragment; returns whether there were any.
+    pub fn remove_other_case_leaves(&self, fragment: &mut Fragment, node: &Node) -> bool {
         let mut removed = false;
-        for rival in rivals(self.schema(), node) {
-            removed |= fragment.remove(self.compiled.layout.id(rival));
+        for other_case in siblings_in_other_cases(self.schema(), node) {
+            removed |= fragment.remove(self.compiled.layout.id(other_case));
         }
         removed
     }

@@ -1,4 +1,4 @@
-//! Deleting subtrees.
+//! Deletes subtrees.
 
 use std::ops::Bound;
 
@@ -7,32 +7,32 @@ use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
-use super::apply::{Applying, Around, Touch, Touched};
+use super::apply::{EditApplier, ParentResource, TouchExtent, TouchedResources};
 use crate::error::Result;
 use crate::subspace::Subspace;
-use crate::tree::locate::{Place, Shape, in_subspace, order_key};
+use crate::tree::locate::{Location, LocationKind, in_subspace, order_key};
 
 const MISSING: &str = "the node to delete does not exist";
 
-impl Applying<'_> {
-    /// Deletes the resource of a path.
+impl EditApplier<'_> {
+    /// Deletes the resource at a path.
     pub fn delete_path(&mut self, path: &InstancePath, operation: Operation) -> Result<()> {
         let place = self.state().locate(path)?;
         let Some(place) = place else {
             self.missing(operation);
             return Ok(());
         };
-        match place.shape {
-            Shape::Root => self.clear_all(),
-            Shape::Leaf => self.delete_leaf(&place, path, operation)?,
-            Shape::Whole | Shape::Inner | Shape::Entry => {
+        match place.kind {
+            LocationKind::Root => self.clear_all(),
+            LocationKind::Leaf => self.delete_leaf(&place, path, operation)?,
+            LocationKind::AllEntries | LocationKind::Inner | LocationKind::Entry => {
                 let range = KeyRange::prefix(&place.key);
                 if !self.state().any(&range)? {
                     self.missing(operation);
                     return Ok(());
                 }
                 self.clear(&place.key)?;
-                self.forget_position(path)?;
+                self.delete_position(path)?;
                 self.touch_around(&place, path);
                 self.touch_emptied(place.node, &place.key);
             }
@@ -48,7 +48,7 @@ impl Applying<'_> {
 
     fn delete_leaf(
         &mut self,
-        place: &Place,
+        place: &Location,
         path: &InstancePath,
         operation: Operation,
     ) -> Result<()> {
@@ -57,14 +57,14 @@ impl Applying<'_> {
         };
         let node = self.schema().node(leaf).parent;
         let value = self.schema().node(leaf).as_value();
-        let around = Around {
+        let resource = ParentResource {
             key: place.key.clone(),
             node,
             boundaries: place.boundaries.clone(),
             is_new: false,
         };
         let id = self.compiled.layout.id(leaf);
-        let fragment = self.fragment(&around)?;
+        let fragment = self.fragment(&resource)?;
         match fragment.filter(|fragment| fragment.get(id).is_some()) {
             Some(_) if value.is_some_and(|value| value.is_key) => self.fail(
                 ErrorTag::OperationNotSupported,
@@ -72,7 +72,7 @@ impl Applying<'_> {
             ),
             Some(mut fragment) => {
                 fragment.remove(id);
-                self.write_fragment(&around, &fragment);
+                self.write_fragment(&resource, &fragment);
             }
             None => {
                 self.path = path.clone();
@@ -82,8 +82,8 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Takes a deleted entry out of the order index.
-    fn forget_position(&mut self, path: &InstancePath) -> Result<()> {
+    /// Deletes the order-index row of a deleted entry.
+    fn delete_position(&mut self, path: &InstancePath) -> Result<()> {
         let Some(step) = path.steps.last() else {
             return Ok(());
         };
@@ -103,23 +103,23 @@ impl Applying<'_> {
         Ok(())
     }
 
-    fn touch_around(&mut self, place: &Place, path: &InstancePath) {
-        let own = usize::from(place.shape == Shape::Inner);
+    fn touch_around(&mut self, place: &Location, path: &InstancePath) {
+        let own = usize::from(place.kind == LocationKind::Inner);
         let boundaries = place.boundaries[..place.boundaries.len() - own].to_vec();
         let node = path.parent().and_then(|parent| parent.target());
-        let around = Around {
+        let resource = ParentResource {
             key: place.key.clone(),
             node,
             boundaries,
             is_new: false,
         };
-        self.touch(&around, Touch::Within);
+        self.touch(&resource, TouchExtent::Within);
     }
 
-    /// Deletes a container or list entry that an edit names.
+    /// Deletes a container or list entry of an edit.
     pub fn delete_inner(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         key: &[u8],
         exists: bool,
@@ -127,23 +127,23 @@ impl Applying<'_> {
     ) -> Result<()> {
         if exists {
             self.clear(key)?;
-            self.touch(around, Touch::Within);
+            self.touch(resource, TouchExtent::Within);
         } else if operation == Operation::Delete {
             self.fail_on(data, ErrorTag::DataMissing, MISSING);
         }
         Ok(())
     }
 
-    /// A container without presence that was emptied is a resource still, and changed.
+    /// Records that a non-presence container was emptied: it is still a resource.
     pub fn touch_emptied(&mut self, node: Option<NodeId>, key: &[u8]) {
         if node.is_some_and(|node| self.schema().node(node).is_np_container()) {
-            self.touched.insert(key.to_vec(), Touch::Whole);
+            self.touched.insert(key.to_vec(), TouchExtent::Whole);
         }
     }
 
     /// Deletes the keys at and below a key of the tree, with their order index and stamps.
     pub fn clear(&mut self, key: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         self.take_touched(key);
         self.overlay.delete_range(&KeyRange::prefix(key));
         for subspace in [Subspace::Order, Subspace::Stamp] {
@@ -155,8 +155,8 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Takes the resources at and below a key out of those that were touched.
-    pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, Touch)> {
+    /// Removes and returns the touched resources at and below a key.
+    pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, TouchExtent)> {
         let below = self.touched.range(Bound::Included(key), Bound::Unbounded);
         let taken: Vec<_> = below
             .take_while(|(other, _)| other.starts_with(key))
@@ -165,23 +165,23 @@ impl Applying<'_> {
         for (other, _) in &taken {
             self.touched.remove(other);
         }
-        self.known.clear();
+        self.last_touched.clear();
         taken
     }
 
     /// Deletes everything in the datastore.
     pub fn clear_all(&mut self) {
-        self.forget_places();
+        self.clear_cached_keys();
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));
         }
-        self.touched = Touched::default();
+        self.touched = TouchedResources::default();
         self.touched
-            .insert(self.tree.prefix(Subspace::Tree), Touch::Whole);
+            .insert(self.tree.prefix(Subspace::Tree), TouchExtent::Whole);
     }
 
-    /// Whether the node that an edit names in a list means every entry of it.
+    /// Whether a node of an edit stands for every entry of its list.
     pub fn is_whole_list(&self, node: &Node, has_keys: bool, operation: Operation) -> bool {
         let deletes = operation.deletes();
         deletes && !has_keys && (node.is_list() || node.is_leaf_list())

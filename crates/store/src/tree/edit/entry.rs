@@ -9,14 +9,14 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Step, Value};
 
 use rustc_hash::FxHashMap;
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use crate::error::Result;
 use crate::keys::put_key_value;
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace, is_order_index, order_key};
 
-/// Where a new or moved entry goes.
+/// The place for a new or moved entry.
 pub(in crate::tree) enum Insert {
     First,
     Last,
@@ -24,23 +24,23 @@ pub(in crate::tree) enum Insert {
     After(Vec<Value>),
 }
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     pub fn list_entry(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
         let schema = self.schema();
         let node = schema.node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.child_key(around, data.node);
+        let list = self.child_key(resource, data.node);
         let keys: Option<Vec<Value>> = data
             .keys(schema)
             .map(|keys| keys.into_iter().cloned().collect());
         let has_keys = keys.as_ref().is_some_and(|keys| !keys.is_empty());
         if self.is_whole_list(node, has_keys, operation) {
-            return self.whole_list(around, data, &list, operation);
+            return self.whole_list(resource, data, &list, operation);
         }
         let Some(keys) = keys else {
             self.fail_on(
@@ -59,11 +59,11 @@ impl Applying<'_> {
                 let mut key = list;
                 keys.iter().for_each(|value| put_key_value(&mut key, value));
                 self.path.steps.push(step(keys));
-                self.sorted_entry(around, data, inherited, key)
+                self.sorted_entry(resource, data, inherited, key)
             }
             true => {
                 self.path.steps.push(step(keys.clone()));
-                self.ordered_entry(around, data, inherited, &list, &keys)
+                self.ordered_entry(resource, data, inherited, &list, &keys)
             }
         };
         self.path.steps.pop();
@@ -72,7 +72,7 @@ impl Applying<'_> {
 
     pub fn whole_list(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         list: &[u8],
         operation: Operation,
@@ -82,26 +82,26 @@ impl Applying<'_> {
             keys: Keys::None,
         });
         let exists = self.state().any(&KeyRange::below(list))?;
-        let result = self.delete_inner(around, data, list, exists, operation);
+        let result = self.delete_inner(resource, data, list, exists, operation);
         self.path.steps.pop();
         result
     }
 
     fn sorted_entry(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         key: Vec<u8>,
     ) -> Result<()> {
-        let exists = !around.is_new && self.overlay_has(&key)?;
-        self.inner(around, data, inherited, key, exists)
+        let exists = !resource.is_new && self.overlay_has(&key)?;
+        self.apply_inner(resource, data, inherited, key, exists)
     }
 
-    /// An entry of a list ordered by user, or of a keyless list (where each is a new one).
+    /// Applies an entry of a list ordered by user, or of a keyless list (where every entry is new).
     fn ordered_entry(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
         list: &[u8],
@@ -119,11 +119,13 @@ impl Applying<'_> {
         let position = match (&stored, insert) {
             (Some(_), Some(insert)) if may_move => {
                 let moved = self.move_entry(list, keys, &insert, data)?;
-                self.touch(around, Touch::Within);
+                self.touch(resource, TouchExtent::Within);
                 moved
             }
             (Some(stored), _) => stored.clone(),
-            (None, _) if deletes => return self.delete_inner(around, data, list, false, operation),
+            (None, _) if deletes => {
+                return self.delete_inner(resource, data, list, false, operation);
+            }
             (None, _) if operation == Operation::None => {
                 self.fail_on(data, ErrorTag::DataMissing, "the node does not exist");
                 return Ok(());
@@ -140,16 +142,16 @@ impl Applying<'_> {
                 false => self.overlay.put(index, position),
             }
         }
-        self.inner(around, data, inherited, key, stored.is_some())
+        self.apply_inner(resource, data, inherited, key, stored.is_some())
     }
 
-    /// The position at a key of the order index.
+    /// The position stored under a key of the order index.
     pub fn stored_position(&mut self, index: &[u8]) -> Result<Option<Vec<u8>>> {
         let found = self.overlay.get_new(index)?;
         Ok(found.map(Cow::into_owned))
     }
 
-    /// Where the document says that an entry goes.
+    /// The place for an entry, from its annotations.
     pub fn insert(&mut self, data: &DataNode) -> Result<Option<Insert>> {
         let mut insert = None;
         let mut point = None;
@@ -184,11 +186,11 @@ impl Applying<'_> {
         })
     }
 
-    /// The entry that `yang:key` names: predicates on the list of the entry being edited.
+    /// The entry that `yang:key` refers to: predicates on the list of the edited entry.
     fn key_point(&mut self, data: &DataNode, predicates: &str) -> Option<Vec<Value>> {
         let schema = self.schema();
-        let around = self.path.parent().unwrap_or_default();
-        let list = around
+        let resource = self.path.parent().unwrap_or_default();
+        let list = resource
             .child(data.node, Keys::None)
             .to_instance_identifier(schema);
         let point = InstancePath::parse_cli_path(schema, &format!("{list}{predicates}"));
@@ -209,7 +211,7 @@ impl Applying<'_> {
         }
     }
 
-    /// The entry that `yang:value` names.
+    /// The entry that `yang:value` refers to.
     fn value_point(&mut self, data: &DataNode, text: &str) -> Option<Vec<Value>> {
         let schema = self.schema();
         let node = schema.node(data.node);
@@ -255,16 +257,16 @@ impl Applying<'_> {
         Ok(bytes)
     }
 
-    /// The position of the last entry of a list, known where an entry was just added there.
+    /// The position of the last entry of a list; cached after an entry was appended.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         match &self.last {
-            Some((known, position)) if known == list => Ok(Some(position.clone())),
+            Some((cached, position)) if cached == list => Ok(Some(position.clone())),
             _ => self.end_position(list, &KeyRange::below(list), Direction::Backward),
         }
     }
 
-    /// The positions on both sides of the place of a new entry; `None` where the entry that it
-    /// should stand beside does not exist.
+    /// The positions before and after the place of a new entry; `None` if the entry to insert at does not
+    /// exist.
     #[allow(clippy::type_complexity)]
     fn neighbours(
         &self,
@@ -322,7 +324,7 @@ impl Applying<'_> {
         Position::take(&mut &key[list.len()..]).map(Some)
     }
 
-    /// Gives an existing entry another place, with everything in it.
+    /// Moves an existing entry with its content.
     pub fn move_entry(
         &mut self,
         list: &[u8],
@@ -336,7 +338,7 @@ impl Applying<'_> {
             true => None,
             false => Some(self.new_position(list, insert, data)?),
         };
-        // Only now: finding a place may have renumbered the list.
+        // Read now: assigning a position may have renumbered the list.
         let stored = self.state().position(list, keys)?.unwrap_or_default();
         let Some(new) = new.filter(|new| !new.is_empty()) else {
             return Ok(stored);
@@ -355,9 +357,9 @@ impl Applying<'_> {
         Ok(new)
     }
 
-    /// Moves every key that begins with `old` to where it begins with `new`.
+    /// Replaces the prefix `old` by `new` in every key.
     fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         let range = KeyRange::prefix(old);
         let moved = self.collect(&range)?;
         if !moved.is_empty() {
@@ -379,10 +381,9 @@ impl Applying<'_> {
         Ok(pairs)
     }
 
-    /// Gives every entry of a list a new position in the same order, so that there is room between
-    /// any two.
+    /// Renumbers the entries of a list in the same order, so that there is room between any two.
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
-        self.forget_places();
+        self.clear_cached_keys();
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
         for (key, _) in self.collect(&KeyRange::below(list))? {
             let old = entry_prefix(list, &key)?[list.len()..].to_vec();

@@ -1,23 +1,23 @@
-//! Leaves: the content of fragments.
+//! Leaves, which are stored in the fragment of their parent.
 
 use espalier_yang::data::{Content, DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_leaf_value};
 use crate::keys::LocalId;
 
-/// What the fragment of a small entry needs, about.
+/// Approximate size of the fragment of a small entry.
 const PACKED_BYTES: usize = 48;
 
-impl Applying<'_> {
-    /// Applies the leaves among the children of a resource to its fragment, and writes it once. A
-    /// `fresh` fragment is written in any case.
+impl EditApplier<'_> {
+    /// Applies the leaves among the children of a resource to its fragment, and writes it once. A `fresh`
+    /// fragment is always written.
     pub fn leaves(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         nodes: &[DataNode],
         operation: Operation,
         fresh: Option<Fragment>,
@@ -31,29 +31,29 @@ impl Applying<'_> {
         let mut is_changed = false;
         let mut fragment = match fresh {
             Some(fresh) => fresh,
-            None => self.fragment(around)?.unwrap_or_default(),
+            None => self.fragment(resource)?.unwrap_or_default(),
         };
         for data in leaves() {
             self.path.steps.push(Step {
                 node: data.node,
                 keys: Keys::None,
             });
-            is_changed |= self.leaf(&mut fragment, around, data, operation)?;
+            is_changed |= self.leaf(&mut fragment, resource, data, operation)?;
             self.path.steps.pop();
         }
         if is_fresh {
-            self.overlay.put(around.key.clone(), fragment.encode());
+            self.overlay.put(resource.key.clone(), fragment.encode());
         } else if is_changed {
-            self.write_fragment(around, &fragment);
+            self.write_fragment(resource, &fragment);
         }
         Ok(())
     }
 
-    /// Applies one leaf; whether the fragment changed.
+    /// Applies one leaf; returns whether the fragment changed.
     fn leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<bool> {
@@ -80,14 +80,14 @@ impl Applying<'_> {
                 );
                 Ok(false)
             }
-            _ => self.set_leaf(fragment, around, data, id),
+            _ => self.set_leaf(fragment, resource, data, id),
         }
     }
 
     fn set_leaf(
         &mut self,
         fragment: &mut Fragment,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         id: LocalId,
     ) -> Result<bool> {
@@ -105,38 +105,38 @@ impl Applying<'_> {
             fragment.set(id, packed);
         }
         if !node.cases.is_empty() {
-            is_changed |= self.remove_rivals(fragment, node);
-            self.clear_rival_subtrees(around, node)?;
+            is_changed |= self.remove_other_case_leaves(fragment, node);
+            self.delete_other_case_subtrees(resource, node)?;
         }
         Ok(is_changed)
     }
 
-    /// The fragment of a resource, where it has one.
-    pub fn fragment(&self, around: &Around) -> Result<Option<Fragment>> {
-        let keys = around
+    /// The fragment of a resource, if it has one.
+    pub fn fragment(&self, resource: &ParentResource) -> Result<Option<Fragment>> {
+        let keys = resource
             .node
             .map_or(0, |node| self.schema().node(node).keys().len());
-        let stored = self.state().snapshot.get(&around.key)?;
+        let stored = self.state().snapshot.get(&resource.key)?;
         stored
             .map(|value| Fragment::decode(&value, keys))
             .transpose()
     }
 
-    /// Writes the fragment of a resource; a container that then holds nothing has none.
-    pub fn write_fragment(&mut self, around: &Around, fragment: &Fragment) {
-        let needs_none = around
+    /// Writes the fragment of a resource; a non-presence container without leaves has none.
+    pub fn write_fragment(&mut self, resource: &ParentResource, fragment: &Fragment) {
+        let needs_none = resource
             .node
             .is_none_or(|node| self.schema().node(node).is_np_container());
         if fragment.leaves.is_empty() && needs_none {
-            self.delete(around.key.clone());
+            self.delete(resource.key.clone());
         } else {
-            self.overlay.put(around.key.clone(), fragment.encode());
+            self.overlay.put(resource.key.clone(), fragment.encode());
         }
-        self.touch(around, Touch::Within);
+        self.touch(resource, TouchExtent::Within);
     }
 
-    /// The fragment of a new node, packed. None where it has leaves that more is to be said about than
-    /// their value, or not in the order in which they are kept.
+    /// The encoded fragment of a new node. None if its leaves have annotations or cases, or are not in
+    /// storage order.
     pub fn packed(&self, node: &Node, data: &DataNode) -> Option<Vec<u8>> {
         let (schema, layout) = (self.schema(), &self.compiled.layout);
         let mut bytes = Vec::with_capacity(PACKED_BYTES);
@@ -167,7 +167,7 @@ impl Applying<'_> {
     }
 }
 
-/// Whether a node is kept in the fragment around it, and is not a key.
+/// Whether a node is stored in the fragment of its parent and is not a key.
 fn is_editable_leaf(schema: &Schema, data: &DataNode) -> bool {
     match &schema.node(data.node).kind {
         NodeKind::Leaf(value) => !value.is_key,

@@ -4,26 +4,26 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::{ErrorTag, Keys, Step, Value};
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{EditApplier, ParentResource, TouchExtent};
 use super::entry::Insert;
 use crate::error::Result;
 use crate::fragment::{put_value, take_entry_value};
 use crate::keys::put_key_value;
 use crate::tree::locate::order_key;
 
-impl Applying<'_> {
+impl EditApplier<'_> {
     pub fn leaf_list_entry(
         &mut self,
-        around: &Around,
+        resource: &ParentResource,
         data: &DataNode,
         inherited: Operation,
     ) -> Result<()> {
         let node = self.schema().node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.child_key(around, data.node);
+        let list = self.child_key(resource, data.node);
         let Some(value) = data.value() else {
             if self.is_whole_list(node, false, operation) {
-                return self.whole_list(around, data, &list, operation);
+                return self.whole_list(resource, data, &list, operation);
             }
             self.fail_on(
                 data,
@@ -38,7 +38,7 @@ impl Applying<'_> {
         });
         let creates = !operation.deletes() && operation != Operation::None;
         if creates {
-            self.clear_rivals(around, node)?;
+            self.delete_other_cases(resource, node)?;
         }
         let is_changed = match (node.is_positional(), node.is_config) {
             (false, _) => self.sorted_value(data, operation, list, value)?,
@@ -46,13 +46,13 @@ impl Applying<'_> {
             (true, false) => self.state_value(data, operation, &list, value)?,
         };
         if is_changed {
-            self.touch(around, Touch::Within);
+            self.touch(resource, TouchExtent::Within);
         }
         self.path.steps.pop();
         Ok(())
     }
 
-    /// An entry that the system orders by its value.
+    /// Applies an entry of a leaf-list ordered by system.
     fn sorted_value(
         &mut self,
         data: &DataNode,
@@ -62,7 +62,7 @@ impl Applying<'_> {
     ) -> Result<bool> {
         put_key_value(&mut key, value);
         let exists = self.overlay_has(&key)?;
-        if !self.may(data, operation, exists) {
+        if !self.check_operation(data, operation, exists) {
             return Ok(false);
         }
         match operation {
@@ -72,7 +72,7 @@ impl Applying<'_> {
         Ok(true)
     }
 
-    /// An entry that the user orders.
+    /// Applies an entry of a leaf-list ordered by user.
     fn ordered_value(
         &mut self,
         data: &DataNode,
@@ -87,7 +87,7 @@ impl Applying<'_> {
         let deletes = operation.deletes();
         let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let moves = stored.is_some() && insert.is_some() && may_move;
-        if !moves && !self.may(data, operation, stored.is_some()) {
+        if !moves && !self.check_operation(data, operation, stored.is_some()) {
             return Ok(false);
         }
         if let (true, Some(stored)) = (deletes, &stored) {
@@ -106,8 +106,8 @@ impl Applying<'_> {
         Ok(true)
     }
 
-    /// An entry of a state leaf-list, which may hold a value twice (RFC 7950 §7.7): a new one each
-    /// time; a delete takes the first that is equal.
+    /// Applies an entry of a state leaf-list, where values may repeat (RFC 7950 §7.7): adds a new one each
+    /// time; a delete removes the first equal one.
     fn state_value(
         &mut self,
         data: &DataNode,
@@ -120,7 +120,7 @@ impl Applying<'_> {
             if let Some(key) = &found {
                 self.delete(key.clone());
             } else {
-                self.may(data, operation, false);
+                self.check_operation(data, operation, false);
             }
             return Ok(found.is_some());
         }
@@ -143,8 +143,8 @@ impl Applying<'_> {
         Ok(None)
     }
 
-    /// Whether an operation on an entry changes something; records where it must not be asked for.
-    fn may(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
+    /// Whether an operation changes an entry; records an error if it is not allowed.
+    fn check_operation(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
         match (operation, exists) {
             (Operation::Create, true) => {
                 self.fail_on(

@@ -1,4 +1,4 @@
-//! Edits (RFC 6241 §7.2): what they are, and applying them to an overlay.
+//! Edits (RFC 6241 §7.2), and their application to an overlay.
 
 mod apply;
 mod cases;
@@ -8,7 +8,7 @@ mod leaf;
 mod leaf_list;
 mod request;
 
-pub(super) use apply::{Applying, Remembered, Touch, Touched};
-pub(super) use cases::rivals;
+pub(super) use apply::{EditApplier, TouchExtent, TouchScope, TouchedResources};
+pub(super) use cases::siblings_in_other_cases;
 pub use request::Edit;
 pub(super) use request::Request;

@@ -1,9 +1,9 @@
-//! What an edit asks for.
+//! Edits, as requested by a client.
 
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, Operation};
 
-/// One change of a datastore. Several edits of one commit apply in order.
+/// One change of a datastore. The edits of a commit are applied in order.
 #[derive(Clone, Debug)]
 pub struct Edit {
     /// The resource whose children are edited, or that is deleted.
@@ -13,20 +13,20 @@ pub struct Edit {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// Apply a tree below the resource; nodes without an operation of their own take this one.
+    /// Apply a tree below the resource; the operation is the default for nodes without one.
     Tree(DataTree, Operation),
-    /// Delete the resource; an error where it is missing.
+    /// Delete the resource; an error if it is missing.
     Delete,
-    /// Delete the resource where it is there.
+    /// Delete the resource if it exists.
     Remove,
-    /// Put a tree in place of everything.
+    /// Replace everything by a tree.
     ReplaceAll(DataTree),
 }
 
 impl Edit {
-    /// Applies a tree below the resource `at` (the root for top-level nodes). Nodes may carry
-    /// [`espalier_yang::data::Annotation`]s: operations, and where to insert entries ordered by
-    /// user. Nodes without an operation, and with none around them, take `default_operation`.
+    /// Applies a tree below the resource `at` (the root for top-level nodes). Nodes may have
+    /// [`espalier_yang::data::Annotation`]s: operations, and insert positions of entries ordered by user.
+    /// Nodes without an operation of their own or inherited use `default_operation`.
     pub fn apply(at: InstancePath, tree: DataTree, default_operation: Operation) -> Self {
         Self {
             at,
@@ -34,22 +34,22 @@ impl Edit {
         }
     }
 
-    /// Merges a tree into what is below `at`.
+    /// Merges a tree into the content below `at`.
     pub fn merge(at: InstancePath, tree: DataTree) -> Self {
         Self::apply(at, tree, Operation::Merge)
     }
 
-    /// Puts each top node of a tree in place of what is there below `at`.
+    /// Replaces each top node of a tree below `at`.
     pub fn replace(at: InstancePath, tree: DataTree) -> Self {
         Self::apply(at, tree, Operation::Replace)
     }
 
-    /// Creates each top node of a tree below `at`; `data-exists` where one is there.
+    /// Creates each top node of a tree below `at`; `data-exists` if one exists.
     pub fn create(at: InstancePath, tree: DataTree) -> Self {
         Self::apply(at, tree, Operation::Create)
     }
 
-    /// Deletes a resource, or every entry of a list; `data-missing` where there is none.
+    /// Deletes a resource, or every entry of a list; `data-missing` if there is none.
     pub fn delete(path: InstancePath) -> Self {
         Self {
             at: path,
@@ -57,7 +57,7 @@ impl Edit {
         }
     }
 
-    /// Deletes a resource, or every entry of a list, where there is one.
+    /// Deletes a resource, or every entry of a list, if there is one.
     pub fn remove(path: InstancePath) -> Self {
         Self {
             at: path,
@@ -65,7 +65,7 @@ impl Edit {
         }
     }
 
-    /// Puts a tree in place of the whole datastore.
+    /// Replaces the whole datastore by a tree.
     pub fn replace_all(tree: DataTree) -> Self {
         Self {
             at: InstancePath::root(),

@@ -1,4 +1,4 @@
-//! Which commits there were.
+//! Lists commits, opens earlier versions and compares versions.
 
 use std::sync::Arc;
 
@@ -12,38 +12,38 @@ use crate::keys::TreeId;
 use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
-use crate::tree::changes::{Comparison, Diff, NodeChange, Towards, each_node_change};
+use crate::tree::changes::{Comparison, Diff, NewerState, NodeChange, each_node_change};
 use crate::tree::commit::Tree;
-use crate::tree::history::rewind::{Target, rewind};
+use crate::tree::history::rewind::{RewindTarget, rewind};
 use crate::tree::locate::State;
-use crate::tree::upgrade::{Correspondence, convert_all, models_at};
+use crate::tree::upgrade::{Correspondence, convert_all, past_schema_at};
 use crate::tree::view::View;
 
-/// At most this many commits are listed at once.
+/// Maximum number of commits listed at once.
 pub const HISTORY_PAGE_MAX: usize = 10_000;
 
-/// A commit, as the log has it.
+/// A commit, as recorded in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// The version that it made.
+    /// The version that it created.
     pub version: u64,
-    /// When.
+    /// The time of the commit.
     pub time: Timestamp,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: String,
-    /// Why; may be empty.
+    /// The comment; may be empty.
     pub comment: String,
 }
 
-/// The versions that are kept.
+/// The range of versions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tree) struct Kept {
-    /// The first whose commit is in the log; the newest, where none is.
+pub(in crate::tree) struct KeptVersions {
+    /// The first version with a commit in the log; the newest version if there is none.
     pub oldest: u64,
     pub newest: u64,
 }
 
-impl Kept {
+impl KeptVersions {
     pub fn read(snapshot: &dyn Snapshot, tree: TreeId) -> Result<Self> {
         let root = tree.prefix(Subspace::Tree);
         let newest = crate::tree::stamp::record(snapshot, &root)?;
@@ -57,8 +57,8 @@ impl Kept {
         Ok(Self { oldest, newest })
     }
 
-    /// Refuses a version whose state is not known. Version 0, the empty datastore, is kept as
-    /// long as the first commit.
+    /// Rejects a version whose state is not available. Version 0, the empty datastore, is kept as long as
+    /// the first commit.
     pub fn check(self, version: u64) -> Result<()> {
         let Self { oldest, newest } = self;
         if version > newest {
@@ -73,11 +73,11 @@ impl Kept {
 }
 
 impl Tree {
-    /// The newest commits, newest first, those up to version `from` where it is given; at most
-    /// `limit`, and at most [`HISTORY_PAGE_MAX`]. What is no longer kept is not listed.
+    /// The newest commits, newest first, up to version `from` if given; at most `limit`, and at most
+    /// [`HISTORY_PAGE_MAX`]. Pruned versions are not listed.
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
         let snapshot = self.store().driver().snapshot()?;
-        let Kept { oldest, newest } = Kept::read(&*snapshot, self.id())?;
+        let KeptVersions { oldest, newest } = KeptVersions::read(&*snapshot, self.id())?;
         let from = from.map_or(newest, |from| from.min(newest));
         let mut commits = Vec::new();
         for version in (oldest.max(1)..=from).rev() {
@@ -96,47 +96,46 @@ impl Tree {
         Ok(commits)
     }
 
-    /// Reads what the log says of every commit that is kept; tells the versions that it lacks, or that
-    /// cannot be read.
+    /// Reads the log of every kept commit; reports the versions that are missing or unreadable.
     pub(crate) fn examine_history(
         &self,
         snapshot: &dyn Snapshot,
-        tell: &mut dyn FnMut(u64, String),
+        report: &mut dyn FnMut(u64, String),
     ) -> Result<()> {
-        let Kept { oldest, newest } = Kept::read(snapshot, self.id())?;
-        let mut ahead = Ahead::default();
+        let KeptVersions { oldest, newest } = KeptVersions::read(snapshot, self.id())?;
+        let mut clock_check = ClockCheck::default();
         for version in oldest.max(1)..=newest {
             match header(snapshot, self.id(), version) {
-                Ok(Some(header)) => ahead.take(version, header.time),
-                Ok(None) => tell(version, "the log lacks this version".to_owned()),
-                Err(Error::Corrupt(problem)) => tell(version, problem),
+                Ok(Some(header)) => clock_check.check(version, header.time),
+                Ok(None) => report(version, "the log lacks this version".to_owned()),
+                Err(Error::Corrupt(problem)) => report(version, problem),
                 Err(error) => return Err(error),
             }
         }
-        ahead.take(newest + 1, self.store().now());
-        ahead.warn();
+        clock_check.check(newest + 1, self.store().now());
+        clock_check.warn();
         Ok(())
     }
 
-    /// The datastore as it was at a version, under the modules of that time ([`View::schema`]). Costs as
-    /// much as the changes since; every resource of it has the stamp of that version.
+    /// Opens the datastore at an earlier version, with the modules of that time ([`View::schema`]). Costs
+    /// as much as the changes since; every resource has the stamp of that version.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`].
     pub fn at(&self, version: u64) -> Result<View> {
         let snapshot = self.store().driver().snapshot()?;
         let compiled = self.compiled_at(&*snapshot, version)?;
-        let overlay = rewind(snapshot, self.id(), Target::Seen(version))?;
+        let overlay = rewind(snapshot, self.id(), RewindTarget::Stamped(version))?;
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
-    /// The schema that a version is read by: that of its time.
+    /// The schema of a version.
     pub(in crate::tree) fn compiled_at(
         &self,
         snapshot: &dyn Snapshot,
         version: u64,
     ) -> Result<Arc<Compiled>> {
-        match models_at(snapshot, self.id(), version)? {
+        match past_schema_at(snapshot, self.id(), version)? {
             Some(record) => self.store().compiled_past(snapshot, record),
             None => {
                 self.check_modules(snapshot)?;
@@ -145,127 +144,142 @@ impl Tree {
         }
     }
 
-    /// What is different at version `b` from what was at version `a`, which may be the later one, under
-    /// the modules of the later one. Where the modules changed in between, the earlier version is what its
-    /// data are under the later modules; what those do not have is left out.
+    /// The differences from version `a` to version `b`, which may be the earlier one, in the schema of the
+    /// later one. If the modules changed in between, the earlier version is converted to the later modules;
+    /// data without a node in these is left out.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`], and `too-big` beyond
     /// [`crate::DIFF_CHANGES_MAX`].
     pub fn diff(&self, a: u64, b: u64) -> Result<Diff> {
         let mut diff = None;
-        self.compare(a, b, Across::Converted, &mut |compiled, comparison| {
+        self.compare(a, b, SchemaScope::Converted, &mut |compiled, comparison| {
             diff = Some(Diff::of(compiled, comparison)?);
             Ok(())
         })?;
         diff.ok_or_else(|| Error::corrupt("two versions were not compared"))
     }
 
-    /// As [`Self::diff`], for differences of any size: calls `visit` with the schema and each changed
-    /// node. Data of nodes that the later modules do not have come first, as changes under the earlier
-    /// ones. An error that it returns ends it, and is returned.
+    /// As [`Self::diff`], for differences of any size: calls `visit` with the schema and each changed node.
+    /// Data of nodes that the later modules do not have comes first, as changes in the earlier schema. An
+    /// error of `visit` ends the call and is returned.
     pub fn each_difference(
         &self,
         a: u64,
         b: u64,
         visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, Across::Everything, &mut |compiled, comparison| {
-            let schema = &compiled.schema;
-            each_node_change(comparison, &mut |change| visit(schema, change))
-        })
+        self.compare(
+            a,
+            b,
+            SchemaScope::Everything,
+            &mut |compiled, comparison| {
+                let schema = &compiled.schema;
+                each_node_change(comparison, &mut |change| visit(schema, change))
+            },
+        )
     }
 
-    /// Compares two versions under the modules of the later one.
+    /// Compares two versions in the schema of the later one.
     pub(in crate::tree) fn compare_converted(
         &self,
         a: u64,
         b: u64,
         compare: &mut dyn FnMut(Comparison<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, Across::Converted, &mut |_, comparison| {
+        self.compare(a, b, SchemaScope::Converted, &mut |_, comparison| {
             compare(comparison)
         })
     }
 
-    /// Compares two versions: once, or once under the modules of each where some data are known to the
-    /// earlier ones only.
-    fn compare(&self, a: u64, b: u64, across: Across, compare: Compare<'_>) -> Result<()> {
+    /// Compares two versions: once in the later schema, and before that in the earlier one if it has data
+    /// that the later one does not.
+    fn compare(&self, a: u64, b: u64, scope: SchemaScope, compare: Compare<'_>) -> Result<()> {
         let driver = self.store().driver();
         let snapshot = driver.snapshot()?;
-        let kept = Kept::read(&*snapshot, self.id())?;
+        let kept = KeptVersions::read(&*snapshot, self.id())?;
         kept.check(a).and_then(|()| kept.check(b))?;
         let (older, newer) = (a.min(b), a.max(b));
-        let towards = match a < b {
-            true => Towards::Lower,
-            false => Towards::Upper,
+        let newer_state = match a < b {
+            true => NewerState::Lower,
+            false => NewerState::Upper,
         };
-        let (then, now) = (
+        let (old_schema, new_schema) = (
             self.compiled_at(&*snapshot, older)?,
             self.compiled_at(&*snapshot, newer)?,
         );
-        let later = rewind(snapshot, self.id(), Target::Kept(newer))?;
-        let mut earlier = rewind(Box::new(later), self.id(), Target::Further(newer, older))?;
-        if !Arc::ptr_eq(&then, &now) {
-            let lost = self.convert_past(&mut earlier, &then, &now)?;
-            if across == Across::Everything && !lost.is_empty() {
+        let later = rewind(snapshot, self.id(), RewindTarget::Version(newer))?;
+        let mut earlier = rewind(
+            Box::new(later),
+            self.id(),
+            RewindTarget::Between(newer, older),
+        )?;
+        if !Arc::ptr_eq(&old_schema, &new_schema) {
+            let lost = self.convert_past(&mut earlier, &old_schema, &new_schema)?;
+            if scope == SchemaScope::Everything && !lost.is_empty() {
                 let snapshot = driver.snapshot()?;
-                let before = rewind(snapshot, self.id(), Target::Kept(older))?;
+                let before = rewind(snapshot, self.id(), RewindTarget::Version(older))?;
                 let mut without = Overlay::over(before);
                 without.apply(&lost);
-                let towards = match towards {
-                    Towards::Lower => Towards::Upper,
-                    Towards::Upper => Towards::Lower,
+                let newer_state = match newer_state {
+                    NewerState::Lower => NewerState::Upper,
+                    NewerState::Upper => NewerState::Lower,
                 };
-                compare(&then, Comparison::new(&then, self.id(), &without, towards))?;
+                compare(
+                    &old_schema,
+                    Comparison::new(&old_schema, self.id(), &without, newer_state),
+                )?;
             }
         }
-        compare(&now, Comparison::new(&now, self.id(), &earlier, towards))
+        compare(
+            &new_schema,
+            Comparison::new(&new_schema, self.id(), &earlier, newer_state),
+        )
     }
 
-    /// Makes of an earlier state what it is under later modules. What these do not have is taken out, and
-    /// returned as the deletions under the earlier ones.
+    /// Converts an earlier state to later modules. Data without a node in these is removed; returns it as
+    /// deletions in the earlier schema.
     fn convert_past(
         &self,
         earlier: &mut Overlay,
-        then: &Compiled,
-        now: &Compiled,
+        old_schema: &Compiled,
+        new_schema: &Compiled,
     ) -> Result<Changes> {
-        let nodes = Correspondence::between(then, now);
+        let nodes = Correspondence::between(old_schema, new_schema);
         let state = State {
             snapshot: &*earlier,
-            compiled: then,
+            compiled: old_schema,
             tree: self.id(),
         };
-        let converted = convert_all(state, now, &nodes)?;
+        let converted = convert_all(state, new_schema, &nodes)?;
         earlier.apply(&converted.changes);
         Ok(converted.lost)
     }
 }
 
-/// Which differences of versions under two schemas are of interest.
+/// Which differences between versions with different schemas are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Across {
-    /// Those that the later schema has.
+enum SchemaScope {
+    /// Those of nodes in the later schema.
     Converted,
-    /// Also those that only the earlier one has.
+    /// Also those of nodes that only the earlier schema has.
     Everything,
 }
 
-/// What is done with the comparison of two states, and the schema of both.
+/// The callback for a comparison, with the schema of both states.
 type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<()>;
 
-/// Commits whose clock was ahead: of the next commit's, or of now.
+/// Finds commits whose time is later than that of the next commit, or than now.
 #[derive(Default)]
-struct Ahead {
+struct ClockCheck {
     last: Option<(u64, Timestamp)>,
     count: u64,
     example: u64,
 }
 
-impl Ahead {
-    /// Takes the next version.
-    fn take(&mut self, version: u64, time: Timestamp) {
+impl ClockCheck {
+    /// Checks the next version.
+    fn check(&mut self, version: u64, time: Timestamp) {
         if let Some((last, last_time)) = self.last.replace((version, time))
             && last_time.is_ahead_of(time)
         {
@@ -274,14 +288,14 @@ impl Ahead {
         }
     }
 
-    /// No fault of the store, but something to know.
+    /// Logs a warning. The store itself is not damaged.
     fn warn(&self) {
         if self.count > 0 {
             tracing::warn!(
                 count = self.count,
                 version = self.example,
-                "a clock was ahead when this version was committed, or is behind now; versions, not times, say what \
-                 came before what"
+                "a clock was ahead when this version was committed, or is behind now; the order of commits is that \
+                 of their versions, not of their times"
             );
         }
     }

@@ -1,9 +1,9 @@
-//! Earlier states, and how one became the next.
+//! Earlier versions of a datastore.
 //!
-//! Every commit leaves its time, author and comment in the [log](super::log), and what each key held
-//! before. An earlier state is the newest with those taken back, as an overlay: its cost is that of
-//! the changes since. Going back to one is a commit like any other. How many versions are kept is
-//! said for each datastore; a commit deletes those beyond, a few at a time.
+//! Every commit writes its time, author and comment to the [log](super::log), with the old value of each
+//! changed key. An earlier state is the newest one with these changes undone, as an overlay: it costs as
+//! much as the changes since. A rollback to it is a normal commit. The number of kept versions is set for
+//! each datastore; commits delete the excess versions, a few at a time.
 
 mod commits;
 mod read_log;
@@ -14,5 +14,5 @@ mod rollback;
 pub use commits::{CommitInfo, HISTORY_PAGE_MAX};
 pub use retention::{RETENTION_VERSIONS_DEFAULT, Retention};
 
-pub(in crate::tree) use commits::Kept;
+pub(in crate::tree) use commits::KeptVersions;
 pub(in crate::tree) use rewind::changes_back_to;

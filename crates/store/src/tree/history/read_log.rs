@@ -1,4 +1,4 @@
-//! Reading the log: the headers of commits and their records.
+//! Reads the log: the headers and records of commits.
 
 use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::fragment::take_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
-use crate::tree::log::Kind;
+use crate::tree::log::RecordKind;
 
-/// Who made a version, and when.
+/// The metadata of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub time: Timestamp,
@@ -18,22 +18,22 @@ pub(super) struct Header {
     pub comment: String,
 }
 
-/// What a record takes back.
+/// The inverse of a record.
 pub(super) enum Undo<'a> {
-    /// A key: the subspace and the rest of the key after the tree's prefix, and what it held.
+    /// A key: its subspace, the rest after the tree's prefix, and the old value.
     Key(u8, &'a [u8], Option<&'a [u8]>),
-    /// Everything.
+    /// Everything was empty before.
     All,
 }
 
-/// What the keys of a version begin with.
+/// The prefix of the log keys of a version.
 pub(super) fn version_key(tree: TreeId, version: u64) -> Vec<u8> {
     let mut key = tree.prefix(Subspace::Log);
     tuple::put_unsigned(&mut key, version);
     key
 }
 
-/// The version that a key of the log is of.
+/// The version of a log key.
 pub(super) fn version_of(tree: TreeId, key: &[u8]) -> Result<u64> {
     let mut rest = &key[tree.prefix(Subspace::Log).len()..];
     match tuple::take(&mut rest)? {
@@ -43,7 +43,7 @@ pub(super) fn version_of(tree: TreeId, key: &[u8]) -> Result<u64> {
     .ok_or_else(|| Error::corrupt("a key of the log has no version"))
 }
 
-/// The header of a version; none where it is not kept.
+/// The header of a version; none if it is not kept.
 pub(super) fn header(
     snapshot: &dyn Snapshot,
     tree: TreeId,
@@ -66,8 +66,7 @@ fn take_header(bytes: &mut &[u8]) -> Result<Header> {
     })
 }
 
-/// Takes back a version by its log: calls `undo` with what each of its records says, the last
-/// first.
+/// Undoes a version from its log: calls `undo` for each record, the last first.
 pub(super) fn undo(log: &[u8], undo: &mut dyn FnMut(Undo<'_>)) -> Result<()> {
     let mut rest = log;
     take_header(&mut rest)?;
@@ -94,14 +93,14 @@ pub(super) fn log_of(snapshot: &dyn Snapshot, tree: TreeId, version: u64) -> Res
 }
 
 fn take_record<'a>(rest: &mut &'a [u8]) -> Result<Undo<'a>> {
-    let kind = Kind::of(take_byte(rest)?)?;
-    if kind == Kind::Loaded {
+    let kind = RecordKind::of(take_byte(rest)?)?;
+    if kind == RecordKind::Loaded {
         return Ok(Undo::All);
     }
     let subspace = take_byte(rest)?;
     let key = take_bytes(rest)?;
     let old = match kind {
-        Kind::Created => None,
+        RecordKind::Created => None,
         _ => Some(take_bytes(rest)?),
     };
     Ok(Undo::Key(subspace, key, old))

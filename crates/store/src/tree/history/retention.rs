@@ -1,4 +1,4 @@
-//! How many versions are kept, and deleting those beyond.
+//! Retention: how many versions are kept, and the deletion of older ones.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::subspace::Subspace;
 use crate::tree::commit::Tree;
 use crate::tree::log::LogTarget;
 use crate::tree::stamp::Stamp;
-use crate::tree::upgrade::release_past;
+use crate::tree::upgrade::release_past_schemas;
 
-/// How many versions are kept where nobody says otherwise.
+/// The default number of versions kept.
 pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
 
-/// A commit deletes at most this many versions, so that it costs what it changes also where
-/// retention was shortened.
+/// Maximum number of versions deleted by one commit, so that its cost stays bounded after retention is
+/// shortened.
 const PRUNED_AT_ONCE_MAX: u64 = 32;
 
-/// How long a clock may be wrong before versions are deleted by it: a day, or the age that is kept if that is less.
-const CLOCK_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Tolerated clock error before versions are deleted by age: one day, or the retention age if that is
+/// shorter.
+const CLOCK_ERROR_TOLERATED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Of so many versions that are kept there is one more before any is deleted, so that most commits need
-/// not delete: a range to delete is another place of the engine to change.
-const KEPT_FOR_ONE_MORE: u64 = 256;
+/// One extra version is kept per this many versions, so that most commits delete nothing: a range deletion
+/// is one more engine page to modify.
+const VERSIONS_PER_EXTRA_ONE: u64 = 256;
 
-/// How many versions of a datastore are kept. The newest is kept in any case.
+/// How many versions of a datastore are kept. The newest version is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// At most this many versions; at least 1. Large numbers are exceeded by up to 1 in 256, and by up to
-    /// 16.
+    /// Maximum number of versions; at least 1. Large numbers may be exceeded by 1 in 256, at most by 16.
     pub versions: u64,
-    /// Those that are not older. (Where nobody committed for long, or a clock was set ahead, older ones are kept for
-    /// up to a day more.)
+    /// Maximum age. (After a long time without commits, or if a clock was set ahead, older versions are
+    /// kept for up to a day longer.)
     pub age: Option<Duration>,
 }
 
@@ -72,7 +72,7 @@ impl Retention {
 }
 
 impl Tree {
-    /// How many versions of this datastore are kept.
+    /// The retention of this datastore.
     pub fn retention(&self) -> Result<Retention> {
         let snapshot = self.store().driver().snapshot()?;
         let stored = snapshot.get(&self.id().prefix(Subspace::Log))?;
@@ -81,8 +81,7 @@ impl Tree {
         })
     }
 
-    /// Sets how many versions are kept. Those beyond are deleted by the next commits, a few by
-    /// each.
+    /// Sets the retention. The next commits delete the excess versions, a few each.
     pub fn set_retention(&self, retention: Retention) -> Result<()> {
         let AnchorRow { key, value, .. } = self.anchor().clone();
         let mut batch = espalier_keyspace::Batch::new();
@@ -97,8 +96,8 @@ impl Tree {
         }
     }
 
-    /// Deletes versions that are not kept once a commit with this stamp is made; never `pinned`,
-    /// which a commit that waits for its confirmation needs, or what came after it.
+    /// Deletes versions that exceed the retention after a commit with this stamp; never `pinned`, which a
+    /// pending confirmed commit needs, or later ones.
     pub(in crate::tree) fn prune<T: LogTarget + ?Sized>(
         &self,
         base: &dyn Snapshot,
@@ -119,8 +118,9 @@ impl Tree {
         }
         let Some((key, _)) = first else { return Ok(()) };
         let oldest = version_of(self.id(), key)?;
-        let more = (retention.versions / KEPT_FOR_ONE_MORE).min(PRUNED_AT_ONCE_MAX / 2);
-        let is_due = next.version.saturating_sub(oldest) >= retention.versions.saturating_add(more);
+        let extra = (retention.versions / VERSIONS_PER_EXTRA_ONE).min(PRUNED_AT_ONCE_MAX / 2);
+        let is_due =
+            next.version.saturating_sub(oldest) >= retention.versions.saturating_add(extra);
         let kept = oldest..next.version;
         let kept_from = match retention.age {
             None => Timestamp(0),
@@ -142,16 +142,17 @@ impl Tree {
             let oldest_left = end;
             let (start, end) = (version_key(self.id(), oldest), version_key(self.id(), end));
             target.delete_range(KeyRange::new(start, end))?;
-            release_past(base, self.id(), oldest_left, target)?;
+            release_past_schemas(base, self.id(), oldest_left, target)?;
         }
         Ok(())
     }
 
     /// The time before which versions are too old at `now`.
     ///
-    /// A clock that was set ahead would make all of them too old. So the time since the commit before the first
-    /// of the last day does not count, unless this process has seen it go by: where the clock is wrong, there is a
-    /// day to set it right, and where there was no commit for long, versions are deleted a day later.
+    /// A clock that was set ahead would make all versions too old. Therefore the time before the first
+    /// commit of the last day, back to its predecessor, is not counted unless this process observed it
+    /// pass: a wrong clock can be corrected within a day, and after a long time without commits, versions
+    /// are deleted one day later.
     fn kept_from(
         &self,
         base: &dyn Snapshot,
@@ -159,19 +160,18 @@ impl Tree {
         now: Timestamp,
         age: Duration,
     ) -> Result<Timestamp> {
-        let by_the_clock = now.minus(age);
+        let by_clock = now.minus(age);
         let oldest = header(base, self.id(), kept.start)?;
-        if oldest.is_some_and(|oldest| by_the_clock <= oldest.time && !oldest.time.is_ahead_of(now))
-        {
-            return Ok(by_the_clock);
+        if oldest.is_some_and(|oldest| by_clock <= oldest.time && !oldest.time.is_ahead_of(now)) {
+            return Ok(by_clock);
         }
-        let trial = now.minus(age.min(CLOCK_TRIAL));
+        let tolerated = now.minus(age.min(CLOCK_ERROR_TOLERATED));
         let time = |version| -> Result<Timestamp> {
             Ok(header(base, self.id(), version)?.map_or(Timestamp(0), |header| header.time))
         };
         let is_recent = |version| -> Result<bool> {
             let time = time(version)?;
-            Ok(time > trial && !time.is_ahead_of(now))
+            Ok(time > tolerated && !time.is_ahead_of(now))
         };
         let (mut old, mut recent) = (kept.start, kept.end);
         while old < recent {
@@ -186,21 +186,22 @@ impl Tree {
             false => time(recent)?,
         };
         if recent == kept.start {
-            return Ok(by_the_clock);
+            return Ok(by_clock);
         }
-        // Not those whose clock was ahead.
+        // Skip versions whose clock was ahead.
         for back in steps(recent - kept.start) {
             let before = time(recent - 1 - back)?;
             if before <= first {
-                let seen_from = self.store().steady_since().max(before);
-                let unseen = first.min(seen_from).since(before);
-                return Ok(by_the_clock.minus(unseen));
+                let observed_from = self.store().steady_since().max(before);
+                let unobserved = first.min(observed_from).since(before);
+                return Ok(by_clock.minus(unobserved));
             }
         }
         Ok(Timestamp(0))
     }
 
-    /// Whether a version is of before a time. One whose clock was ahead counts as a later one whose clock was not.
+    /// Whether a version is older than a time. A version whose clock was ahead is judged by the next one
+    /// whose clock was not.
     fn is_before(
         &self,
         base: &dyn Snapshot,
@@ -223,7 +224,7 @@ impl Tree {
     }
 }
 
-/// 0, 1, 3, 7 and so on, below `end`: many versions in a row may be of a clock that was ahead.
+/// 0, 1, 3, 7 and so on, below `end`: many consecutive versions may have a clock that was ahead.
 fn steps(end: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(0), |step: &u64| Some(2 * step + 1))
         .take_while(move |step| *step < end)

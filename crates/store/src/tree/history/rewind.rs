@@ -1,10 +1,10 @@
-//! Taking commits back.
+//! Undoes commits.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{KeyRange, Snapshot};
 
-use super::commits::Kept;
+use super::commits::KeptVersions;
 use super::read_log::{Undo, header, log_of, undo};
 use crate::error::Result;
 use crate::keys::TreeId;
@@ -13,15 +13,15 @@ use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
-/// How far to go back.
+/// The version to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Target {
-    /// To a version; the stamps are left as they are.
-    Kept(u64),
-    /// From a version that is the snapshot's, to an earlier one.
-    Further(u64, u64),
-    /// To a version, with its stamp on everything.
-    Seen(u64),
+pub(super) enum RewindTarget {
+    /// A version; the stamps are unchanged.
+    Version(u64),
+    /// From the snapshot's version to an earlier one.
+    Between(u64, u64),
+    /// A version, with its stamp on every resource.
+    Stamped(u64),
 }
 
 /// An earlier state, over a snapshot.
@@ -31,45 +31,45 @@ pub(super) enum Target {
 pub(super) fn rewind(
     snapshot: Box<dyn Snapshot + Send>,
     tree: TreeId,
-    target: Target,
+    target: RewindTarget,
 ) -> Result<Overlay> {
-    let kept = Kept::read(&*snapshot, tree)?;
+    let kept = KeptVersions::read(&*snapshot, tree)?;
     let (from, to) = match target {
-        Target::Kept(to) | Target::Seen(to) => (kept.newest, to),
-        Target::Further(from, to) => (from, to),
+        RewindTarget::Version(to) | RewindTarget::Stamped(to) => (kept.newest, to),
+        RewindTarget::Between(from, to) => (from, to),
     };
     kept.check(to)?;
-    let changes = back(&*snapshot, tree, from, to)?;
+    let changes = changes_between(&*snapshot, tree, from, to)?;
     let mut overlay = Overlay::with(snapshot, Arc::new(changes));
-    if matches!(target, Target::Seen(_)) {
+    if matches!(target, RewindTarget::Stamped(_)) {
         stamp_all(&mut overlay, tree, to)?;
     }
     Ok(overlay)
 }
 
-/// The changes that lead from a snapshot back to an earlier version; none where that is not kept.
+/// The changes from a snapshot back to an earlier version; none if that is not kept.
 pub(in crate::tree) fn changes_back_to(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     version: u64,
 ) -> Result<Option<Changes>> {
-    let kept = Kept::read(snapshot, tree)?;
+    let kept = KeptVersions::read(snapshot, tree)?;
     match kept.check(version) {
-        Ok(()) => back(snapshot, tree, kept.newest, version).map(Some),
+        Ok(()) => changes_between(snapshot, tree, kept.newest, version).map(Some),
         Err(_) => Ok(None),
     }
 }
 
-fn back(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
+fn changes_between(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
     let mut changes = Changes::default();
     for version in (to + 1..=from).rev() {
         let log = log_of(snapshot, tree, version)?;
-        take_back(&mut changes, tree, &log)?;
+        apply_undo(&mut changes, tree, &log)?;
     }
     Ok(changes)
 }
 
-fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
+fn apply_undo(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     let prefix = tree.prefix(Subspace::Tree);
     undo(log, &mut |record| match record {
         Undo::All => {
@@ -88,8 +88,7 @@ fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     })
 }
 
-/// Everything of an earlier state has the stamp of its version; and indexes and counts, which are
-/// those of the newest state, are as if they were not kept.
+/// Stamps an earlier state with its version. Hides indexes and counts, which belong to the newest state.
 fn stamp_all(overlay: &mut Overlay, tree: TreeId, version: u64) -> Result<()> {
     for subspace in [Subspace::Stamp, Subspace::Index, Subspace::Count] {
         overlay.delete_range(&KeyRange::prefix(&tree.prefix(subspace)));

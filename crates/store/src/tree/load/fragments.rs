@@ -1,4 +1,4 @@
-//! From closed nodes to keys and values.
+//! Writes closed nodes as keys and values.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use espalier_yang::schema::Node;
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, Step, Value};
 
 use super::options::LoadMode;
-use super::sink::{Frame, Loading};
+use super::sink::{Frame, Loader};
 use crate::error::Result;
 use crate::fragment::{Fragment, put_leaf, put_leaf_value, put_value};
 use crate::keys::{put_key_value, put_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
-use crate::tree::edit::rivals;
+use crate::tree::edit::siblings_in_other_cases;
 use crate::tree::locate::{in_subspace, order_key};
 use crate::tree::too_big::{is_too_big, too_big};
 
-impl Loading<'_, '_> {
-    /// Gives the innermost frame its key: that of the frame around it, its local id, and its key
-    /// values or position.
-    pub fn place(&mut self) -> Result<()> {
+impl Loader<'_, '_> {
+    /// Completes the key of the innermost frame: that of its parent, its local id, and its key values or
+    /// position.
+    pub fn set_key(&mut self) -> Result<()> {
         let Some((frame, around)) = self.frames.split_last_mut() else {
             return Ok(());
         };
@@ -30,8 +30,8 @@ impl Loading<'_, '_> {
         frame.key.clear();
         frame.key.extend_from_slice(&around.key);
         put_local_id(&mut frame.key, self.compiled.layout.id(node));
-        frame.is_placed = true;
-        frame.is_fresh = around.is_fresh;
+        frame.has_key = true;
+        frame.is_new = around.is_new;
         let node = self.compiled.schema.node(node);
         if node.is_positional() {
             self.put_position(node)?;
@@ -42,10 +42,11 @@ impl Loading<'_, '_> {
                 .flatten()
                 .for_each(|value| put_key_value(&mut frame.key, value));
         }
-        self.look_around(node)
+        self.check_existing(node)
     }
 
-    /// Completes the key of an entry kept in order: by the position that it has, or a new last one.
+    /// Completes the key of an entry in a list with a stored order: its existing position, or a new last
+    /// one.
     fn put_position(&mut self, node: &Node) -> Result<()> {
         let depth = self.frames.len() - 1;
         let list = self.frames[depth].key.clone();
@@ -65,7 +66,7 @@ impl Loading<'_, '_> {
     ) -> Result<Vec<u8>> {
         let is_indexed = node.is_config && !keys.is_empty();
         let order_key = order_key(list, keys);
-        if !self.frames[around].is_fresh
+        if !self.frames[around].is_new
             && is_indexed
             && let Some(stored) = self.writer.get(&order_key)?
         {
@@ -73,7 +74,7 @@ impl Loading<'_, '_> {
         }
         let last = match self.frames[around].positions.remove(&node.id) {
             Some(last) => Some(last),
-            None if self.frames[around].is_fresh => None,
+            None if self.frames[around].is_new => None,
             None => self.last_position(list)?,
         };
         let next = Position::between(last.as_ref(), None).unwrap_or_else(|| Position::at(i64::MAX));
@@ -95,10 +96,10 @@ impl Loading<'_, '_> {
         Position::take(&mut &key[list.len()..]).map(Some)
     }
 
-    /// Finds out whether anything is stored in the frame that was just placed.
-    fn look_around(&mut self, node: &Node) -> Result<()> {
+    /// Checks whether anything is stored in the frame whose key was just set.
+    fn check_existing(&mut self, node: &Node) -> Result<()> {
         let depth = self.frames.len() - 1;
-        if self.frames[depth].is_fresh {
+        if self.frames[depth].is_new {
             return Ok(());
         }
         let range = KeyRange::prefix(&self.frames[depth].key);
@@ -112,12 +113,12 @@ impl Loading<'_, '_> {
             let keys = self.frames[depth].keys.iter().flatten().cloned().collect();
             return Err(self.exists(node.id, keys).into());
         }
-        self.clear_rivals(depth - 1, node)?;
-        self.frames[depth].is_fresh = !is_stored;
+        self.delete_other_cases(depth - 1, node)?;
+        self.frames[depth].is_new = !is_stored;
         Ok(())
     }
 
-    /// The error of a top-level node that is there and must not be.
+    /// The error of a top-level node that exists already.
     fn exists(&self, node: NodeId, values: Vec<Value>) -> DataError {
         let keys = if values.is_empty() {
             Keys::None
@@ -129,21 +130,21 @@ impl Loading<'_, '_> {
         DataError::new(ErrorTag::DataExists, "the node exists already").at(path)
     }
 
-    /// Writes the fragment of a closed frame, merged with what is stored.
+    /// Writes the fragment of a closed frame, merged with the stored one.
     pub fn write(&mut self, mut frame: Frame) -> Result<Frame> {
         let node = frame.node.map(|node| self.compiled.schema.node(node));
         let needs_none = node.is_none_or(Node::is_np_container);
         if frame.leaves.is_empty() && needs_none {
             return Ok(frame);
         }
-        if !frame.is_fresh {
+        if !frame.is_new {
             return self.merge(frame, node);
         }
         let mut value = Vec::with_capacity(64);
         let keys = node.map(Node::keys).unwrap_or_default();
-        for (&key, known) in keys.iter().zip(&frame.keys) {
-            if let Some(known) = known {
-                put_leaf_value(&mut value, self.compiled.layout.id(key), known);
+        for (&key, key_value) in keys.iter().zip(&frame.keys) {
+            if let Some(key_value) = key_value {
+                put_leaf_value(&mut value, self.compiled.layout.id(key), key_value);
             }
         }
         frame.leaves.sort_by_key(|(id, _)| *id);
@@ -154,7 +155,7 @@ impl Loading<'_, '_> {
         Ok(frame)
     }
 
-    /// Writes the fragment of a frame that closed.
+    /// Writes the fragment of a closed frame.
     fn put_frame(&mut self, frame: &Frame, value: &[u8]) -> Result<()> {
         if is_too_big(&frame.key, value) {
             let path = path_of(self.frames.iter().chain([frame]));
@@ -192,10 +193,10 @@ impl Loading<'_, '_> {
                 .map(|leaf| self.compiled.schema.node(leaf))
                 .filter(|leaf| !leaf.cases.is_empty())
             {
-                for rival in rivals(&self.compiled.schema, leaf) {
-                    fragment.remove(self.compiled.layout.id(rival));
+                for other_case in siblings_in_other_cases(&self.compiled.schema, leaf) {
+                    fragment.remove(self.compiled.layout.id(other_case));
                 }
-                self.clear_rival_subtrees(&frame.key, leaf)?;
+                self.delete_other_case_subtrees(&frame.key, leaf)?;
             }
             fragment.set(id, packed);
         }
@@ -203,7 +204,7 @@ impl Loading<'_, '_> {
         Ok(frame)
     }
 
-    /// Whether what is directly in a node (none: the datastore) must not be there before.
+    /// Whether the children of a node (none: the datastore) must not exist before.
     fn creates(&self, node: Option<&Node>) -> bool {
         node.is_none() && self.mode == LoadMode::Create
     }
@@ -214,8 +215,8 @@ impl Loading<'_, '_> {
         let node = self.compiled.schema.node(id);
         let mut key = self.frames[depth].key.clone();
         put_local_id(&mut key, self.compiled.layout.id(id));
-        if !self.frames[depth].is_fresh {
-            self.clear_rivals(depth, node)?;
+        if !self.frames[depth].is_new {
+            self.delete_other_cases(depth, node)?;
         }
         if node.is_positional() {
             let position = self.position(node, &key, std::slice::from_ref(value), depth)?;
@@ -236,13 +237,13 @@ impl Loading<'_, '_> {
         self.put(&key, &bytes)
     }
 
-    /// Deletes what the frame at a depth holds in other cases than that of `node`.
-    fn clear_rivals(&mut self, depth: usize, node: &Node) -> Result<()> {
+    /// Deletes nodes of other cases than that of `node` in the frame at a depth.
+    fn delete_other_cases(&mut self, depth: usize, node: &Node) -> Result<()> {
         if node.cases.is_empty() {
             return Ok(());
         }
         let around = self.frames[depth].key.clone();
-        self.clear_rival_subtrees(&around, node)?;
+        self.delete_other_case_subtrees(&around, node)?;
         let Some(stored) = self.writer.get(&around)?.map(Cow::into_owned) else {
             return Ok(());
         };
@@ -251,8 +252,8 @@ impl Loading<'_, '_> {
         let keys = holder.map_or(0, |node| node.keys().len());
         let mut fragment = Fragment::decode(&stored, keys)?;
         let mut is_changed = false;
-        for rival in rivals(&self.compiled.schema, node) {
-            is_changed |= fragment.remove(self.compiled.layout.id(rival));
+        for other_case in siblings_in_other_cases(&self.compiled.schema, node) {
+            is_changed |= fragment.remove(self.compiled.layout.id(other_case));
         }
         match is_changed {
             true if fragment.leaves.is_empty() && holder.is_none_or(Node::is_np_container) => {
@@ -263,16 +264,16 @@ impl Loading<'_, '_> {
         }
     }
 
-    fn clear_rival_subtrees(&mut self, around: &[u8], node: &Node) -> Result<()> {
+    fn delete_other_case_subtrees(&mut self, around: &[u8], node: &Node) -> Result<()> {
         let compiled = self.compiled;
-        for rival in rivals(&compiled.schema, node) {
+        for other_case in siblings_in_other_cases(&compiled.schema, node) {
             let is_leaf = matches!(
-                compiled.schema.node(rival).kind,
+                compiled.schema.node(other_case).kind,
                 NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
             );
             if !is_leaf {
                 let mut key = around.to_vec();
-                put_local_id(&mut key, compiled.layout.id(rival));
+                put_local_id(&mut key, compiled.layout.id(other_case));
                 self.delete_subtree(&key)?;
             }
         }
@@ -292,7 +293,7 @@ impl Loading<'_, '_> {
     }
 }
 
-/// The path of open frames, the outermost first.
+/// The path of open frames, outermost first.
 fn path_of<'f>(frames: impl Iterator<Item = &'f Frame>) -> InstancePath {
     let steps = frames.filter_map(|frame| {
         let values: Option<Vec<Value>> = frame.keys.iter().cloned().collect();

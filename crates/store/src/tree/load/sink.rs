@@ -1,11 +1,11 @@
-//! The sink of a load: which nodes are open, and when their keys are known.
+//! The sink of a load: tracks open nodes and their keys.
 
 use espalier_keyspace::{Snapshot, Writer};
 use espalier_yang::data::Stop;
 use espalier_yang::{DataError, ErrorTag, Mark, NodeId, NodeKind, Sink, Value};
 use rustc_hash::FxHashMap;
 
-use super::hold::{HELD_BYTES_MAX, Held, Holding};
+use super::deferred::{DEFERRED_BYTES_MAX, DeferredEvent, DeferredEvents};
 use super::options::{LoadMode, LoadOptions};
 use crate::error::{Error, Result};
 use crate::fragment::Packed;
@@ -15,52 +15,51 @@ use crate::store::Compiled;
 use crate::tree::Tree;
 use crate::tree::log::CommitLog;
 
-/// The progress is told after this many fragments.
+/// Progress is reported after this many fragments.
 const PROGRESS_EVERY: u64 = 4096;
 
-/// A container or list entry that is open.
+/// An open container or list entry.
 #[derive(Default)]
 pub(in crate::tree) struct Frame {
     pub node: Option<NodeId>,
-    /// Its key, once it is known.
+    /// Its key, once complete.
     pub key: Vec<u8>,
-    pub is_placed: bool,
-    /// Whether nothing is stored in it, so that nothing has to be looked up.
-    pub is_fresh: bool,
+    pub has_key: bool,
+    /// Whether it was empty before, so that no lookups are needed.
+    pub is_new: bool,
     pub keys: Vec<Option<Value>>,
     pub leaves: Vec<(LocalId, Packed)>,
-    /// The last positions given in its lists ordered by user.
+    /// The last positions assigned in its lists ordered by user.
     pub positions: FxHashMap<NodeId, Position>,
 }
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Copy, Default)]
-pub(in crate::tree) struct Done {
+pub(in crate::tree) struct LoadOutcome {
     pub fragments: u64,
     pub values: u64,
     pub is_changed: bool,
 }
 
-/// A load under way.
-pub(in crate::tree) struct Loading<'a, 'o> {
+/// A load in progress.
+pub(in crate::tree) struct Loader<'a, 'o> {
     pub compiled: &'a Compiled,
     pub base: &'a dyn Snapshot,
     pub writer: &'a mut dyn Writer,
-    /// The log of a load into an empty datastore, which needs no records; none where what is
-    /// loaded is a proposal.
+    /// The log of a load into an empty datastore, which needs no records; none for a proposal.
     log: Option<CommitLog>,
     pub mode: LoadMode,
     progress: Option<&'a mut &'o mut dyn FnMut(u64)>,
     pub frames: Vec<Frame>,
-    /// Closed frames, to use their memory again.
+    /// Closed frames, kept for reuse.
     spare: Vec<Frame>,
-    holding: Option<Holding>,
+    deferred: Option<DeferredEvents>,
     error: Option<Error>,
     fragments: u64,
     values: u64,
 }
 
-impl<'a, 'o> Loading<'a, 'o> {
+impl<'a, 'o> Loader<'a, 'o> {
     pub fn new(
         tree: &'a Tree,
         base: &'a dyn Snapshot,
@@ -70,8 +69,8 @@ impl<'a, 'o> Loading<'a, 'o> {
     ) -> Self {
         let root = Frame {
             key: tree.tree_key(),
-            is_placed: true,
-            is_fresh: log.is_some(),
+            has_key: true,
+            is_new: log.is_some(),
             ..Frame::default()
         };
         Self {
@@ -83,15 +82,15 @@ impl<'a, 'o> Loading<'a, 'o> {
             progress: options.progress.as_mut(),
             frames: vec![root],
             spare: Vec::new(),
-            holding: None,
+            deferred: None,
             error: None,
             fragments: 0,
             values: 0,
         }
     }
 
-    /// Ends the load after the document. Where it changed nothing, nothing is written.
-    pub fn finish(mut self, parsed: Result<()>) -> Result<Done> {
+    /// Ends the load after the document. Writes nothing if nothing changed.
+    pub fn finish(mut self, parsed: Result<()>) -> Result<LoadOutcome> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -103,37 +102,37 @@ impl<'a, 'o> Loading<'a, 'o> {
             self.write(root)?;
         }
         let (fragments, values) = (self.fragments, self.values);
-        // A document without content takes away what was there.
-        let takes_away = self.log.as_ref().is_some_and(CommitLog::has_records);
-        let is_changed = fragments + values > 0 || takes_away;
+        // A document without content deletes existing data.
+        let deletes = self.log.as_ref().is_some_and(CommitLog::has_records);
+        let is_changed = fragments + values > 0 || deletes;
         if let (true, Some(log)) = (is_changed, self.log) {
             log.finish(&mut *self.writer)?;
         }
-        Ok(Done {
+        Ok(LoadOutcome {
             fragments,
             values,
             is_changed,
         })
     }
 
-    /// Keeps an error for the end and stops the document.
-    fn keep(&mut self, result: Result<()>) -> std::result::Result<(), Stop> {
+    /// Stores an error for the end and stops the document.
+    fn store_error(&mut self, result: Result<()>) -> std::result::Result<(), Stop> {
         result.map_err(|error| {
             self.error.get_or_insert(error);
             Stop
         })
     }
 
-    /// Holds an event back where the keys of the entry around it are not known.
-    fn hold(&mut self, event: impl FnOnce() -> Held) -> Result<bool> {
-        let Some(holding) = &mut self.holding else {
+    /// Defers an event if the keys of its list entry are incomplete.
+    fn defer(&mut self, event: impl FnOnce() -> DeferredEvent) -> Result<bool> {
+        let Some(deferred) = &mut self.deferred else {
             return Ok(false);
         };
-        if holding.push(event()) {
+        if deferred.push(event()) {
             return Ok(true);
         }
         let message = format!(
-            "a list entry has more than {HELD_BYTES_MAX} bytes of content before its keys; put the keys first"
+            "a list entry has more than {DEFERRED_BYTES_MAX} bytes of content before its keys; put the keys first"
         );
         Err(DataError::new(ErrorTag::TooBig, message).into())
     }
@@ -145,10 +144,10 @@ impl<'a, 'o> Loading<'a, 'o> {
         {
             progress(self.fragments);
         }
-        if self.frames.last().is_some_and(|frame| !frame.is_placed) {
-            self.holding.get_or_insert_default();
+        if self.frames.last().is_some_and(|frame| !frame.has_key) {
+            self.deferred.get_or_insert_default();
         }
-        if self.hold(|| Held::Open(node))? {
+        if self.defer(|| DeferredEvent::Open(node))? {
             return Ok(());
         }
         self.enter(node)
@@ -157,40 +156,40 @@ impl<'a, 'o> Loading<'a, 'o> {
     fn enter(&mut self, node: NodeId) -> Result<()> {
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.node = Some(node);
-        frame.is_placed = false;
+        frame.has_key = false;
         frame
             .keys
             .resize(self.compiled.schema.node(node).keys().len(), None);
         self.frames.push(frame);
-        self.place_when_known()
+        self.set_key_when_complete()
     }
 
-    /// Gives the innermost frame its key when all its key leaves are known, and lets go what was
-    /// held back.
-    fn place_when_known(&mut self) -> Result<()> {
+    /// Sets the key of the innermost frame when all its key leaves are present, and replays the deferred
+    /// events.
+    fn set_key_when_complete(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else {
             return Ok(());
         };
-        if frame.is_placed || frame.keys.iter().any(Option::is_none) {
+        if frame.has_key || frame.keys.iter().any(Option::is_none) {
             return Ok(());
         }
-        self.place()?;
-        let Some(holding) = self.holding.take() else {
+        self.set_key()?;
+        let Some(deferred) = self.deferred.take() else {
             return Ok(());
         };
-        for event in holding.events {
+        for event in deferred.events {
             match event {
-                Held::Open(node) => {
-                    if self.frames.last().is_some_and(|frame| !frame.is_placed) {
-                        self.holding.get_or_insert_default();
+                DeferredEvent::Open(node) => {
+                    if self.frames.last().is_some_and(|frame| !frame.has_key) {
+                        self.deferred.get_or_insert_default();
                     }
-                    if !self.hold(|| Held::Open(node))? {
+                    if !self.defer(|| DeferredEvent::Open(node))? {
                         self.enter(node)?;
                     }
                 }
-                Held::Leaf(node, value) => self.leaf_value(node, value)?,
-                Held::Any(node, json) => self.any_value(node, &json)?,
-                Held::Close => self.close_node()?,
+                DeferredEvent::Leaf(node, value) => self.leaf_value(node, value)?,
+                DeferredEvent::Any(node, json) => self.any_value(node, &json)?,
+                DeferredEvent::Close => self.close_node()?,
             }
         }
         Ok(())
@@ -198,21 +197,21 @@ impl<'a, 'o> Loading<'a, 'o> {
 
     fn leaf_value(&mut self, node: NodeId, value: Value) -> Result<()> {
         if self
-            .holding
+            .deferred
             .as_ref()
-            .is_some_and(|holding| holding.depth > 0)
+            .is_some_and(|deferred| deferred.depth > 0)
         {
-            return self.hold(|| Held::Leaf(node, value)).map(|_| ());
+            return self.defer(|| DeferredEvent::Leaf(node, value)).map(|_| ());
         }
         match &self.compiled.schema.node(node).kind {
-            NodeKind::LeafList(_) if self.frames.last().is_some_and(|frame| !frame.is_placed) => {
-                self.holding.get_or_insert_default();
-                self.hold(|| Held::Leaf(node, value)).map(|_| ())
+            NodeKind::LeafList(_) if self.frames.last().is_some_and(|frame| !frame.has_key) => {
+                self.deferred.get_or_insert_default();
+                self.defer(|| DeferredEvent::Leaf(node, value)).map(|_| ())
             }
             NodeKind::LeafList(_) => self.write_entry(node, &value),
             NodeKind::Leaf(leaf) if leaf.is_key => self.key_leaf(node, value),
             _ => {
-                self.slot(node, Packed::Value(value));
+                self.add_leaf(node, Packed::Value(value));
                 Ok(())
             }
         }
@@ -229,22 +228,24 @@ impl<'a, 'o> Loading<'a, 'o> {
         if let Some(index) = list.iter().position(|&key| key == node) {
             frame.keys[index] = Some(value);
         }
-        self.place_when_known()
+        self.set_key_when_complete()
     }
 
     fn any_value(&mut self, node: NodeId, json: &str) -> Result<()> {
         if self
-            .holding
+            .deferred
             .as_ref()
-            .is_some_and(|holding| holding.depth > 0)
+            .is_some_and(|deferred| deferred.depth > 0)
         {
-            return self.hold(|| Held::Any(node, json.into())).map(|_| ());
+            return self
+                .defer(|| DeferredEvent::Any(node, json.into()))
+                .map(|_| ());
         }
-        self.slot(node, Packed::Any(json.into()));
+        self.add_leaf(node, Packed::Any(json.into()));
         Ok(())
     }
 
-    fn slot(&mut self, node: NodeId, packed: Packed) {
+    fn add_leaf(&mut self, node: NodeId, packed: Packed) {
         let id = self.compiled.layout.id(node);
         if let Some(frame) = self.frames.last_mut() {
             frame.leaves.push((id, packed));
@@ -253,16 +254,16 @@ impl<'a, 'o> Loading<'a, 'o> {
 
     fn close_node(&mut self) -> Result<()> {
         if self
-            .holding
+            .deferred
             .as_ref()
-            .is_some_and(|holding| holding.depth > 0)
+            .is_some_and(|deferred| deferred.depth > 0)
         {
-            return self.hold(|| Held::Close).map(|_| ());
+            return self.defer(|| DeferredEvent::Close).map(|_| ());
         }
         let Some(frame) = self.frames.pop() else {
             return Ok(());
         };
-        if !frame.is_placed {
+        if !frame.has_key {
             return Err(
                 DataError::new(ErrorTag::MissingElement, "a list entry lacks a key").into(),
             );
@@ -276,26 +277,26 @@ impl<'a, 'o> Loading<'a, 'o> {
     }
 }
 
-impl Sink for Loading<'_, '_> {
+impl Sink for Loader<'_, '_> {
     fn open(&mut self, node: NodeId, _: Mark) -> std::result::Result<(), Stop> {
         let result = self.open_node(node);
-        self.keep(result)
+        self.store_error(result)
     }
 
     fn leaf(&mut self, node: NodeId, value: Value, _: Mark) -> std::result::Result<(), Stop> {
         self.values += 1;
         let result = self.leaf_value(node, value);
-        self.keep(result)
+        self.store_error(result)
     }
 
     fn any(&mut self, node: NodeId, json: &str, _: Mark) -> std::result::Result<(), Stop> {
         self.values += 1;
         let result = self.any_value(node, json);
-        self.keep(result)
+        self.store_error(result)
     }
 
     fn close(&mut self, _: Mark) -> std::result::Result<(), Stop> {
         let result = self.close_node();
-        self.keep(result)
+        self.store_error(result)
     }
 }

@@ -1,63 +1,68 @@
-//! Taking locks.
+//! Acquires locks.
 
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
-use super::holds::{Holds, Lock, PartialLock};
+use super::record::{Lock, LockRecord, PartialLock};
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
 use crate::tree::commit::check_session;
-use crate::tree::locate::Shape;
+use crate::tree::locate::LocationKind;
 use crate::tree::{Datastore, Tree};
 
-/// How often a lock is tried again when somebody else changed the locks meanwhile.
+/// Maximum number of tries of a lock when others change the locks meanwhile.
 const LOCK_TRIES_MAX: usize = 64;
 
-/// Partial locks of one datastore, at the most.
+/// Maximum number of partial locks of one datastore.
 pub(super) const PARTIAL_LOCKS_MAX: usize = 1024;
 
-/// Nodes of one partial lock, at the most.
+/// Maximum number of nodes of one partial lock.
 const LOCKED_PATHS_MAX: usize = 256;
 
 impl Tree {
     /// Locks the whole datastore for a session (RFC 6241 §7.5).
     ///
     /// # Errors
-    /// `lock-denied`, naming who has the lock, a partial lock of another session, a pending confirmed
-    /// commit, or uncommitted changes of others.
+    /// `lock-denied` for a lock or a partial lock of another session, a pending confirmed commit, or
+    /// uncommitted changes of others; the message names the session.
     pub fn lock(&self, session: &str) -> Result<Lock> {
         self.check_lockable(session)?;
         let time = self.store().now();
         let session = session.to_owned();
         let lock = Lock { session, time };
-        self.change_holds(&mut |tree, snapshot, holds| {
-            tree.check_lock(snapshot, holds, &lock.session)?;
-            holds.locks.lock = Some(lock.clone());
+        self.update_lock_record(&mut |tree, snapshot, lock_record| {
+            tree.check_lock(snapshot, lock_record, &lock.session)?;
+            lock_record.locks.lock = Some(lock.clone());
             Ok(())
         })?;
         Ok(lock)
     }
 
-    fn check_lock(&self, snapshot: &dyn Snapshot, holds: &Holds, session: &str) -> Result<()> {
+    fn check_lock(
+        &self,
+        snapshot: &dyn Snapshot,
+        lock_record: &LockRecord,
+        session: &str,
+    ) -> Result<()> {
         let name = self.datastore().name();
-        if let Some(lock) = &holds.locks.lock {
+        if let Some(lock) = &lock_record.locks.lock {
             return Err(denied(format!(
-                "{name} is locked by session “{}” already; it can be broken with “espalier unlock --force”",
+                "{name} is already locked by session “{}”; “espalier unlock --force” breaks the lock",
                 lock.session
             )));
         }
-        let mut partial = holds.locks.partial.iter();
+        let mut partial = lock_record.locks.partial.iter();
         if let Some(partial) = partial.find(|partial| partial.session != session) {
             return Err(denied(format!(
                 "session “{}” has the partial lock {} in {name}",
                 partial.session, partial.id
             )));
         }
-        if let Some(pending) = &holds.locks.pending
+        if let Some(pending) = &lock_record.locks.pending
             && pending.session != session
         {
             return Err(denied(format!(
-                "a commit of session “{}” waits for its confirmation",
+                "a confirmed commit of session “{}” is pending",
                 pending.session
             )));
         }
@@ -73,23 +78,22 @@ impl Tree {
         }
     }
 
-    /// Locks nodes and everything in them for a session (RFC 5717). The nodes are those that are
-    /// there now and those that come to be at these paths.
+    /// Locks subtrees for a session (RFC 5717): existing nodes and nodes created later at these paths.
     ///
     /// # Errors
-    /// `lock-denied` where another session holds one of them, something in it or around it;
-    /// `data-missing` where an entry of a list ordered by user does not exist.
+    /// `lock-denied` if another session has locked one of them, an ancestor or a descendant; `data-missing`
+    /// if an entry of a list ordered by user does not exist.
     pub fn lock_paths(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {
         self.check_lockable(session)?;
         if paths.is_empty() || paths.len() > LOCKED_PATHS_MAX {
-            let message = format!("a partial lock is of 1 to {LOCKED_PATHS_MAX} nodes");
+            let message = format!("a partial lock has 1 to {LOCKED_PATHS_MAX} nodes");
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         let time = self.store().now();
-        let mut taken = None;
-        self.change_holds(&mut |tree, snapshot, holds| {
+        let mut acquired = None;
+        self.update_lock_record(&mut |tree, snapshot, lock_record| {
             let mut partial = PartialLock {
-                id: holds.last_partial + 1,
+                id: lock_record.last_partial + 1,
                 session: session.to_owned(),
                 time,
                 paths: Vec::new(),
@@ -97,23 +101,23 @@ impl Tree {
             };
             for path in paths {
                 let (text, key) = tree.locked_node(snapshot, path)?;
-                check_partial(holds, session, &text, &key)?;
+                check_partial(lock_record, session, &text, &key)?;
                 partial.paths.push(text);
                 partial.keys.push(key);
             }
-            if holds.locks.partial.len() >= PARTIAL_LOCKS_MAX {
+            if lock_record.locks.partial.len() >= PARTIAL_LOCKS_MAX {
                 let message = format!("there are {PARTIAL_LOCKS_MAX} partial locks already");
                 return Err(Error::data(ErrorTag::ResourceDenied, message));
             }
-            holds.last_partial = partial.id;
-            holds.locks.partial.push(partial.clone());
-            taken = Some(partial);
+            lock_record.last_partial = partial.id;
+            lock_record.locks.partial.push(partial.clone());
+            acquired = Some(partial);
             Ok(())
         })?;
-        taken.ok_or_else(|| Error::corrupt("a partial lock was not taken"))
+        acquired.ok_or_else(|| Error::corrupt("a partial lock was not acquired"))
     }
 
-    /// A node as text, and its key behind the prefix of the tree.
+    /// A node as text, and its key without the prefix of the tree.
     fn locked_node(
         &self,
         snapshot: &dyn Snapshot,
@@ -131,9 +135,9 @@ impl Tree {
                 ErrorTag::DataMissing,
                 "the node to lock does not exist",
             )),
-            Some(place) if place.shape == Shape::Leaf => Err(error(
+            Some(place) if place.kind == LocationKind::Leaf => Err(error(
                 ErrorTag::OperationNotSupported,
-                "a leaf is not locked by itself; lock the container or entry that it is in",
+                "a leaf cannot be locked; lock its container or entry",
             )),
             Some(place) => {
                 let key = place.key[self.id().prefix(Subspace::Tree).len()..].to_vec();
@@ -145,7 +149,7 @@ impl Tree {
     fn check_lockable(&self, session: &str) -> Result<()> {
         check_session(self.datastore(), session)?;
         if session.is_empty() {
-            let message = "a lock belongs to a session: name the session";
+            let message = "a lock requires a session name";
             return Err(Error::data(ErrorTag::InvalidValue, message));
         }
         match self.datastore() {
@@ -157,25 +161,25 @@ impl Tree {
         }
     }
 
-    /// Changes what holds the datastore; again where somebody else changed it meanwhile.
-    pub(in crate::tree) fn change_holds(
+    /// Updates the lock record of the datastore. Retries if it was changed meanwhile.
+    pub(in crate::tree) fn update_lock_record(
         &self,
-        change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut Holds) -> Result<()>,
+        change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut LockRecord) -> Result<()>,
     ) -> Result<()> {
         self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;
             let snapshot = self.store().driver().snapshot()?;
-            let mut holds = self.holds(&*snapshot)?;
-            let before = holds.clone();
-            change(self, &*snapshot, &mut holds)?;
+            let mut lock_record = self.lock_record(&*snapshot)?;
+            let before = lock_record.clone();
+            change(self, &*snapshot, &mut lock_record)?;
             drop(snapshot);
-            if holds == before {
+            if lock_record == before {
                 return Ok(());
             }
             let mut batch = Batch::new();
-            self.put_holds(holds, &mut batch);
+            self.put_lock_record(lock_record, &mut batch);
             let anchor = self.anchor();
             batch.require(anchor.key.clone(), Some(anchor.value.clone()));
             match self.store().driver().commit(batch) {
@@ -188,16 +192,16 @@ impl Tree {
     }
 }
 
-fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result<()> {
-    if let Some(lock) = &holds.locks.lock
+fn check_partial(lock_record: &LockRecord, session: &str, path: &str, key: &[u8]) -> Result<()> {
+    if let Some(lock) = &lock_record.locks.lock
         && lock.session != session
     {
-        let message = format!("session “{}” has locked all of it", lock.session);
+        let message = format!("the datastore is locked by session “{}”", lock.session);
         return Err(denied(message));
     }
-    for other in holds.locks.partial.iter() {
-        let meets = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
-        if other.session != session && other.keys.iter().any(meets) {
+    for other in lock_record.locks.partial.iter() {
+        let overlaps = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
+        if other.session != session && other.keys.iter().any(overlaps) {
             let message = format!(
                 "{path} is in the partial lock {} of session “{}”",
                 other.id, other.session
@@ -208,7 +212,7 @@ fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result
     Ok(())
 }
 
-/// The message names the holder (RFC 6241 Appendix A asks for its session).
+/// The message names the session of the lock, as RFC 6241 Appendix A requires.
 fn denied(message: String) -> Error {
     Error::data(ErrorTag::LockDenied, message)
 }

@@ -1,97 +1,96 @@
-//! Whether a session may write.
+//! Checks whether a session may write.
 
 use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
-use super::holds::{Holds, Lock, PartialLock};
+use super::record::{Lock, LockRecord, PartialLock};
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::Tree;
-use crate::tree::confirm::Plan;
+use crate::tree::confirm::ConfirmEffect;
 
-/// No version has to be kept for a rollback.
+/// No version must be kept for a rollback.
 pub(in crate::tree) const NONE_PINNED: u64 = u64::MAX;
 
 impl Tree {
-    /// Requires that no other session holds the whole datastore, now and when the batch is
-    /// committed.
-    pub(in crate::tree) fn require_unheld(
+    /// Requires that no other session has locked the whole datastore, now and when the batch is committed.
+    pub(in crate::tree) fn require_unlocked(
         &self,
         snapshot: &dyn Snapshot,
         session: &str,
         batch: &mut Batch,
-    ) -> Result<Holds> {
-        let holds = self.holds(snapshot)?;
-        if let Some(lock) = &holds.locks.lock
+    ) -> Result<LockRecord> {
+        let lock_record = self.lock_record(snapshot)?;
+        if let Some(lock) = &lock_record.locks.lock
             && !owns(&lock.session, session)
         {
             return Err(self.in_use(lock));
         }
-        batch.require(self.holds_key(), holds.stored.clone());
-        Ok(holds)
+        batch.require(self.lock_key(), lock_record.stored.clone());
+        Ok(lock_record)
     }
 
-    /// What a commit of an overlay depends on and changes of what holds the datastore. The version
-    /// that history has to keep is returned: none is as good as the newest.
-    pub(in crate::tree) fn keep_holds(
+    /// Checks the locks for a commit of an overlay, and updates the pending confirmed commit. Returns the
+    /// oldest version that history must keep, or [`NONE_PINNED`].
+    pub(in crate::tree) fn authorise(
         &self,
         overlay: &Overlay,
         session: &str,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         batch: &mut Batch,
     ) -> Result<u64> {
         let base = overlay.base();
-        if matches!(plan, Plan::Rollback) {
-            let mut holds = self.holds(base)?;
-            plan.apply(self, &mut holds, session, 0)?;
-            self.put_holds(holds, batch);
+        if matches!(effect, ConfirmEffect::Rollback) {
+            let mut lock_record = self.lock_record(base)?;
+            effect.apply(self, &mut lock_record, session, 0)?;
+            self.put_lock_record(lock_record, batch);
             return Ok(NONE_PINNED);
         }
-        let mut holds = self.require_unheld(base, session, batch)?;
-        if holds.stored.is_none() && matches!(plan, Plan::Edit) {
+        let mut lock_record = self.require_unlocked(base, session, batch)?;
+        if lock_record.stored.is_none() && matches!(effect, ConfirmEffect::Edit) {
             return Ok(NONE_PINNED);
         }
-        self.require_parts_unheld(&holds, overlay.changes(), session)?;
-        let before = holds.locks.pending.clone();
+        self.require_no_partial_lock(&lock_record, overlay.changes(), session)?;
+        let before = lock_record.locks.pending.clone();
         let last = self.running_stamp(base)?.version;
-        plan.apply(self, &mut holds, session, last)?;
-        let pending = holds.locks.pending.as_ref();
+        effect.apply(self, &mut lock_record, session, last)?;
+        let pending = lock_record.locks.pending.as_ref();
         let pinned = pending.map_or(NONE_PINNED, |pending| pending.restores);
-        if holds.locks.pending != before {
-            self.put_holds(holds, batch);
+        if lock_record.locks.pending != before {
+            self.put_lock_record(lock_record, batch);
         }
         Ok(pinned)
     }
 
-    /// As [`Self::keep_holds`], for a load that may touch everything.
-    pub(in crate::tree) fn keep_holds_of_all(
+    /// As [`Self::authorise`], for a load, which may touch everything.
+    pub(in crate::tree) fn authorise_load(
         &self,
         base: &dyn Snapshot,
         session: &str,
         batch: &mut Batch,
     ) -> Result<()> {
-        let mut holds = self.require_unheld(base, session, batch)?;
+        let mut lock_record = self.require_unlocked(base, session, batch)?;
         let mut all = Changes::default();
         all.delete_range(&KeyRange::prefix(&self.tree_key()));
-        self.require_parts_unheld(&holds, &all, session)?;
-        let before = holds.locks.pending.clone();
-        Plan::Edit.apply(self, &mut holds, session, 0)?;
-        if holds.locks.pending != before {
-            self.put_holds(holds, batch);
+        self.require_no_partial_lock(&lock_record, &all, session)?;
+        let before = lock_record.locks.pending.clone();
+        ConfirmEffect::Edit.apply(self, &mut lock_record, session, 0)?;
+        if lock_record.locks.pending != before {
+            self.put_lock_record(lock_record, batch);
         }
         Ok(())
     }
 
-    /// Requires that changes touch nothing that another session holds a partial lock of.
-    pub(in crate::tree) fn require_parts_unheld(
+    /// Requires that changes touch nothing that another session has partially locked.
+    pub(in crate::tree) fn require_no_partial_lock(
         &self,
-        holds: &Holds,
+        lock_record: &LockRecord,
         changes: &Changes,
         session: &str,
     ) -> Result<()> {
         let mut errors = Errors::new();
-        for partial in &holds.locks.partial {
+        for partial in &lock_record.locks.partial {
             if owns(&partial.session, session) {
                 continue;
             }
@@ -104,7 +103,7 @@ impl Tree {
         Ok(errors.into_result()?)
     }
 
-    /// Whether changes touch a node or something in it, or delete what is around it.
+    /// Whether changes touch a node or its content, or delete an ancestor.
     fn touches(&self, changes: &Changes, key: &[u8]) -> bool {
         [Subspace::Tree, Subspace::Order].into_iter().any(|place| {
             let range = KeyRange::prefix(&[&self.id().prefix(place), key].concat());
@@ -122,7 +121,7 @@ impl Tree {
     }
 }
 
-/// Whether what a session holds is held by another. Nobody in particular holds nothing.
+/// Whether a lock belongs to a session. The empty session owns nothing.
 pub(super) fn owns(holder: &str, session: &str) -> bool {
     !session.is_empty() && holder == session
 }

@@ -1,27 +1,27 @@
-//! Giving locks back, and breaking them.
+//! Releases and breaks locks.
 
 use espalier_yang::ErrorTag;
 
 use super::check::owns;
-use super::holds::Locks;
+use super::record::Locks;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 
 impl Tree {
-    /// Everything that holds the datastore.
+    /// All locks of the datastore.
     pub fn locks(&self) -> Result<Locks> {
         let snapshot = self.store().driver().snapshot()?;
-        Ok(self.holds(&*snapshot)?.locks)
+        Ok(self.lock_record(&*snapshot)?.locks)
     }
 
     /// Releases the lock of a session.
     ///
     /// # Errors
-    /// `operation-failed` where the session does not have the lock.
+    /// `operation-failed` if the session does not own the lock.
     pub fn unlock(&self, session: &str) -> Result<()> {
-        self.change_holds(&mut |tree, _, holds| match &holds.locks.lock {
+        self.update_lock_record(&mut |tree, _, lock_record| match &lock_record.locks.lock {
             Some(lock) if owns(&lock.session, session) => {
-                holds.locks.lock = None;
+                lock_record.locks.lock = None;
                 Ok(())
             }
             Some(lock) => Err(failed(format!(
@@ -33,10 +33,10 @@ impl Tree {
         })
     }
 
-    /// Takes the lock from whoever has it.
+    /// Removes the lock, whichever session owns it.
     pub fn break_lock(&self) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            holds.locks.lock = None;
+        self.update_lock_record(&mut |_, _, lock_record| {
+            lock_record.locks.lock = None;
             Ok(())
         })
     }
@@ -44,34 +44,34 @@ impl Tree {
     /// Releases a partial lock of a session.
     ///
     /// # Errors
-    /// `invalid-value` where there is none of this number; `operation-failed` where it is another
-    /// session's.
+    /// `invalid-value` if there is no partial lock with this number; `operation-failed` if it belongs to
+    /// another session.
     pub fn unlock_paths(&self, id: u32, session: &str) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            let partial = holds.locks.partial.iter().find(|partial| partial.id == id);
+        self.update_lock_record(&mut |_, _, lock_record| {
+            let partial = lock_record.locks.partial.iter().find(|partial| partial.id == id);
             match partial {
                 None => Err(no_such(id)),
                 Some(partial) if !owns(&partial.session, session) => Err(failed(format!(
-                    "the partial lock {id} is session “{}”'s; “espalier unlock --force --id {id}” breaks it",
+                    "the partial lock {id} belongs to session “{}”; “espalier unlock --force --id {id}” breaks it",
                     partial.session
                 ))),
                 Some(_) => {
-                    holds.locks.partial.retain(|partial| partial.id != id);
+                    lock_record.locks.partial.retain(|partial| partial.id != id);
                     Ok(())
                 }
             }
         })
     }
 
-    /// Takes a partial lock from whoever has it.
+    /// Removes a partial lock, whichever session owns it.
     ///
     /// # Errors
-    /// `invalid-value` where there is none of this number.
+    /// `invalid-value` if there is no partial lock with this number.
     pub fn break_paths(&self, id: u32) -> Result<()> {
-        self.change_holds(&mut |_, _, holds| {
-            let before = holds.locks.partial.len();
-            holds.locks.partial.retain(|partial| partial.id != id);
-            match holds.locks.partial.len() < before {
+        self.update_lock_record(&mut |_, _, lock_record| {
+            let before = lock_record.locks.partial.len();
+            lock_record.locks.partial.retain(|partial| partial.id != id);
+            match lock_record.locks.partial.len() < before {
                 true => Ok(()),
                 false => Err(no_such(id)),
             }

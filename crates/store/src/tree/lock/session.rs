@@ -1,9 +1,9 @@
-//! The end of a session.
+//! Ends sessions.
 
 use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use super::holds::Holds;
+use super::record::LockRecord;
 use crate::error::{Error, Result};
 use crate::keys::anchor_prefix;
 use crate::store::Store;
@@ -11,21 +11,21 @@ use crate::subspace::Subspace;
 use crate::tree::{CommitOptions, Datastore, Tree};
 
 impl Store {
-    /// Ends a session: its locks are released, its private candidates are gone, the candidate that
-    /// it had locked loses its changes (RFC 6241 §8.3.5.2), and its confirmed commits that do not
-    /// persist are rolled back.
+    /// Ends a session: releases its locks, deletes its private candidates, discards the changes of the
+    /// candidate that it had locked (RFC 6241 §8.3.5.2), and rolls back its confirmed commits that do not
+    /// persist.
     pub fn end_session(&self, session: &str) -> Result<()> {
         if session.is_empty() {
             return Ok(());
         }
-        for tree in self.held_trees()? {
+        for tree in self.locked_trees()? {
             tree.end_session(session)?;
         }
         self.delete_private_candidates(session)
     }
 
-    /// The datastores that something holds.
-    pub(in crate::tree) fn held_trees(&self) -> Result<Vec<Tree>> {
+    /// The datastores with a lock or a pending commit.
+    pub(in crate::tree) fn locked_trees(&self) -> Result<Vec<Tree>> {
         let snapshot = self.driver().snapshot()?;
         let range = Subspace::Hold.range();
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
@@ -36,13 +36,13 @@ impl Store {
             let Some((&number, rest)) = rest.split_first() else {
                 return Err(Error::corrupt("a row of locks names no datastore"));
             };
-            rows.push((Holds::decode(value)?.anchor, number, session_of(rest)?));
+            rows.push((LockRecord::decode(value)?.anchor, number, session_of(rest)?));
         }
         drop(cursor);
         let mut trees = Vec::new();
         for (anchor, number, session) in rows {
-            let known = Datastore::ALL.into_iter();
-            let mut datastore = known.filter(|datastore| datastore.id() == number);
+            let all = Datastore::ALL.into_iter();
+            let mut datastore = all.filter(|datastore| datastore.id() == number);
             let Some(datastore) = datastore.next() else {
                 continue;
             };
@@ -70,7 +70,7 @@ impl Store {
     }
 }
 
-/// The private candidates within a range of whole candidates: the session and the prefix of each.
+/// The private candidates in a range: the session and key prefix of each.
 fn private_candidates(snapshot: &dyn Snapshot, range: &KeyRange) -> Result<Vec<(String, Vec<u8>)>> {
     let mut cursor = snapshot.scan(range, Direction::Forward)?;
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn private_candidates(snapshot: &dyn Snapshot, range: &KeyRange) -> Result<Vec<(
     Ok(found)
 }
 
-/// The name behind the number of a private candidate; empty for the others.
+/// The session name after the number of a private candidate; empty for other datastores.
 fn session_of(mut rest: &[u8]) -> Result<String> {
     if rest.is_empty() {
         return Ok(String::new());
@@ -111,7 +111,7 @@ fn session_of(mut rest: &[u8]) -> Result<String> {
 }
 
 impl Tree {
-    /// The private candidates over running.
+    /// The private candidates based on running.
     pub(crate) fn private_candidates(&self) -> Result<Vec<Self>> {
         let snapshot = self.store().driver().snapshot()?;
         let range = KeyRange::prefix(&anchor_prefix(Subspace::Candidate, self.id().anchor));
@@ -134,16 +134,16 @@ impl Tree {
         if pending.is_some_and(|pending| pending.session == session && pending.persist.is_none()) {
             self.roll_back_pending("the session of a confirmed commit ended")?;
         }
-        self.change_holds(&mut |_, _, holds| {
-            if holds
+        self.update_lock_record(&mut |_, _, lock_record| {
+            if lock_record
                 .locks
                 .lock
                 .as_ref()
                 .is_some_and(|lock| lock.session == session)
             {
-                holds.locks.lock = None;
+                lock_record.locks.lock = None;
             }
-            holds
+            lock_record
                 .locks
                 .partial
                 .retain(|partial| partial.session != session);

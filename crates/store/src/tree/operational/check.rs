@@ -1,10 +1,9 @@
-//! What a provider may tell, and what it may be registered for: programs make mistakes, and none of
-//! them may stop a reading.
+//! Checks the registration path and the data of providers, so that a faulty provider cannot break a read.
 
 use espalier_yang::data::{Content, DataNode};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Schema};
 
-/// Whether a path is one of a schema.
+/// Whether a path follows a schema.
 pub(super) fn check_path(schema: &Schema, path: &InstancePath) -> Result<(), DataError> {
     let mut parent = None;
     for step in &path.steps {
@@ -17,38 +16,39 @@ pub(super) fn check_path(schema: &Schema, path: &InstancePath) -> Result<(), Dat
     Ok(())
 }
 
-/// Whether every node is one of the schema, and stands where the schema has it.
+/// Whether every node is in the schema, at its place.
 pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), DataError> {
-    let mut around: Vec<(Option<NodeId>, &[DataNode])> = vec![(None, nodes)];
-    while let Some((parent, nodes)) = around.pop() {
+    let mut stack: Vec<(Option<NodeId>, &[DataNode])> = vec![(None, nodes)];
+    while let Some((parent, nodes)) = stack.pop() {
         for node in nodes {
             if !is_child(schema, parent, node.node) {
-                let message = "the provider told a node that is not in the schema there";
+                let message =
+                    "the provider returned a node that is not in the schema at this place";
                 let error = DataError::new(ErrorTag::UnknownElement, message);
                 return Err(match parent {
                     Some(parent) => error.at(schema.path(parent)),
                     None => error,
                 });
             }
-            around.push((Some(node.node), node.children()));
+            stack.push((Some(node.node), node.children()));
         }
     }
     Ok(())
 }
 
 fn is_child(schema: &Schema, parent: Option<NodeId>, node: NodeId) -> bool {
-    let is_known = (node.0 as usize) < schema.nodes().len();
-    is_known && schema.node(node).parent == parent
+    let is_in_range = (node.0 as usize) < schema.nodes().len();
+    is_in_range && schema.node(node).parent == parent
 }
 
-/// Whether an answer holds nothing but what is at a path, and what leads there.
-pub(super) fn check_place(
+/// Whether the data is only at a path, or leads to it.
+pub(super) fn check_registered_path(
     schema: &Schema,
     nodes: &[DataNode],
     at: &InstancePath,
 ) -> Result<(), DataError> {
-    let mut around = vec![(nodes, 0)];
-    while let Some((nodes, depth)) = around.pop() {
+    let mut stack = vec![(nodes, 0)];
+    while let Some((nodes, depth)) = stack.pop() {
         let Some(step) = at.steps.get(depth) else {
             continue;
         };
@@ -64,14 +64,14 @@ pub(super) fn check_place(
                 );
             }
             if let Content::Inner(children) = &node.content {
-                around.push((children, depth + 1));
+                stack.push((children, depth + 1));
             }
         }
     }
     Ok(())
 }
 
-/// Whether a node is the entry that keys name.
+/// Whether a node is the entry with the given keys.
 fn is_entry(schema: &Schema, node: &DataNode, keys: &Keys) -> bool {
     match keys {
         Keys::None | Keys::Position(_) => true,

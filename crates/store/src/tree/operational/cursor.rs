@@ -1,28 +1,28 @@
-//! Scanning two trees as one.
+//! Scans two trees as one.
 //!
-//! Where no entries kept in order are involved, keys sort the same in both trees and this is a
-//! merge of two scans. An entry kept in order that both trees have is passed over in the scan above
-//! and united by a scan of its own when the scan below comes to it.
+//! Without entries in stored order, keys sort the same in both trees and this merges two scans. An entry in
+//! stored order that both trees have is skipped in the scan above, and merged by a scan of its own when the
+//! scan below reaches it.
 
 use std::cmp::Ordering;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result as EngineResult};
 
-use super::bound::{above_range, beginning, has_order};
-use super::union::{Root, Union, engine};
+use super::boundary::{above_range, entry_at_start, has_order};
+use super::union::{SharedRoot, Union, engine};
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 
-/// The scan of one tree under the name of another.
-pub(super) struct Renamed<'a> {
+/// A scan of one tree with the keys of another.
+pub(super) struct RenamedCursor<'a> {
     union: Union<'a>,
     inner: Box<dyn Cursor + 'a>,
     key: Vec<u8>,
 }
 
-impl<'a> Renamed<'a> {
-    /// The keys of the tree below, as the union has them.
+impl<'a> RenamedCursor<'a> {
+    /// Scans the tree below with the keys of the union.
     pub fn open(union: Union<'a>, range: KeyRange, direction: Direction) -> EngineResult<Self> {
         let range = rename_range(union, &range, union.below.tree);
         let inner = union.below.snapshot.scan(&range, direction)?;
@@ -31,14 +31,14 @@ impl<'a> Renamed<'a> {
     }
 }
 
-impl Cursor for Renamed<'_> {
+impl Cursor for RenamedCursor<'_> {
     fn next(&mut self) -> EngineResult<Option<(&[u8], &[u8])>> {
         let Some((key, value)) = self.inner.next()? else {
             return Ok(None);
         };
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.union.rename(&mut self.key, self.union.tree);
+        self.union.set_tree(&mut self.key, self.union.tree);
         Ok(Some((&self.key, value)))
     }
 
@@ -48,7 +48,7 @@ impl Cursor for Renamed<'_> {
     }
 }
 
-/// A range of the union's tree, as one of another tree.
+/// Translates a range of the union's tree to another tree.
 fn rename_range(union: Union<'_>, range: &KeyRange, tree: TreeId) -> KeyRange {
     KeyRange {
         start: rename_bound(union, &range.start, tree),
@@ -60,12 +60,12 @@ fn rename_range(union: Union<'_>, range: &KeyRange, tree: TreeId) -> KeyRange {
     }
 }
 
-/// A place before, in or after the keys of the union's tree, as one of another tree.
+/// Translates a bound of the union's tree to another tree.
 fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
     let data = KeyRange::prefix(&union.tree.prefix(Subspace::Tree));
     let other = KeyRange::prefix(&tree.prefix(Subspace::Tree));
     if data.contains(bound) {
-        return union.renamed(bound, tree);
+        return union.in_tree(bound, tree);
     }
     if bound < data.start.as_slice() {
         return other.start;
@@ -73,12 +73,12 @@ fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
     other.end.unwrap_or_default()
 }
 
-/// The key and value that a scan stands at.
+/// The current row of a scan.
 #[derive(Default)]
 struct Head {
     key: Vec<u8>,
     value: Vec<u8>,
-    is_there: bool,
+    is_present: bool,
 }
 
 impl Head {
@@ -87,50 +87,50 @@ impl Head {
         self.key.extend_from_slice(key);
         self.value.clear();
         self.value.extend_from_slice(value);
-        self.is_there = true;
+        self.is_present = true;
     }
 }
 
 /// The scan of a union.
 pub(super) struct UnionCursor<'a> {
     union: Union<'a>,
-    root: Root,
-    /// What the cursor may be sought in.
+    root: SharedRoot,
+    /// The range in which the cursor may seek.
     range: KeyRange,
-    /// What of it is left to scan.
+    /// The range that is left to scan.
     rest: KeyRange,
     direction: Direction,
     below: Box<dyn Cursor + 'a>,
     below_head: Head,
-    /// The entry that the head below is in, where both trees have it.
-    both: Option<Root>,
-    /// The entry that the last key below was in, where only that tree has it.
+    /// The entry of the row below, if both trees have it.
+    both: Option<SharedRoot>,
+    /// The entry of the last row below, if only that tree has it.
     below_only: Vec<u8>,
     above: Box<dyn Cursor + 'a>,
     above_head: Head,
-    /// The entry that the last key above was in, where only that tree has it.
-    above_only: Option<Root>,
-    /// Whether the tree above has an order index here, so that entries may be in both.
+    /// The entry of the last row above, if only that tree has it.
+    above_only: Option<SharedRoot>,
+    /// Whether the tree above has an order index here, so that both trees may have the same entries.
     has_order: bool,
-    /// The scan of an entry that both have.
+    /// The scan of an entry in both trees.
     inner: Option<Box<UnionCursor<'a>>>,
-    /// The entry that the range begins within, in both: scanned at the end, going backward.
-    at_last: Option<(Root, KeyRange)>,
+    /// The entry of both trees in which the range begins: scanned last when going backward.
+    at_last: Option<(SharedRoot, KeyRange)>,
     current: Head,
 }
 
 impl<'a> UnionCursor<'a> {
-    /// Scans a range, which lies within what `root` holds.
+    /// Scans a range within `root`.
     pub fn open(
         union: Union<'a>,
-        root: Root,
+        root: SharedRoot,
         range: KeyRange,
         direction: Direction,
     ) -> Result<Self> {
         let has_order = has_order(union, &root, &range)?;
         let (mut rest, mut within) = (range.clone(), None);
-        if has_order && let Some(both) = beginning(union, &root, &range)? {
-            let entry = KeyRange::prefix(&both.shown);
+        if has_order && let Some(both) = entry_at_start(union, &root, &range)? {
+            let entry = KeyRange::prefix(&both.union_key);
             within = Some((both, entry.intersection(&range)));
             rest.start = entry.end.unwrap_or_default();
         }
@@ -158,37 +158,38 @@ impl<'a> UnionCursor<'a> {
             (Some((both, range)), Direction::Forward) => cursor.enter(both, range)?,
             (within, _) => cursor.at_last = within,
         }
-        cursor.fill_below()?;
-        cursor.fill_above()?;
+        cursor.advance_below()?;
+        cursor.advance_above()?;
         Ok(cursor)
     }
 
-    /// Whether the tree above has no part in what is left.
+    /// Whether the tree above has no rows in the remaining range.
     pub fn has_nothing_above(&self) -> bool {
         let entries = self.inner.is_none() && self.at_last.is_none() && self.both.is_none();
-        entries && !self.has_order && !self.above_head.is_there
+        entries && !self.has_order && !self.above_head.is_present
     }
 
-    fn enter(&mut self, both: Root, range: KeyRange) -> Result<()> {
+    fn enter(&mut self, both: SharedRoot, range: KeyRange) -> Result<()> {
         let inner = Self::open(self.union, both, range, self.direction)?;
         self.inner = Some(Box::new(inner));
         Ok(())
     }
 
-    /// Goes on to the next key below.
-    fn fill_below(&mut self) -> Result<()> {
-        self.below_head.is_there = false;
+    /// Advances to the next row below.
+    fn advance_below(&mut self) -> Result<()> {
+        self.below_head.is_present = false;
         let Some((key, value)) = self.below.next()? else {
             return Ok(());
         };
         self.below_head.set(key, value);
-        self.union.rename(&mut self.below_head.key, self.union.tree);
+        self.union
+            .set_tree(&mut self.below_head.key, self.union.tree);
         let key = &self.below_head.key;
-        let is_known = !self.below_only.is_empty() && key.starts_with(&self.below_only);
-        if !self.has_order || is_known {
+        let is_same_entry = !self.below_only.is_empty() && key.starts_with(&self.below_only);
+        if !self.has_order || is_same_entry {
             return Ok(());
         }
-        let at = self.root.shown.len();
+        let at = self.root.union_key.len();
         let Some(entry) = self.union.first_entry(self.root.node, key, at) else {
             return Ok(());
         };
@@ -199,24 +200,24 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// Goes on to the next key above that is not in an entry of both.
-    fn fill_above(&mut self) -> Result<()> {
-        self.above_head.is_there = false;
+    /// Advances to the next row above that is not in an entry of both trees.
+    fn advance_above(&mut self) -> Result<()> {
+        self.above_head.is_present = false;
         loop {
             let Some((key, value)) = self.above.next()? else {
                 return Ok(());
             };
             self.current.set(key, value);
-            let Some(shown) = self.shown_key()? else {
+            let Some(union_key) = self.current_union_key()? else {
                 continue;
             };
-            if self.rest.contains(&shown) {
-                self.above_head.set(&shown, &self.current.value);
+            if self.rest.contains(&union_key) {
+                self.above_head.set(&union_key, &self.current.value);
                 return Ok(());
             }
             let is_ahead = match self.direction {
-                Direction::Forward => shown < self.rest.start,
-                Direction::Backward => !self.rest.is_before_end(&shown),
+                Direction::Forward => union_key < self.rest.start,
+                Direction::Backward => !self.rest.is_before_end(&union_key),
             };
             if !is_ahead {
                 return Ok(());
@@ -224,9 +225,9 @@ impl<'a> UnionCursor<'a> {
         }
     }
 
-    /// The key in the union of the key above that was read into `current`; none where it is in an
-    /// entry that the tree below has too, which is then passed over.
-    fn shown_key(&mut self) -> Result<Option<Vec<u8>>> {
+    /// The union's key for the row above in `current`; none if it is in an entry that the tree below has
+    /// too, which is then skipped.
+    fn current_union_key(&mut self) -> Result<Option<Vec<u8>>> {
         let key = &self.current.key;
         if let Some(entry) = &self.above_only
             && key.starts_with(&entry.above)
@@ -234,20 +235,20 @@ impl<'a> UnionCursor<'a> {
             return self.shift_below(entry, key).map(Some);
         }
         let at = self.root.above.len();
-        let mut shown = self.root.shown.clone();
+        let mut union_key = self.root.union_key.clone();
         let Some(entry) = self.union.first_entry(self.root.node, key, at) else {
-            shown.extend_from_slice(&key[at..]);
-            return Ok(Some(shown));
+            union_key.extend_from_slice(&key[at..]);
+            return Ok(Some(union_key));
         };
-        shown.extend_from_slice(&key[at..entry.list]);
-        if self.union.is_below(key, &entry, &shown)? {
+        union_key.extend_from_slice(&key[at..entry.list]);
+        if self.union.is_below(key, &entry, &union_key)? {
             let prefix = key[..entry.end].to_vec();
-            self.pass_above(&prefix)?;
+            self.skip_above(&prefix)?;
             return Ok(None);
         }
-        shown.extend(self.union.shifted(&key[entry.list..entry.end])?);
-        let entry = Root {
-            shown,
+        union_key.extend(self.union.shifted(&key[entry.list..entry.end])?);
+        let entry = SharedRoot {
+            union_key,
             above: key[..entry.end].to_vec(),
             node: Some(entry.node),
         };
@@ -256,24 +257,24 @@ impl<'a> UnionCursor<'a> {
         Ok(Some(complete))
     }
 
-    /// The key in the union of something in an entry that only the tree above has.
-    fn shift_below(&self, within: &Root, key: &[u8]) -> Result<Vec<u8>> {
-        let mut shown = within.shown.clone();
+    /// The union's key for content of an entry that only the tree above has.
+    fn shift_below(&self, within: &SharedRoot, key: &[u8]) -> Result<Vec<u8>> {
+        let mut union_key = within.union_key.clone();
         let (mut parent, mut at) = (within.node, within.above.len());
         while let Some(entry) = self.union.first_entry(parent, key, at) {
-            shown.extend_from_slice(&key[at..entry.list]);
-            shown.extend(self.union.shifted(&key[entry.list..entry.end])?);
+            union_key.extend_from_slice(&key[at..entry.list]);
+            union_key.extend(self.union.shifted(&key[entry.list..entry.end])?);
             (parent, at) = (Some(entry.node), entry.end);
         }
-        shown.extend_from_slice(&key[at..]);
-        Ok(shown)
+        union_key.extend_from_slice(&key[at..]);
+        Ok(union_key)
     }
 
     /// Moves the scan above past an entry.
-    fn pass_above(&mut self, entry: &[u8]) -> Result<()> {
+    fn skip_above(&mut self, entry: &[u8]) -> Result<()> {
         match (self.direction, KeyRange::prefix(entry).end) {
             (Direction::Forward, Some(end)) => self.above.seek(&end)?,
-            // At the entry's own key already, the next one is before it.
+            // At the entry's own key, the next row is already before it.
             (Direction::Backward, _) if self.current.key != entry => self.above.seek(entry)?,
             _ => {}
         }
@@ -281,8 +282,8 @@ impl<'a> UnionCursor<'a> {
     }
 
     /// Moves the scan below past an entry.
-    fn pass_below(&mut self, entry: &[u8]) -> Result<()> {
-        let key = self.union.renamed(entry, self.union.below.tree);
+    fn skip_below(&mut self, entry: &[u8]) -> Result<()> {
+        let key = self.union.in_tree(entry, self.union.below.tree);
         match (self.direction, KeyRange::prefix(&key).end) {
             (Direction::Forward, Some(end)) => self.below.seek(&end)?,
             (Direction::Backward, _) if self.below_head.key != entry => {
@@ -294,7 +295,7 @@ impl<'a> UnionCursor<'a> {
         Ok(())
     }
 
-    /// Reads the next key into `current`; false at the end.
+    /// Reads the next row into `current`; false at the end.
     fn step(&mut self) -> Result<bool> {
         loop {
             if let Some(inner) = &mut self.inner {
@@ -304,7 +305,7 @@ impl<'a> UnionCursor<'a> {
                 }
                 self.inner = None;
             }
-            let order = match (self.below_head.is_there, self.above_head.is_there) {
+            let order = match (self.below_head.is_present, self.above_head.is_present) {
                 (false, false) => match self.at_last.take() {
                     Some((both, range)) => {
                         self.enter(both, range)?;
@@ -316,7 +317,7 @@ impl<'a> UnionCursor<'a> {
                 (false, true) => Ordering::Greater,
                 (true, true) => self.below_head.key.cmp(&self.above_head.key),
             };
-            let is_merge = self.below_head.is_there && self.above_head.is_there;
+            let is_merge = self.below_head.is_present && self.above_head.is_present;
             let order = match self.direction {
                 Direction::Backward if is_merge => order.reverse(),
                 _ => order,
@@ -325,14 +326,14 @@ impl<'a> UnionCursor<'a> {
                 (Ordering::Greater, both) => {
                     self.both = both;
                     std::mem::swap(&mut self.current, &mut self.above_head);
-                    self.fill_above_keeping()?;
+                    self.advance_above_keeping_current()?;
                     return Ok(true);
                 }
                 (_, Some(both)) => {
-                    let entry = KeyRange::prefix(&both.shown);
-                    self.pass_below(&both.shown)?;
+                    let entry = KeyRange::prefix(&both.union_key);
+                    self.skip_below(&both.union_key)?;
                     self.enter(both, entry.intersection(&self.rest))?;
-                    self.fill_below()?;
+                    self.advance_below()?;
                 }
                 (order, None) => {
                     self.take_below(order)?;
@@ -342,27 +343,27 @@ impl<'a> UnionCursor<'a> {
         }
     }
 
-    /// Takes the key below, united with that above where they are the same.
+    /// Takes the row below, merged with the row above if the keys are equal.
     fn take_below(&mut self, order: Ordering) -> Result<()> {
         if order != Ordering::Equal {
             std::mem::swap(&mut self.current, &mut self.below_head);
-            return self.fill_below();
+            return self.advance_below();
         }
         let (below, above) = (&self.below_head, &self.above_head);
         let merged = self
             .union
             .merge_at(&below.key, &below.value, &above.value)?;
         let key = below.key.clone();
-        self.fill_below()?;
-        self.fill_above()?;
+        self.advance_below()?;
+        self.advance_above()?;
         self.current.set(&key, &merged);
         Ok(())
     }
 
-    /// As [`Self::fill_above`], leaving `current` as it is.
-    fn fill_above_keeping(&mut self) -> Result<()> {
+    /// As [`Self::advance_above`], but keeps `current`.
+    fn advance_above_keeping_current(&mut self) -> Result<()> {
         let taken = std::mem::take(&mut self.current);
-        self.fill_above()?;
+        self.advance_above()?;
         self.current = taken;
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! What the operational state datastore is made of, one layer over the other: the running
-//! configuration with the state kept beside it, what was pushed, what each provider told.
+//! The layers of the operational state datastore: the running configuration with state stored next to it,
+//! then pushed data, then the data of each provider.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::tree::datastore::Datastore;
 use crate::tree::locate::State;
 use crate::tree::read::{Source, Sources};
 
-/// Running and what was pushed, as one state.
+/// Running and pushed data, as one state.
 pub(in crate::tree) struct Operational {
     snapshot: Box<dyn Snapshot + Send>,
     compiled: Arc<Compiled>,
@@ -27,7 +27,7 @@ pub(in crate::tree) struct Operational {
 }
 
 impl Operational {
-    /// The operational state datastore `tree`, as a snapshot of the engine has it.
+    /// The operational state datastore `tree` in a snapshot of the engine.
     pub fn new(
         snapshot: Box<dyn Snapshot + Send>,
         compiled: Arc<Compiled>,
@@ -81,7 +81,7 @@ impl Sources for Operational {
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>> {
         let union = self.union();
         let mut sources = Vec::new();
-        let below = union.renamed(key, union.below.tree);
+        let below = union.in_tree(key, union.below.tree);
         if let Some(value) = self.snapshot.get(&below)? {
             sources.push(Source::of(value.into_owned(), Origin::Intended));
         }
@@ -109,18 +109,18 @@ impl Sources for Operational {
     }
 }
 
-/// What one provider told, over what is below it.
-pub(super) struct Provided<'a> {
+/// The data of one provider, over the layers below.
+pub(super) struct ProvidedSnapshot<'a> {
     pub compiled: &'a Compiled,
     pub below: &'a dyn Sources,
-    pub told: &'a Overlay,
+    pub data: &'a Overlay,
     pub tree: TreeId,
-    /// Its number among the layers; what was pushed is the first.
+    /// Its layer number; pushed data is the first layer.
     pub number: usize,
     pub origin: Origin,
 }
 
-impl<'a> Provided<'a> {
+impl<'a> ProvidedSnapshot<'a> {
     fn union(&self) -> Union<'a> {
         Union {
             compiled: self.compiled,
@@ -129,7 +129,7 @@ impl<'a> Provided<'a> {
                 tree: self.tree,
             },
             above: Layer {
-                snapshot: self.told,
+                snapshot: self.data,
                 tree: self.tree,
             },
             tree: self.tree,
@@ -138,7 +138,7 @@ impl<'a> Provided<'a> {
     }
 }
 
-impl Snapshot for Provided<'_> {
+impl Snapshot for ProvidedSnapshot<'_> {
     fn version(&self) -> Version {
         self.below.as_snapshot().version()
     }
@@ -152,11 +152,11 @@ impl Snapshot for Provided<'_> {
     }
 }
 
-impl Sources for Provided<'_> {
+impl Sources for ProvidedSnapshot<'_> {
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>> {
         let mut sources = self.below.sources(key)?;
         if let Some(above) = self.union().above_key(key)?
-            && let Some(value) = self.told.get(&above)?
+            && let Some(value) = self.data.get(&above)?
         {
             sources.push(Source::of(value.into_owned(), self.origin));
         }
@@ -168,10 +168,10 @@ impl Sources for Provided<'_> {
     }
 }
 
-/// A state in which there is nothing.
-pub(super) struct Nothing;
+/// An empty snapshot.
+pub(super) struct EmptySnapshot;
 
-impl Snapshot for Nothing {
+impl Snapshot for EmptySnapshot {
     fn version(&self) -> Version {
         Version::default()
     }
@@ -181,13 +181,13 @@ impl Snapshot for Nothing {
     }
 
     fn scan(&self, _: &KeyRange, _: Direction) -> EngineResult<Box<dyn Cursor + '_>> {
-        Ok(Box::new(NoKeys))
+        Ok(Box::new(EmptyCursor))
     }
 }
 
-struct NoKeys;
+struct EmptyCursor;
 
-impl Cursor for NoKeys {
+impl Cursor for EmptyCursor {
     fn next(&mut self) -> EngineResult<Option<(&[u8], &[u8])>> {
         Ok(None)
     }

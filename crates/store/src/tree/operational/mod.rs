@@ -1,37 +1,36 @@
-//! The operational state datastore (RFC 8342 §5.3): what is in use now, configuration and state.
+//! The operational state datastore (RFC 8342 §5.3): the configuration and state in use.
 //!
-//! It is never stored as a whole, but read as one from four sources, each over the one before:
+//! It is not stored as a whole, but merged on reads from these sources, each over the one before:
 //!
-//! 1. the running configuration, which is taken to be applied but for what is
-//!    [withheld](super::Tree::withhold), and state kept beside it;
-//! 2. what was *pushed*: commits to [`Datastore::Operational`](super::Datastore), a stored tree of
-//!    its own, whose types and structure are checked as of any other, but no constraints (RFC 8342
-//!    §5.3: the operational state may break them);
-//! 3. what [`Provider`]s tell when they are asked, which is when a reading has a part in what they
-//!    are registered for. A provider that fails, panics or takes too long costs its own part of the
-//!    answer, and a [`Warning`].
+//! 1. the running configuration, which is assumed to be applied except for what is
+//!    [withheld](super::Tree::withhold), and state stored next to it;
+//! 2. *pushed* data: commits to [`Datastore::Operational`](super::Datastore), a stored tree of its own,
+//!    whose types and structure are checked as usual, but not its constraints (RFC 8342 §5.3: the
+//!    operational state may violate them);
+//! 3. the data of [`Provider`]s, which are called when a read selects data of their paths. If a provider
+//!    fails, panics or times out, only its own data is missing, and a [`Warning`] is reported.
 //!
-//! Where two sources have a leaf, the later one has the say. The sources are united while they are
-//! scanned: reading one entry costs one entry, and nothing is copied but what providers tell.
+//! If several sources provide a leaf, the last one in this list wins. The sources are merged during the
+//! scan: reading one entry costs one entry, and only the data of providers is copied.
 //!
-//! The key decision: layers are united key by key ([`union`]), not tree by tree. Only entries that
-//! are kept in order make keys of one thing differ, and only there is anything translated.
+//! The key decision: layers are merged key by key ([`union`]), not tree by tree. Keys of the same node
+//! differ only in lists with a stored order, so only these are translated.
 //!
-//! Every configuration node has an origin ([`Origin`](espalier_yang::data::Origin)): `intended`
-//! where running has the value that is in use, else that of the push or the provider.
+//! Every configuration node has an origin ([`Origin`](espalier_yang::data::Origin)): `intended` if running
+//! has the value in use, else that of the push or the provider.
 //!
-//! What sources may contradict each other in is not resolved: two cases of one choice, one of
-//! running and one pushed, are both shown.
+//! Contradictions between sources are not resolved: of two cases of one choice, one in running and one
+//! pushed, both are reported.
 
-mod answers;
-mod bound;
+mod boundary;
 mod check;
 mod cursor;
+mod data;
 mod layers;
 mod origins;
 mod provider;
+mod provider_calls;
 mod push;
-mod reading;
 mod registry;
 mod union;
 mod withheld;
@@ -44,14 +43,14 @@ pub use provider::{
 pub use registry::Registration;
 pub use withheld::WITHHELD_MAX;
 
+pub(in crate::tree) use data::OperationalData;
 pub(in crate::tree) use layers::Operational;
 pub(crate) use origins::OriginRecord;
 pub(in crate::tree) use origins::move_origins;
 pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };
-pub(in crate::tree) use push::rooted;
-pub(in crate::tree) use reading::OperationalData;
+pub(in crate::tree) use push::edits_from_root;
 pub(crate) use registry::Providers;
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! The origins of what was pushed: a record only where the origin differs from that of the
-//! resource around it.
+//! The origins of pushed data. A record is stored only if the origin differs from that of the parent
+//! resource.
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
-//! | as the key of the resource | the origin of it and of what is in it; then a local id and an origin for each of its leaves with another |
+//! | as the key of the resource | its origin and that of its content; then a local id and an origin for each leaf with another origin |
 //!
-//! Without any record the origin is [`Origin::Unknown`], so a push that does not say where its data
-//! comes from writes none.
+//! Without any record the origin is [`Origin::Unknown`], so a push without an origin writes no records.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,8 +20,8 @@ use crate::keys::{LocalId, TreeId};
 use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
+use crate::tree::key_nodes::KeyNode;
 use crate::tree::locate::{State, in_subspace};
-use crate::tree::trail::Waypoint;
 
 /// The origin of a resource and of its leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +37,7 @@ impl OriginRecord {
         Self { origin, leaves }
     }
 
-    /// The origin of the resource, and those of its leaves that differ.
+    /// The origin of the resource, and those of leaves that differ.
     pub fn into_parts(self) -> (Origin, Vec<(LocalId, Origin)>) {
         (self.origin, self.leaves)
     }
@@ -100,7 +99,7 @@ pub(super) fn find(state: &State<'_>, key: &[u8]) -> Result<OriginRecord> {
     if let Some(record) = stored(state, key)? {
         return Ok(record);
     }
-    around(state, key).map(OriginRecord::of)
+    parent_origin(state, key).map(OriginRecord::of)
 }
 
 fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
@@ -108,8 +107,8 @@ fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
     value.map(|value| OriginRecord::decode(&value)).transpose()
 }
 
-/// The origin of what is around a key.
-fn around(state: &State<'_>, key: &[u8]) -> Result<Origin> {
+/// The origin of the parent of a key.
+fn parent_origin(state: &State<'_>, key: &[u8]) -> Result<Origin> {
     let trail = state.trail(key)?.unwrap_or_default();
     let root = state.tree.prefix(Subspace::Tree).len();
     let ends = trail.iter().rev().skip(1).map(|point| point.end);
@@ -135,8 +134,8 @@ pub(in crate::tree) fn record_of_all(
     Ok(())
 }
 
-/// Puts the records of resources whose keys change where they are then, and takes away those of what is
-/// deleted. `moved` has the entries with other keys.
+/// Moves the records of resources whose keys change, and deletes those of deleted resources. `moved` maps
+/// old to new keys of entries.
 pub(in crate::tree) fn move_origins(
     state: &State<'_>,
     changes: &Changes,
@@ -165,7 +164,7 @@ pub(in crate::tree) fn move_origins(
     Ok(())
 }
 
-/// Records in an overlay the origin of everything that it changes.
+/// Records the origin of everything that an overlay changes.
 pub(in crate::tree) fn record(
     overlay: &mut Overlay,
     compiled: &Compiled,
@@ -196,7 +195,7 @@ pub(in crate::tree) fn record(
     Ok(())
 }
 
-/// The records whose data is deleted, as ranges; and the keys of the data that hold something new.
+/// The ranges of records whose data is deleted, and the data keys with new values.
 #[allow(clippy::type_complexity)]
 fn changed(overlay: &Overlay, tree: TreeId) -> Result<(Vec<KeyRange>, Vec<Vec<u8>>)> {
     let data = KeyRange::prefix(&tree.prefix(Subspace::Tree));
@@ -231,12 +230,12 @@ struct Recorder<'a> {
     compiled: &'a Compiled,
     tree: TreeId,
     origin: Origin,
-    /// The resource around the last key, and its origin.
+    /// The parent resource of the last key, and its origin.
     last: Option<(Vec<u8>, Origin)>,
 }
 
 impl Recorder<'_> {
-    /// Records the origin of what is new at one key.
+    /// Records the origin of changed data at one key.
     fn key(&mut self, overlay: &mut Overlay, key: &[u8]) -> Result<()> {
         let state = State {
             snapshot: &*overlay,
@@ -246,7 +245,7 @@ impl Recorder<'_> {
         let Some(trail) = state.trail(key)? else {
             return Ok(());
         };
-        let inherited = self.around(&state, key, &trail)?;
+        let inherited = self.parent_origin(&state, key, &trail)?;
         let own = stored(&state, key)?;
         let node = trail.last().map(|point| point.node);
         let node = node.map(|node| self.compiled.schema.node(node));
@@ -274,12 +273,12 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// The origin that a resource has where nothing is recorded for it.
-    fn around(
+    /// The origin of a resource without a record.
+    fn parent_origin(
         &mut self,
         state: &State<'_>,
         key: &[u8],
-        trail: &[Waypoint],
+        trail: &[KeyNode],
     ) -> Result<OriginRecord> {
         let end = match trail {
             [.., parent, _] => parent.end,
@@ -287,7 +286,7 @@ impl Recorder<'_> {
         };
         let origin = match &self.last {
             Some((last, origin)) if end > 0 && *last == key[..end] => *origin,
-            _ => around(state, key)?,
+            _ => parent_origin(state, key)?,
         };
         self.last = Some((key[..end].to_vec(), origin));
         Ok(OriginRecord::of(origin))
@@ -296,15 +295,15 @@ impl Recorder<'_> {
     /// Records the leaves that differ between two values of a fragment.
     fn leaves(&self, record: &mut OriginRecord, old: &[u8], new: &[u8]) -> Result<()> {
         let old = Fragment::decode(old, 0)?;
-        let mut there = Vec::new();
+        let mut present = Vec::new();
         for leaf in Reader::new(new) {
             let (id, packed) = leaf?;
-            there.push(id);
+            present.push(id);
             if old.get(id) != Some(&packed) {
                 record.set(id, self.origin);
             }
         }
-        record.leaves.retain(|(id, _)| there.contains(id));
+        record.leaves.retain(|(id, _)| present.contains(id));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! State that the process knows and the store does not: callbacks that are asked when it is read.
+//! Providers: callbacks that return operational state on reads.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,39 +10,37 @@ use espalier_yang::{Errors, InstancePath, Schema};
 
 use super::union::LAYERS_MAX;
 
-/// How long a provider may take where nothing else is said.
+/// The default timeout of a provider.
 pub const PROVIDER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The most calls of one provider that may be under way: those that timed out go on until they
-/// return by themselves.
+/// Maximum number of concurrent calls of one provider. Calls that timed out count until they return.
 pub const PROVIDER_CALLS_MAX: usize = 16;
 
-/// The most answers of one provider that are kept for later readings.
+/// Maximum number of cached results of one provider.
 pub const PROVIDER_ANSWERS_MAX: usize = 64;
 
-/// The most providers that can have a part in one reading.
+/// Maximum number of providers in one read.
 pub const PROVIDERS_IN_READING_MAX: usize = LAYERS_MAX - 2;
 
-/// Why a provider could not tell.
+/// The error of a provider.
 pub type ProviderError = Box<dyn StdError + Send + Sync>;
 
-/// What a provider is asked for.
+/// The request to a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderRequest {
-    /// The schema of the answer: the nodes of the answer are nodes of this one.
+    /// The schema of the data to return.
     pub schema: Arc<Schema>,
-    /// What is read: the path that the provider was registered for or something in it. A list on
-    /// the way without keys means every entry. To answer with more than this, up to what the
-    /// provider was registered for, is allowed: what was not asked for is not shown.
+    /// The path to read: the registered path or a node in it. A list on the path without keys stands for
+    /// every entry. Returning more, up to the registered path, is allowed: the rest is ignored.
     pub path: InstancePath,
 }
 
-/// What a provider does: the data, as a tree from the root of the datastore, with the containers
-/// and the keys of the entries that it stands in.
+/// The function of a provider. Returns the data as a tree from the root of the datastore, with the
+/// enclosing containers and the keys of entries.
 pub type ProviderCall =
     dyn Fn(&ProviderRequest) -> Result<DataTree, ProviderError> + Send + Sync + 'static;
 
-/// A source of state, and how it is treated.
+/// A source of state, with its settings.
 #[derive(Clone)]
 pub struct Provider {
     pub(super) name: Box<str>,
@@ -53,8 +51,8 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// A provider that is asked at every reading, and has [`PROVIDER_TIMEOUT`] for it. The name is
-    /// for warnings and logs.
+    /// A provider that is called on every read, with a timeout of [`PROVIDER_TIMEOUT`]. The name appears in
+    /// warnings and logs.
     pub fn new(
         name: impl Into<Box<str>>,
         call: impl Fn(&ProviderRequest) -> Result<DataTree, ProviderError> + Send + Sync + 'static,
@@ -68,22 +66,22 @@ impl Provider {
         }
     }
 
-    /// Gives it this long; readings go on without it then.
+    /// Sets the timeout; after it, reads continue without the data.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Uses its answers again for readings of the same path within this time.
+    /// Sets how long its data is cached for reads of the same path.
     #[must_use]
     pub fn with_validity(mut self, valid_for: Duration) -> Self {
         self.valid_for = valid_for;
         self
     }
 
-    /// The origin of the configuration nodes in its answers (RFC 8342 §5.3.4); `unknown` where
-    /// nothing is said. State has none.
+    /// Sets the origin of the configuration nodes in its data (RFC 8342 §5.3.4); `unknown` by default.
+    /// State has no origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -102,34 +100,34 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// Something that a reading had to do without; the rest was answered.
+/// Data that is missing in the result of a read.
 #[derive(Clone, Debug)]
 pub struct Warning {
     /// The provider.
     pub provider: Box<str>,
-    /// What it was asked for, as an instance identifier.
+    /// The requested path, as an instance identifier.
     pub path: String,
-    /// Why there is no answer of it.
+    /// Why its data is missing.
     pub reason: WarningReason,
 }
 
-/// Why a provider's answer is missing.
+/// Why the data of a provider is missing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WarningReason {
-    /// It did not answer in this time.
+    /// It did not return within its timeout.
     TimedOut(Duration),
-    /// It said that it cannot tell.
+    /// It returned an error.
     Failed(String),
     /// It panicked.
     Panicked(String),
-    /// [`PROVIDER_CALLS_MAX`] calls of it are still under way.
+    /// [`PROVIDER_CALLS_MAX`] calls of it are in progress.
     Busy,
-    /// Its answer is not what the model says, or not what it was asked for.
+    /// Its data does not conform to the schema or the registered path.
     Invalid(Errors),
-    /// More than [`PROVIDERS_IN_READING_MAX`] have a part in the reading.
+    /// The read selects more than [`PROVIDERS_IN_READING_MAX`] providers.
     TooMany,
-    /// What it is registered for is not in the model any more.
+    /// Its registered path is no longer in the schema.
     NotInSchema,
 }
 
@@ -139,10 +137,13 @@ impl fmt::Display for WarningReason {
             Self::TimedOut(time) => write!(f, "no answer within {time:?}"),
             Self::Failed(message) => write!(f, "it failed: {message}"),
             Self::Panicked(message) => write!(f, "it panicked: {message}"),
-            Self::Busy => write!(f, "{PROVIDER_CALLS_MAX} calls of it are under way already"),
-            Self::Invalid(errors) => write!(f, "its answer is wrong: {errors}"),
-            Self::TooMany => f.write_str("too many providers have a part in one reading"),
-            Self::NotInSchema => f.write_str("the model no longer has what it provides"),
+            Self::Busy => write!(
+                f,
+                "{PROVIDER_CALLS_MAX} calls of it are already in progress"
+            ),
+            Self::Invalid(errors) => write!(f, "its data is invalid: {errors}"),
+            Self::TooMany => f.write_str("one read needs too many providers"),
+            Self::NotInSchema => f.write_str("its path is no longer in the schema"),
         }
     }
 }
@@ -151,7 +152,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the provider “{}” has no part in {}: {}",
+            "the data of the provider “{}” is missing in {}: {}",
             self.provider, self.path, self.reason
         )
     }

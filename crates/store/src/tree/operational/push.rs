@@ -1,4 +1,4 @@
-//! Pushing data into the operational state datastore.
+//! Pushes data into the operational state datastore.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,24 @@ use espalier_yang::{InstancePath, Keys, Schema, Step};
 
 use crate::tree::edit::{Edit, Request};
 
-/// The same edits from the root. What is pushed below a resource may stand in one that only the
-/// configuration has, so the containers and entries around it are pushed as well.
-pub(in crate::tree) fn rooted<'e>(schema: &Schema, edits: &'e [Edit]) -> Cow<'e, [Edit]> {
-    let is_rooted = |edit: &Edit| edit.at.is_root() || !matches!(edit.request, Request::Tree(..));
-    if edits.iter().all(is_rooted) {
+/// Converts edits to edits from the root. Ancestors of pushed data may exist only in the configuration, so
+/// they are pushed as well.
+pub(in crate::tree) fn edits_from_root<'e>(schema: &Schema, edits: &'e [Edit]) -> Cow<'e, [Edit]> {
+    let is_from_root =
+        |edit: &Edit| edit.at.is_root() || !matches!(edit.request, Request::Tree(..));
+    if edits.iter().all(is_from_root) {
         return Cow::Borrowed(edits);
     }
-    let rooted = edits.iter().map(|edit| match &edit.request {
+    let converted = edits.iter().map(|edit| match &edit.request {
         Request::Tree(tree, operation) => {
             from_root(schema, &edit.at, tree, *operation).unwrap_or_else(|| edit.clone())
         }
         _ => edit.clone(),
     });
-    Cow::Owned(rooted.collect())
+    Cow::Owned(converted.collect())
 }
 
-/// An edit below a resource, as one from the root; none where entries on the way have no keys.
+/// Converts an edit below a resource to one from the root; none if entries on the path have no keys.
 fn from_root(
     schema: &Schema,
     at: &InstancePath,

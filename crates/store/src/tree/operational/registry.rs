@@ -1,4 +1,4 @@
-//! Which providers there are.
+//! The registry of providers.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,33 +23,33 @@ use crate::error::Result;
 /// The providers of all anchors.
 #[derive(Default)]
 pub(crate) struct Providers {
-    anchors: RwLock<FxHashMap<u64, Vec<Arc<Registered>>>>,
+    anchors: RwLock<FxHashMap<u64, Vec<Arc<RegisteredProvider>>>>,
     workers: Arc<Workers>,
 }
 
-/// A provider, and what it is registered for.
-pub(super) struct Registered {
+/// A provider with its registered path.
+pub(super) struct RegisteredProvider {
     pub provider: Provider,
     at: InstancePath,
-    /// The schema that `at` is of, and the names of its nodes for when that is another one.
+    /// The schema of `at`, and the names of its nodes for lookup in another schema.
     schema: Arc<Schema>,
     names: Vec<(Box<str>, Box<str>)>,
     calls: AtomicUsize,
-    answers: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
+    cache: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
 }
 
-/// Keeps a provider registered: dropping it ends that.
-#[must_use = "the provider is asked for as long as this is kept"]
+/// Keeps a provider registered until it is dropped.
+#[must_use = "the provider is registered until this is dropped"]
 pub struct Registration {
     registry: Weak<Providers>,
     anchor: u64,
-    registered: Arc<Registered>,
+    registered: Arc<RegisteredProvider>,
 }
 
 impl Registration {
-    /// Forgets the answers that are kept, so that the next reading asks again.
+    /// Clears the cached data, so that the next read calls the provider.
     pub fn invalidate(&self) {
-        self.registered.answers.lock().clear();
+        self.registered.cache.lock().clear();
     }
 }
 
@@ -65,7 +65,7 @@ impl Drop for Registration {
 }
 
 impl Providers {
-    /// Registers a provider for what is at a path of an anchor.
+    /// Registers a provider for a path of an anchor.
     pub fn register(
         self: &Arc<Self>,
         anchor: u64,
@@ -78,13 +78,13 @@ impl Providers {
             let node = schema.node(step.node);
             (schema.module(node.module).name.clone(), node.name.clone())
         };
-        let registered = Arc::new(Registered {
+        let registered = Arc::new(RegisteredProvider {
             provider,
             names: at.steps.iter().map(name).collect(),
             at,
             schema: Arc::clone(schema),
             calls: AtomicUsize::new(0),
-            answers: Mutex::default(),
+            cache: Mutex::default(),
         });
         let mut anchors = self.anchors.write();
         anchors
@@ -98,27 +98,27 @@ impl Providers {
         })
     }
 
-    /// The threads that ask them.
+    /// The threads that call the providers.
     pub(super) fn workers(&self) -> &Arc<Workers> {
         &self.workers
     }
 
     /// The providers of an anchor, in the order of their registration.
-    pub(super) fn of(&self, anchor: u64) -> Vec<Arc<Registered>> {
+    pub(super) fn of(&self, anchor: u64) -> Vec<Arc<RegisteredProvider>> {
         let anchors = self.anchors.read();
         anchors.get(&anchor).cloned().unwrap_or_default()
     }
 }
 
-/// An answer that is there already, or will come.
-pub(super) enum Answer {
-    Kept(Arc<DataTree>),
-    Coming(Receiver<std::result::Result<DataTree, WarningReason>>),
-    None(WarningReason),
+/// The data of a provider, cached or pending.
+pub(super) enum CallResult {
+    Cached(Arc<DataTree>),
+    Pending(Receiver<std::result::Result<DataTree, WarningReason>>),
+    Failed(WarningReason),
 }
 
-impl Registered {
-    /// What it is registered for, in a schema; none where that does not have it any more.
+impl RegisteredProvider {
+    /// The registered path in a schema; none if the schema does not have it.
     pub fn at(&self, schema: &Arc<Schema>) -> Option<InstancePath> {
         if Arc::ptr_eq(schema, &self.schema) {
             return Some(self.at.clone());
@@ -132,59 +132,59 @@ impl Registered {
         Some(path)
     }
 
-    /// Asks, without waiting.
-    pub fn ask(
+    /// Starts a call without waiting.
+    pub fn call(
         self: &Arc<Self>,
         workers: &Arc<Workers>,
         request: ProviderRequest,
         now: Timestamp,
-    ) -> Answer {
-        if let Some(kept) = self.kept(&request.path, now) {
-            return Answer::Kept(kept);
+    ) -> CallResult {
+        if let Some(cached) = self.cached(&request.path, now) {
+            return CallResult::Cached(cached);
         }
         if self.calls.fetch_add(1, Ordering::AcqRel) >= PROVIDER_CALLS_MAX {
             self.calls.fetch_sub(1, Ordering::AcqRel);
-            return Answer::None(WarningReason::Busy);
+            return CallResult::Failed(WarningReason::Busy);
         }
         let (sender, receiver) = sync_channel(1);
         let this = Arc::clone(self);
         let run = move || {
-            let told = catch_unwind(AssertUnwindSafe(|| (this.provider.call)(&request)));
+            let result = catch_unwind(AssertUnwindSafe(|| (this.provider.call)(&request)));
             this.calls.fetch_sub(1, Ordering::AcqRel);
-            let told = match told {
+            let result = match result {
                 Ok(Ok(tree)) => Ok(tree),
                 Ok(Err(error)) => Err(WarningReason::Failed(error.to_string())),
                 Err(panic) => Err(WarningReason::Panicked(message_of(&*panic))),
             };
-            // Nobody waits any more where it took too long.
-            let _ = sender.send(told);
+            // After a timeout there is no receiver.
+            let _ = sender.send(result);
         };
         match workers.run(run) {
-            Ok(()) => Answer::Coming(receiver),
+            Ok(()) => CallResult::Pending(receiver),
             Err(error) => {
                 self.calls.fetch_sub(1, Ordering::AcqRel);
-                Answer::None(WarningReason::Failed(error.to_string()))
+                CallResult::Failed(WarningReason::Failed(error.to_string()))
             }
         }
     }
 
-    fn kept(&self, path: &InstancePath, now: Timestamp) -> Option<Arc<DataTree>> {
-        let answers = self.answers.lock();
-        let (since, tree) = answers.get(path)?;
+    fn cached(&self, path: &InstancePath, now: Timestamp) -> Option<Arc<DataTree>> {
+        let cache = self.cache.lock();
+        let (since, tree) = cache.get(path)?;
         let age = now.0.saturating_sub(since.0);
         (Duration::from_millis(age) < self.provider.valid_for).then(|| Arc::clone(tree))
     }
 
-    /// Keeps an answer for as long as it is valid.
-    pub fn keep(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
+    /// Caches data while it is valid.
+    pub fn store(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
         if self.provider.valid_for.is_zero() {
             return;
         }
-        let mut answers = self.answers.lock();
+        let mut cache = self.cache.lock();
         let valid_ms = self.provider.valid_for.as_millis();
-        answers.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
-        if answers.len() < PROVIDER_ANSWERS_MAX {
-            answers.insert(path, (now, Arc::clone(tree)));
+        cache.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
+        if cache.len() < PROVIDER_ANSWERS_MAX {
+            cache.insert(path, (now, Arc::clone(tree)));
         }
     }
 }
@@ -195,9 +195,8 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// What two paths have in common where one leads through (or to) the other: the longer one, with
-/// the keys of both; none where they are of different things.
-pub(super) fn meeting(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
+/// The longer of two paths, with the keys of both; none if neither is a prefix of the other.
+pub(super) fn common_path(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
     let (long, short) = match one.steps.len() >= two.steps.len() {
         true => (one, two),
         false => (two, one),

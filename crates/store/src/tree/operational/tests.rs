@@ -1,4 +1,4 @@
-//! The union of two trees, key by key: every way of scanning gives what a scan of everything gives.
+//! Tests the union of two trees: every scan returns its part of a full scan.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ const MODEL: &str = "module m { namespace urn:m; prefix m;
     container c { leaf v { type string; } } }
   list event { config false; leaf v { type string; } } }";
 
-/// Rounds of a run.
+/// Rounds per run.
 const ROUNDS: usize = 20;
 
-/// Scans of each state.
+/// Scans per state.
 const SCANS: usize = 100;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -51,7 +51,7 @@ fn trees() -> [Tree; 2] {
         .map(|datastore| store.tree("d", "a", datastore).unwrap())
 }
 
-/// A few of the names, in any order.
+/// Some of the names, in random order.
 fn names(random: &mut StdRng) -> Vec<&'static str> {
     let count = random.random_range(0..4);
     ["a", "b", "c", "d", "e"]
@@ -126,7 +126,7 @@ fn scan(
     pairs
 }
 
-/// A key, or something that ends within one, or the first place behind what begins with it.
+/// A key, a part of one, or the end of a prefix range.
 fn any_place(random: &mut StdRng, all: &Pairs, prefix: &[u8]) -> Vec<u8> {
     let Some((key, _)) = all.choose(random) else {
         return prefix.to_vec();

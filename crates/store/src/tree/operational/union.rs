@@ -1,10 +1,10 @@
-//! Two trees read as one: what the one holds, with what the other lays over it.
+//! Reads two trees as one, with one tree layered over the other.
 //!
-//! Keys of one node are the same in both trees, but for entries of lists and leaf-lists that are
-//! kept in order: there the key has a position, and each tree gives its own. The tree below has
-//! the say. An entry that both have stands where it stands below; an entry that only the tree above
-//! has stands behind all of those, its position moved by [`Union::shift`]. Entries of keyless lists
-//! cannot be told to be the same, so all of them are there.
+//! Keys of one node are equal in both trees, except for entries of lists and leaf-lists with a stored
+//! order: their keys contain positions, which each tree assigns itself. The order of the tree below wins.
+//! An entry that both trees have keeps its position below; an entry that only the tree above has follows
+//! all of those, with its position moved by [`Union::shift`]. Entries of keyless lists cannot be matched,
+//! so all of them are included.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use espalier_keyspace::{Direction, KeyRange, Result as EngineResult, Snapshot};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Schema};
 
-use super::cursor::{Renamed, UnionCursor};
+use super::cursor::{RenamedCursor, UnionCursor};
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, take_entry_value};
 use crate::keys::{TreeId, take_local_id};
@@ -22,10 +22,10 @@ use crate::subspace::Subspace;
 use crate::tree::locate::{in_subspace, is_order_index, order_key};
 use crate::tree::read::skip_entry;
 
-/// How far apart the positions of two layers are kept: no list has so many entries.
+/// The distance between the positions of two layers, larger than any list.
 const SHIFT: i64 = 1 << 56;
 
-/// The most layers that can lie over one tree, for their positions to stay apart.
+/// Maximum number of layers over one tree, so that their positions stay distinct.
 pub(super) const LAYERS_MAX: usize = 100;
 
 /// One of the two trees.
@@ -41,24 +41,24 @@ pub(super) struct Union<'a> {
     pub compiled: &'a Compiled,
     pub below: Layer<'a>,
     pub above: Layer<'a>,
-    /// The tree that the union is read as. All three are of one anchor.
+    /// The tree whose keys the union has. All three belong to one anchor.
     pub tree: TreeId,
-    /// What is added to positions that only the tree above has.
+    /// The offset of positions that only the tree above has.
     pub shift: i64,
 }
 
-/// An entry that both trees have, or the datastore: how keys below it are translated.
+/// An entry that both trees have, or the datastore; keys below it are translated relative to it.
 #[derive(Clone, Debug)]
-pub(super) struct Root {
+pub(super) struct SharedRoot {
     /// Its key in the union.
-    pub shown: Vec<u8>,
+    pub union_key: Vec<u8>,
     /// Its key in the tree above.
     pub above: Vec<u8>,
     /// Its node; none for the datastore.
     pub node: Option<NodeId>,
 }
 
-/// An entry of a list kept in order, on the way to a key.
+/// An entry of a list with a stored order, on the path of a key.
 pub(super) struct Entry {
     pub node: NodeId,
     /// The length of the key of the whole list.
@@ -67,7 +67,7 @@ pub(super) struct Entry {
     pub end: usize,
 }
 
-/// The shift of the layer of a number, from 1.
+/// The shift of a layer by its number, from 1.
 pub(super) fn shift_of(layer: usize) -> i64 {
     SHIFT * layer.min(LAYERS_MAX) as i64
 }
@@ -77,30 +77,30 @@ impl<'a> Union<'a> {
         &self.compiled.schema
     }
 
-    /// The same key in another of the trees, where nothing has to be translated.
-    pub fn renamed(self, key: &[u8], tree: TreeId) -> Vec<u8> {
+    /// The same key in another of the trees, without translating positions.
+    pub fn in_tree(self, key: &[u8], tree: TreeId) -> Vec<u8> {
         let mut key = key.to_vec();
-        self.rename(&mut key, tree);
+        self.set_tree(&mut key, tree);
         key
     }
 
-    /// Changes the datastore of a key.
-    pub fn rename(self, key: &mut [u8], tree: TreeId) {
+    /// Sets the datastore of a key.
+    pub fn set_tree(self, key: &mut [u8], tree: TreeId) {
         let at = self.prefix_length() - 1;
         if let Some(byte) = key.get_mut(at) {
             *byte = tree.datastore;
         }
     }
 
-    /// The length of what all keys of one tree begin with.
+    /// The length of the common prefix of all keys of a tree.
     pub fn prefix_length(self) -> usize {
         self.tree.prefix(Subspace::Tree).len()
     }
 
     /// The datastore, as a root.
-    pub fn root(self) -> Root {
-        Root {
-            shown: self.tree.prefix(Subspace::Tree),
+    pub fn root(self) -> SharedRoot {
+        SharedRoot {
+            union_key: self.tree.prefix(Subspace::Tree),
             above: self.above.tree.prefix(Subspace::Tree),
             node: None,
         }
@@ -108,15 +108,14 @@ impl<'a> Union<'a> {
 
     /// The value of a key of the union.
     pub fn get(self, key: &[u8]) -> EngineResult<Option<Cow<'a, [u8]>>> {
-        match self.part_of(key) {
+        match self.subspace_of(key) {
             Some(Subspace::Tree) => self.get_merged(key).map_err(engine),
             Some(Subspace::Order) => self.get_position(key).map_err(engine),
             _ => self.above.snapshot.get(key),
         }
     }
 
-    /// The keys of a range. Only the data is united; of other ranges, the keys are those that the
-    /// tree above has.
+    /// Scans a range. Only data is merged; for other ranges, the rows of the tree above are returned.
     pub fn scan(
         self,
         range: &KeyRange,
@@ -130,13 +129,13 @@ impl<'a> Union<'a> {
         let cursor = UnionCursor::open(self, self.root(), within.clone(), direction);
         let cursor = cursor.map_err(engine)?;
         if cursor.has_nothing_above() {
-            return Ok(Box::new(Renamed::open(self, within, direction)?));
+            return Ok(Box::new(RenamedCursor::open(self, within, direction)?));
         }
         Ok(Box::new(cursor))
     }
 
-    /// Which part of the union's tree a key is of.
-    fn part_of(self, key: &[u8]) -> Option<Subspace> {
+    /// The subspace of the union's tree that contains a key.
+    fn subspace_of(self, key: &[u8]) -> Option<Subspace> {
         let parts = [Subspace::Tree, Subspace::Order];
         parts
             .into_iter()
@@ -147,7 +146,7 @@ impl<'a> Union<'a> {
         let below = self
             .below
             .snapshot
-            .get(&self.renamed(key, self.below.tree))?;
+            .get(&self.in_tree(key, self.below.tree))?;
         let above = match self.above_key(key)? {
             Some(above) => self.above.snapshot.get(&above)?,
             None => None,
@@ -158,12 +157,12 @@ impl<'a> Union<'a> {
         }
     }
 
-    /// The position of an entry, from its key in the order index.
+    /// The position of an entry, by its key in the order index.
     fn get_position(self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
         let below = self
             .below
             .snapshot
-            .get(&self.renamed(key, self.below.tree))?;
+            .get(&self.in_tree(key, self.below.tree))?;
         if below.is_some() {
             return Ok(below);
         }
@@ -176,7 +175,7 @@ impl<'a> Union<'a> {
         Ok(Some(Cow::Owned(self.shifted(&position)?)))
     }
 
-    /// An encoded position of the tree above, as the union has it.
+    /// An encoded position of the tree above, as in the union.
     pub fn shifted(self, position: &[u8]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         Position::take(&mut &*position)?
@@ -185,7 +184,7 @@ impl<'a> Union<'a> {
         Ok(bytes)
     }
 
-    /// The values of one key in both trees, as one; the tree above has the say.
+    /// Merges the values of one key in both trees; the tree above wins.
     pub fn merge_at(self, key: &[u8], below: &[u8], above: &[u8]) -> Result<Vec<u8>> {
         match self.node_of(key)?.map(|node| self.schema().node(node)) {
             Some(node) if node.is_leaf_list() => Ok(above.to_vec()),
@@ -201,7 +200,7 @@ impl<'a> Union<'a> {
         }
     }
 
-    /// The node of a key; none for the datastore, and where the schema no longer has it.
+    /// The node of a key; none for the datastore, and if the schema no longer has it.
     fn node_of(self, key: &[u8]) -> Result<Option<NodeId>> {
         let mut at = self.prefix_length();
         let mut node = None;
@@ -216,8 +215,8 @@ impl<'a> Union<'a> {
         Ok(node)
     }
 
-    /// The first entry kept in order on the way to `key`, from the node `parent` whose key is the
-    /// first `at` bytes; none where there is no such entry, or the key ends (or is no key) before.
+    /// The first entry with a position on the path of `key`, starting at the node `parent` whose key is the
+    /// first `at` bytes; none if there is no such entry, or the key ends (or is not a key) before it.
     pub fn first_entry(self, parent: Option<NodeId>, key: &[u8], at: usize) -> Option<Entry> {
         let (mut parent, mut at) = (parent, at);
         while at < key.len() {
@@ -243,11 +242,11 @@ impl<'a> Union<'a> {
         None
     }
 
-    /// The key in the tree above of what has `key` in the union; none where it cannot be there.
-    /// Serves keys of the data and of the order index.
+    /// The key in the tree above for `key` of the union; none if it cannot exist there. For keys of data
+    /// and of the order index.
     pub fn above_key(self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let prefix = self.prefix_length();
-        let mut above = self.renamed(&key[..prefix], self.above.tree);
+        let mut above = self.in_tree(&key[..prefix], self.above.tree);
         let (mut parent, mut at) = (None, prefix);
         while let Some(entry) = self.first_entry(parent, key, at) {
             above.extend_from_slice(&key[at..entry.list]);
@@ -261,50 +260,58 @@ impl<'a> Union<'a> {
         Ok(Some(above))
     }
 
-    /// The position in the tree above of an entry on the way to `key`; `list` is the key of its
-    /// list there.
+    /// The position in the tree above of an entry on the path of `key`; `list` is the key of its list
+    /// there.
     fn above_position(self, key: &[u8], entry: &Entry, list: &[u8]) -> Result<Option<Vec<u8>>> {
         let position = Position::take(&mut &key[entry.list..entry.end])?;
-        if self.is_own(&position) {
+        if self.is_above_only(&position) {
             let mut bytes = Vec::new();
             position.moved_by(-self.shift).put(&mut bytes);
             return Ok(Some(bytes));
         }
-        let below = self.renamed(&key[..entry.end], self.below.tree);
+        let below = self.in_tree(&key[..entry.end], self.below.tree);
         self.position_of_same(self.below, entry.node, &below, self.above, list)
     }
 
-    /// Whether a position of the union is that of an entry that only the tree above has.
-    fn is_own(self, position: &Position) -> bool {
-        self.is_own_whole(position.whole())
+    /// Whether a position of the union belongs to an entry that only the tree above has.
+    fn is_above_only(self, position: &Position) -> bool {
+        self.is_above_only_integer(position.whole())
     }
 
-    /// The same of the integer that a position begins with.
-    pub fn is_own_whole(self, whole: i64) -> bool {
+    /// As [`Self::is_above_only`], for the integer part of a position.
+    pub fn is_above_only_integer(self, whole: i64) -> bool {
         whole >= self.shift - SHIFT / 2
     }
 
-    /// The root of an entry on the way to `key`, where both trees have it. `root` is what is
-    /// around it.
-    pub fn in_both(self, root: &Root, key: &[u8], entry: &Entry) -> Result<Option<Root>> {
-        if self.is_own(&Position::take(&mut &key[entry.list..entry.end])?) {
+    /// The root of an entry on the path of `key`, if both trees have it. `root` encloses it.
+    pub fn in_both(
+        self,
+        root: &SharedRoot,
+        key: &[u8],
+        entry: &Entry,
+    ) -> Result<Option<SharedRoot>> {
+        if self.is_above_only(&Position::take(&mut &key[entry.list..entry.end])?) {
             return Ok(None);
         }
         let mut above = root.above.clone();
-        above.extend_from_slice(&key[root.shown.len()..entry.list]);
+        above.extend_from_slice(&key[root.union_key.len()..entry.list]);
         let Some(position) = self.above_position(key, entry, &above)? else {
             return Ok(None);
         };
         above.extend_from_slice(&position);
-        let shown = key[..entry.end].to_vec();
+        let union_key = key[..entry.end].to_vec();
         let node = Some(entry.node);
-        Ok(Some(Root { shown, above, node }))
+        Ok(Some(SharedRoot {
+            union_key,
+            above,
+            node,
+        }))
     }
 
-    /// Whether the tree below has an entry of the tree above, on the way to `above`; `list` is the
-    /// key of its list in the union.
+    /// Whether the tree below has an entry of the tree above, on the path of `above`; `list` is the key of
+    /// its list in the union.
     pub fn is_below(self, above: &[u8], entry: &Entry, list: &[u8]) -> Result<bool> {
-        let list = self.renamed(list, self.below.tree);
+        let list = self.in_tree(list, self.below.tree);
         let key = &above[..entry.end];
         let found = self.position_of_same(self.above, entry.node, key, self.below, &list)?;
         Ok(found.is_some())
@@ -335,7 +342,7 @@ impl<'a> Union<'a> {
     }
 }
 
-/// Whether entries of a node kept in order can be found by their values.
+/// Whether entries of a node with a stored order have an index by value.
 fn has_index(node: &Node) -> bool {
     match &node.kind {
         NodeKind::List(list) => !list.keys.is_empty(),
@@ -344,7 +351,7 @@ fn has_index(node: &Node) -> bool {
     }
 }
 
-/// An error of the store, to be told through a snapshot.
+/// Converts an error to one of the engine, as [`Snapshot`] requires.
 pub(super) fn engine(error: Error) -> espalier_keyspace::Error {
     match error {
         Error::Engine(error) => error,

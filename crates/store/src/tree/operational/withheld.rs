@@ -1,12 +1,12 @@
-//! Configuration that is not in use (RFC 8342 §5.3: what could not be applied is not in the
+//! Configuration that is not in use (RFC 8342 §5.3: configuration that could not be applied is not in the
 //! operational state).
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
 //! | the path, as a string element | the path |
 //!
-//! Paths are kept, not keys: an entry ordered by user may move, and what is created again is still
-//! withheld.
+//! Paths are stored instead of keys: an entry ordered by user may move, and a node that is recreated
+//! remains withheld.
 
 use std::sync::Arc;
 
@@ -21,28 +21,28 @@ use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::commit::Tree;
 use crate::tree::datastore::Datastore;
-use crate::tree::edit::Applying;
+use crate::tree::edit::EditApplier;
 
-/// The most paths that are withheld at once: each is looked up for every view.
+/// Maximum number of withheld paths: each is looked up for every view.
 pub const WITHHELD_MAX: usize = 4096;
 
 impl Tree {
-    /// Says that configuration is not in use: what running holds at these paths (a list without
-    /// keys at the end: all its entries), now and later, is no part of the operational state until
-    /// it is released. What is pushed or provided there is. Makes no version.
+    /// Withholds configuration: the content of running at these paths (a list without keys at the end: all
+    /// its entries), now and later, is not part of the operational state until it is released. Pushed and
+    /// provided data is unaffected. Creates no version.
     ///
     /// # Errors
-    /// `operation-not-supported` for other datastores, `resource-denied` over [`WITHHELD_MAX`].
+    /// `operation-not-supported` for other datastores, `resource-denied` beyond [`WITHHELD_MAX`].
     pub fn withhold(&self, paths: &[InstancePath]) -> Result<()> {
-        let known = self.withheld()?;
-        if known.len() + paths.len() > WITHHELD_MAX {
-            let message = format!("at most {WITHHELD_MAX} paths are withheld (WITHHELD_MAX)");
+        let withheld = self.withheld()?;
+        if withheld.len() + paths.len() > WITHHELD_MAX {
+            let message = format!("at most {WITHHELD_MAX} paths can be withheld (WITHHELD_MAX)");
             return Err(Error::data(ErrorTag::ResourceDenied, message));
         }
         self.change_withheld(paths, |batch, key, text| batch.put(key, text))
     }
 
-    /// Takes back what [`Self::withhold`] said of these paths.
+    /// Reverts [`Self::withhold`] for these paths.
     ///
     /// # Errors
     /// `operation-not-supported` for other datastores.
@@ -50,7 +50,7 @@ impl Tree {
         self.change_withheld(paths, |batch, key, _| batch.delete(key))
     }
 
-    /// The configuration that is not in use.
+    /// The withheld configuration.
     ///
     /// # Errors
     /// `operation-not-supported` for other datastores.
@@ -88,12 +88,12 @@ impl Tree {
         if self.datastore() == Datastore::Operational {
             return Ok(());
         }
-        let message = "only the operational state withholds configuration";
+        let message = "configuration can be withheld only from the operational datastore";
         Err(Error::data(ErrorTag::OperationNotSupported, message))
     }
 }
 
-/// What is withheld, as a snapshot has it. Paths that the schema no longer has say nothing.
+/// The withheld paths in a snapshot. Paths that are not in the schema are ignored.
 fn paths(snapshot: &dyn Snapshot, schema: &Schema, tree: TreeId) -> Result<Vec<InstancePath>> {
     let range = KeyRange::prefix(&tree.prefix(Subspace::Withheld));
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
@@ -109,7 +109,7 @@ fn paths(snapshot: &dyn Snapshot, schema: &Schema, tree: TreeId) -> Result<Vec<I
     Ok(paths)
 }
 
-/// The snapshot without what is withheld of running.
+/// The snapshot without the withheld configuration of running.
 pub(super) fn without_withheld(
     snapshot: Box<dyn Snapshot + Send>,
     compiled: &Arc<Compiled>,
@@ -124,9 +124,9 @@ pub(super) fn without_withheld(
         ..tree
     };
     let mut overlay = Overlay::new(snapshot);
-    let mut applying = Applying::new(&mut overlay, compiled, running);
+    let mut applier = EditApplier::new(&mut overlay, compiled, running);
     for path in &paths {
-        applying.delete_path(path, Operation::Remove)?;
+        applier.delete_path(path, Operation::Remove)?;
     }
     Ok(Box::new(overlay))
 }

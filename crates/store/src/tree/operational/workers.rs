@@ -1,5 +1,5 @@
-//! Threads that ask providers, used again: one that is made for each question costs as much as a
-//! small answer, and what it allocates cannot be used again by the next.
+//! Reusable threads that call providers: a new thread per call would cost as much as a small result, and
+//! its allocations could not be reused.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// How long a thread waits for the next question before it ends.
+/// How long a thread waits for its next task before it ends.
 const WORKER_IDLE: Duration = Duration::from_secs(10);
 
-/// Something to do. It must not panic.
+/// A task; must not panic.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// Threads that wait for something to do. There is no limit but that of what is given to them:
-/// a task never waits for another.
+/// Threads that wait for tasks. Their number is limited only by the callers: a task never waits for
+/// another.
 #[derive(Default)]
 pub(super) struct Workers {
     idle: Mutex<Idle>,
@@ -30,16 +30,16 @@ struct Idle {
 }
 
 impl Workers {
-    /// Has a task done by a thread that waits, or by a new one.
+    /// Runs a task on an idle thread, or on a new one.
     ///
     /// # Errors
-    /// The system's, where no thread can be made.
+    /// The system's error if no thread can be created.
     pub fn run(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut task: Task = Box::new(task);
         let number = {
             let mut idle = self.idle.lock();
             while let Some((_, worker)) = idle.waiting.pop() {
-                // One that is popped is still waiting: it takes itself out under this lock.
+                // A popped thread is still waiting: it removes itself under this lock.
                 match worker.send(task) {
                     Ok(()) => return Ok(()),
                     Err(back) => task = back.0,
@@ -53,33 +53,33 @@ impl Workers {
         thread.spawn(move || work(&workers, number, task)).map(drop)
     }
 
-    /// Takes a thread out of those that wait; false where it was given a task meanwhile.
-    fn leave(&self, number: u64) -> bool {
+    /// Removes a thread from the idle ones; false if it was given a task meanwhile.
+    fn remove_idle(&self, number: u64) -> bool {
         let mut idle = self.idle.lock();
         let at = idle.waiting.iter().position(|(other, _)| *other == number);
         at.map(|at| idle.waiting.remove(at)).is_some()
     }
 }
 
-/// What a thread does: its tasks, until none came for a while or nobody can give it one any more.
+/// The thread's main function: runs tasks until it was idle too long or the registry is gone.
 fn work(workers: &Weak<Workers>, number: u64, first: Task) {
     let mut task = first;
     loop {
         task();
         let (sender, receiver) = channel();
-        let Some(crew) = workers.upgrade() else {
+        let Some(pool) = workers.upgrade() else {
             return;
         };
-        crew.idle.lock().waiting.push((number, sender));
-        drop(crew);
+        pool.idle.lock().waiting.push((number, sender));
+        drop(pool);
         task = match receiver.recv_timeout(WORKER_IDLE) {
             Ok(task) => task,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let Some(crew) = workers.upgrade() else {
+                let Some(pool) = workers.upgrade() else {
                     return;
                 };
-                if crew.leave(number) {
+                if pool.remove_idle(number) {
                     return;
                 }
                 match receiver.recv() {
@@ -98,24 +98,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_used_again_and_tasks_do_not_wait_for_each_other() {
+    fn threads_are_reused_and_tasks_do_not_wait_for_each_other() {
         let workers = Arc::new(Workers::default());
         let (sender, receiver) = sync_channel(8);
         let (release, held) = channel::<()>();
-        // The first holds its thread until the others are done.
+        // The first task occupies its thread until the others are done.
         workers
             .run(move || assert!(held.recv().is_err()))
             .expect("a thread");
         for _ in 0..50 {
             let sender = sender.clone();
-            let tell = move || sender.send(()).expect("somebody waits");
-            workers.run(tell).expect("a thread");
+            let send = move || sender.send(()).expect("the receiver exists");
+            workers.run(send).expect("a thread");
             receiver.recv_timeout(WORKER_IDLE).expect("an answer");
             while workers.idle.lock().waiting.is_empty() {
                 thread::yield_now();
             }
         }
-        assert_eq!(workers.idle.lock().next, 2, "two threads did everything");
+        assert_eq!(workers.idle.lock().next, 2, "two threads ran all tasks");
         drop(release);
     }
 }

@@ -1,8 +1,7 @@
-//! Reporting the defaults of what was not set (RFC 6243 §3.1, §3.4).
+//! Reports default values of unset leaves (RFC 6243 §3.1, §3.4).
 //!
-//! A default is in use where its leaf could have been set (RFC 7950 §7.6.1): not in a case while
-//! another of the choice holds something, and only in the default case while none does, and not
-//! where its `when` does not hold.
+//! A default is in use if its leaf could be set (RFC 7950 §7.6.1): not in a case while another case of the
+//! choice has data, only in the default case if none has, and not if its `when` is false.
 
 use espalier_yang::data::Annotation;
 use espalier_yang::schema::{CaseChoice, Node};
@@ -10,11 +9,11 @@ use espalier_yang::xpath::evaluate::{Evaluator, Limits};
 use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Value};
 
 use super::super::selection::WithDefaults;
-use super::super::validate::{Indexes, Place, StoreInstances, is_kept};
-use super::frame::{Flow, Reading, Stored};
+use super::super::validate::{Indexes, NodeRef, StoreInstances, are_indexes_current};
+use super::frame::{ReadResult, ResourceReader, Stored};
 use crate::error::Result;
 
-/// Whether the case of a node is in use beside the siblings that are there.
+/// Whether the case of a node is in use, given the siblings that exist.
 fn is_case_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
     let is_active = |mine: &CaseChoice| {
         let theirs = siblings
@@ -30,15 +29,15 @@ fn is_case_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
     node.cases.iter().all(is_active)
 }
 
-impl Reading<'_> {
-    /// Reports what the innermost frame (or the datastore) does not hold.
-    pub fn absent_defaults(&mut self) -> Flow<()> {
-        let (children, seen) = match self.frames.last_mut() {
+impl ResourceReader<'_> {
+    /// Reports the defaults of missing children of the innermost frame.
+    pub fn report_absent_defaults(&mut self) -> ReadResult<()> {
+        let (children, children_found) = match self.frames.last_mut() {
             Some(frame) => {
-                let seen = std::mem::take(&mut frame.seen);
+                let children_found = std::mem::take(&mut frame.children_found);
                 (
                     self.state.schema().node(frame.node).children.as_slice(),
-                    seen,
+                    children_found,
                 )
             }
             None => return Ok(()),
@@ -46,27 +45,29 @@ impl Reading<'_> {
         let schema = self.state.schema();
         for &child in children {
             let node = schema.node(child);
-            if !seen.contains(&child) && self.is_implied(node, &seen)? {
-                self.absent(node)?;
+            if !children_found.contains(&child) && self.is_implied(node, &children_found)? {
+                self.report_absent(node)?;
             }
         }
         Ok(())
     }
 
-    /// Reports what the top level of the datastore does not hold.
-    pub fn absent_roots(&mut self) -> Flow<()> {
+    /// Reports the defaults of missing top-level nodes of the datastore.
+    pub fn report_absent_roots(&mut self) -> ReadResult<()> {
         let schema = self.state.schema();
-        let seen = std::mem::take(&mut self.outer_seen);
+        let children_found = std::mem::take(&mut self.outer_children);
         for &root in schema.roots() {
-            if !seen.contains(&root) && self.is_implied(schema.node(root), &seen)? {
-                self.absent(schema.node(root))?;
+            if !children_found.contains(&root)
+                && self.is_implied(schema.node(root), &children_found)?
+            {
+                self.report_absent(schema.node(root))?;
             }
         }
         Ok(())
     }
 
     /// Sends the defaults of a leaf or leaf-list.
-    pub fn send_defaults(&mut self, id: NodeId) -> Flow<()> {
+    pub fn send_defaults(&mut self, id: NodeId) -> ReadResult<()> {
         let Some(value) = self.state.schema().node(id).as_value() else {
             return Ok(());
         };
@@ -77,32 +78,32 @@ impl Reading<'_> {
     }
 
     /// Sends one default of a leaf or leaf-list.
-    pub fn send_default(&mut self, id: NodeId, default: &Value) -> Flow<()> {
+    pub fn send_default(&mut self, id: NodeId, default: &Value) -> ReadResult<()> {
         if self.selection.with_defaults == WithDefaults::ReportAllTagged {
             self.sink.annotate(vec![Annotation::Default])?;
         }
-        self.tell_default_origin(id)?;
+        self.annotate_default_origin(id)?;
         Ok(self.sink.leaf(id, default.clone(), Mark::default())?)
     }
 
-    /// Whether what is not stored of a node is in use in the place at hand.
-    fn is_implied(&self, node: &Node, seen: &[NodeId]) -> Flow<bool> {
-        if !is_case_in_use(self.state.schema(), node, seen) {
+    /// Whether a node that is not stored is in use at the current place.
+    fn is_implied(&self, node: &Node, children_found: &[NodeId]) -> ReadResult<bool> {
+        if !is_case_in_use(self.state.schema(), node, children_found) {
             return Ok(false);
         }
         match node.whens.is_empty() {
             true => Ok(true),
-            false => self.ask(|evaluator| match self.place_at_hand(evaluator.data())? {
+            false => self.evaluate(|evaluator| match self.current_node(evaluator.data())? {
                 Some(place) => evaluator.is_in_use(&place, node.id),
                 None => Ok(false),
             }),
         }
     }
 
-    /// The place of the innermost frame. Frames of what is not stored have the key of the one around.
-    fn place_at_hand(&self, data: &StoreInstances<'_>) -> Result<Option<Place>> {
-        let key = self.key_at_hand();
-        let Some(mut place) = data.place_at(key)? else {
+    /// The place of the innermost frame. Frames that are not stored have the key of the enclosing one.
+    fn current_node(&self, data: &StoreInstances<'_>) -> Result<Option<NodeRef>> {
+        let key = self.current_key();
+        let Some(mut place) = data.node_ref_at(key)? else {
             return Ok(None);
         };
         let within = self.frames.iter().filter(|frame| frame.length == key.len());
@@ -114,43 +115,46 @@ impl Reading<'_> {
         Ok(Some(place))
     }
 
-    /// The key of the innermost frame; the key that was read last may be one below it.
-    fn key_at_hand(&self) -> &[u8] {
+    /// The key of the innermost frame; the last key read may be below it.
+    fn current_key(&self) -> &[u8] {
         let length = self.frames.last().map(|frame| frame.length);
         &self.key[..length.unwrap_or(self.outer_length).min(self.key.len())]
     }
 
-    /// Asks what is in use at a path; false where it has no place.
-    pub fn ask_at(
+    /// Evaluates a predicate at a path; false if the path has no place.
+    pub fn evaluate_at(
         &self,
         path: &InstancePath,
-        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>, &Place) -> Result<bool>,
-    ) -> Flow<bool> {
+        evaluation: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>, &NodeRef) -> Result<bool>,
+    ) -> ReadResult<bool> {
         let Some(located) = self.state.locate(path)? else {
             return Ok(false);
         };
-        self.ask(|evaluator| match evaluator.data().place_at(&located.key)? {
-            Some(place) => question(evaluator, &place),
-            None => Ok(false),
-        })
+        self.evaluate(
+            |evaluator| match evaluator.data().node_ref_at(&located.key)? {
+                Some(place) => evaluation(evaluator, &place),
+                None => Ok(false),
+            },
+        )
     }
 
-    /// Asks what is in use.
-    fn ask<R>(
+    /// Runs an evaluation on the current state.
+    fn evaluate<R>(
         &self,
-        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
-    ) -> Flow<R> {
+        evaluation: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
+    ) -> ReadResult<R> {
         let state = self.state;
-        let indexes =
-            match self.sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)? {
-                true => Indexes::Kept,
-                false => Indexes::Missing,
-            };
+        let indexes = match self.sources.is_none()
+            && are_indexes_current(state.compiled, state.tree, state.snapshot)?
+        {
+            true => Indexes::Current,
+            false => Indexes::Missing,
+        };
         let data = StoreInstances::new(state, indexes);
-        Ok(question(&Evaluator::new(&data, Limits::default()))?)
+        Ok(evaluation(&Evaluator::new(&data, Limits::default()))?)
     }
 
-    fn absent(&mut self, node: &Node) -> Flow<()> {
+    fn report_absent(&mut self, node: &Node) -> ReadResult<()> {
         match &node.kind {
             NodeKind::Leaf(value) | NodeKind::LeafList(value)
                 if !value.defaults.is_empty() && self.selects_leaf(node.id) =>
@@ -168,16 +172,16 @@ impl Reading<'_> {
         }
     }
 
-    /// A container that is not stored: the sink is told of it when something in it is in use.
-    fn push_absent(&mut self, container: NodeId) -> Flow<()> {
-        let key = self.key_at_hand().to_vec();
+    /// Pushes a container that is not stored: it is sent once something in it is in use.
+    fn push_absent(&mut self, container: NodeId) -> ReadResult<()> {
+        let key = self.current_key().to_vec();
         let was_lazy = std::mem::replace(&mut self.is_lazy, true);
         let pushed = self.push_frame(container, &key, key.len(), Stored::No);
         self.is_lazy = was_lazy;
         pushed
     }
 
-    /// Whether something in an empty container has a default that is in use where its `when` holds.
+    /// Whether an empty container contains defaults that are in use if its `when` is true.
     fn may_have_defaults(&self, node: &Node) -> bool {
         let schema = self.state.schema();
         node.children

@@ -1,4 +1,4 @@
-//! The nodes that are open while reading, and telling the sink of them.
+//! The open nodes of a read, and their output to the sink.
 
 use espalier_yang::data::{Annotation, Origin, Stop};
 use espalier_yang::{Mark, NodeId, Sink, Value};
@@ -9,11 +9,11 @@ use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
 
-/// Why a reading ends early.
+/// Why a read ends early.
 pub(super) enum Halt {
-    /// The sink wants no more.
+    /// The sink stopped it.
     Stop,
-    /// The store could not be read.
+    /// The store failed.
     Error(Error),
 }
 
@@ -35,82 +35,82 @@ impl From<espalier_keyspace::Error> for Halt {
     }
 }
 
-/// The result of a part of a reading.
-pub(super) type Flow<T> = std::result::Result<T, Halt>;
+/// The result of a step of a read.
+pub(super) type ReadResult<T> = std::result::Result<T, Halt>;
 
-/// A container or list entry around the current key.
+/// A container or list entry that encloses the current key.
 pub(super) struct Frame {
     pub node: NodeId,
     /// Length of its key.
     pub length: usize,
     /// Its level, the resource itself being 1.
     pub depth: u32,
-    /// Whether the sink has been told of it.
+    /// Whether it was sent to the sink.
     pub is_open: bool,
     /// Whether everything below is selected.
-    pub is_whole: bool,
-    /// Its key leaves, while it is not open.
+    pub is_fully_selected: bool,
+    /// Its key leaves, until it is sent.
     keys: Vec<(NodeId, Value)>,
-    /// Its origin, where the sink has to be told.
-    told_origin: Option<Origin>,
-    /// The origin that its children have where nothing else is said.
+    /// Its origin, if it must be sent.
+    sent_origin: Option<Origin>,
+    /// The origin that its children inherit.
     pub origin: Option<Origin>,
-    /// Its children met so far, where defaults are reported.
-    pub seen: Vec<NodeId>,
+    /// Its children found so far, if defaults are reported.
+    pub children_found: Vec<NodeId>,
 }
 
-/// Whether a container or list entry has a key, or stands for defaults that are in use.
+/// Whether a container or list entry is stored, or exists only for defaults in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     Yes,
     No,
 }
 
-/// One reading of one resource.
-pub(super) struct Reading<'a> {
+/// A read of one resource.
+pub(super) struct ResourceReader<'a> {
     pub state: State<'a>,
     pub selection: &'a Selection,
     pub sink: &'a mut dyn Sink,
     pub frames: Vec<Frame>,
-    /// The key of the innermost frame, or of the resource around the target.
+    /// The key of the innermost frame, or of the parent of the target.
     pub key: Vec<u8>,
-    /// The node around the target.
+    /// The parent node of the target.
     pub outer: Option<NodeId>,
-    /// The length of the key of the resource around the target.
+    /// The length of the key of the parent of the target.
     pub outer_length: usize,
-    /// The level of the resource around the target.
+    /// The level of the parent of the target.
     pub outer_depth: u32,
-    /// Whether nodes are told of only when something in them is.
+    /// Whether nodes are sent only once they have content.
     pub is_lazy: bool,
-    /// Whether defaults of what was not set are reported.
+    /// Whether defaults of unset leaves are reported.
     pub reports_defaults: bool,
-    /// What was met outside all frames, where defaults are reported.
-    pub outer_seen: Vec<NodeId>,
-    /// What the datastore is made of, where origins can be told.
+    /// The top-level nodes found so far, if defaults are reported.
+    pub outer_children: Vec<NodeId>,
+    /// The sources of the datastore, if it has origins.
     pub sources: Option<&'a dyn Sources>,
-    /// What each of them has at the current key, where origins are told.
-    pub at_key: Vec<Source>,
+    /// The data of each source at the current key, if origins are reported.
+    pub sources_at_key: Vec<Source>,
 }
 
-impl Reading<'_> {
-    /// A container or list entry begins; its key is the first `length` bytes of `key`.
-    pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> Flow<()> {
+impl ResourceReader<'_> {
+    /// Enters a container or list entry; its key is the first `length` bytes of `key`.
+    pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> ReadResult<()> {
         self.push_frame(node, key, length, Stored::Yes)
     }
 
-    /// The same, of a container that may not be stored.
+    /// As [`Self::push`], for a container that may not be stored.
     pub fn push_frame(
         &mut self,
         node: NodeId,
         key: &[u8],
         length: usize,
         stored: Stored,
-    ) -> Flow<()> {
+    ) -> ReadResult<()> {
         let depth = self.depth_below();
-        let is_whole = self.is_whole(node);
-        let shows_itself = is_whole && self.is_shown_empty(node, stored);
-        let (told_origin, origin) = self.origin_of_frame(node, key, length)?;
-        self.see(node);
+        let is_fully_selected = self.is_fully_selected(node);
+        let shows_itself = is_fully_selected && self.is_shown_empty(node, stored);
+        let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
+        self.record_child(node);
         self.key.clear();
         self.key.extend_from_slice(&key[..length]);
         let is_target = self.outer_depth == 0 && self.frames.is_empty();
@@ -120,15 +120,15 @@ impl Reading<'_> {
             length,
             depth,
             is_open,
-            is_whole,
+            is_fully_selected,
             keys: Vec::new(),
-            told_origin,
+            sent_origin,
             origin,
-            seen: Vec::new(),
+            children_found: Vec::new(),
         });
         match (is_open, shows_itself) {
             (true, _) => {
-                self.annotate_origin(told_origin)?;
+                self.annotate_origin(sent_origin)?;
                 Ok(self.sink.open(node, Mark::default())?)
             }
             (false, true) => self.open_frames(),
@@ -136,16 +136,15 @@ impl Reading<'_> {
         }
     }
 
-    fn annotate_origin(&mut self, origin: Option<Origin>) -> Flow<()> {
+    fn annotate_origin(&mut self, origin: Option<Origin>) -> ReadResult<()> {
         if let Some(origin) = origin {
             self.sink.annotate(vec![Annotation::Origin(origin)])?;
         }
         Ok(())
     }
 
-    /// Whether a node that is wholly selected is shown though nothing in it may be: as state, or as
-    /// config that is not left out. Of a container without presence, only one that holds something
-    /// (perhaps beyond the depth).
+    /// Whether a fully selected node is sent even without content: as state, or as selected config. A
+    /// non-presence container only if it has content (perhaps beyond the depth).
     fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
         let node = self.state.schema().node(node);
         match self.selection.content {
@@ -154,22 +153,22 @@ impl Reading<'_> {
         }
     }
 
-    /// Remembers that a node is there, where that decides on defaults.
-    pub fn see(&mut self, node: NodeId) {
+    /// Records that a node exists, for the decision on defaults.
+    pub fn record_child(&mut self, node: NodeId) {
         if !self.reports_defaults {
             return;
         }
-        let seen = match self.frames.last_mut() {
-            Some(frame) => &mut frame.seen,
-            None => &mut self.outer_seen,
+        let children_found = match self.frames.last_mut() {
+            Some(frame) => &mut frame.children_found,
+            None => &mut self.outer_children,
         };
-        if seen.last() != Some(&node) {
-            seen.push(node);
+        if children_found.last() != Some(&node) {
+            children_found.push(node);
         }
     }
 
-    /// Leaves the frames that are not around `key`.
-    pub fn leave(&mut self, key: &[u8]) -> Flow<()> {
+    /// Leaves the frames that do not enclose `key`.
+    pub fn leave_frames(&mut self, key: &[u8]) -> ReadResult<()> {
         while let Some(frame) = self.frames.last() {
             if key.starts_with(&self.key[..frame.length]) {
                 self.key.truncate(frame.length);
@@ -182,9 +181,9 @@ impl Reading<'_> {
     }
 
     /// Leaves the innermost frame.
-    pub fn pop(&mut self) -> Flow<()> {
+    pub fn pop(&mut self) -> ReadResult<()> {
         if self.reports_defaults {
-            self.absent_defaults()?;
+            self.report_absent_defaults()?;
         }
         if let Some(frame) = self.frames.pop()
             && frame.is_open
@@ -194,14 +193,14 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Tells the sink of every frame that it has not been told of.
-    pub fn open_frames(&mut self) -> Flow<()> {
+    /// Sends all frames that are not sent yet.
+    pub fn open_frames(&mut self) -> ReadResult<()> {
         if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
         }
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {
             frame.is_open = true;
-            if let Some(origin) = frame.told_origin {
+            if let Some(origin) = frame.sent_origin {
                 self.sink.annotate(vec![Annotation::Origin(origin)])?;
             }
             self.sink.open(frame.node, Mark::default())?;
@@ -212,9 +211,9 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A leaf of the innermost frame.
-    pub fn leaf(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
-        self.see(node);
+    /// Visits a leaf of the innermost frame.
+    pub fn leaf(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
+        self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
         if is_state && self.is_within_depth() && self.is_config_key(node) {
             return self.config_key(node, packed);
@@ -223,12 +222,12 @@ impl Reading<'_> {
             return Ok(());
         }
         self.open_frames()?;
-        self.tell_leaf_origin(node, &packed)?;
+        self.annotate_leaf_origin(node, &packed)?;
         self.send(node, packed)
     }
 
-    /// Sends a leaf as it is.
-    pub fn send(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
+    /// Sends a leaf unconditionally.
+    pub fn send(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         match packed {
             Packed::Value(value) => self.sink.leaf(node, value, Mark::default())?,
             Packed::Any(json) => self.sink.any(node, &json, Mark::default())?,
@@ -241,8 +240,8 @@ impl Reading<'_> {
         node.is_config && node.as_value().is_some_and(|value| value.is_key)
     }
 
-    /// The key of an entry that may hold state: shown once something of the entry is.
-    fn config_key(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
+    /// Visits a key of an entry that may contain state: sent once state of the entry is.
+    fn config_key(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());
         };

@@ -1,7 +1,7 @@
-//! Reading a resource: one scan of its range, decoded into events.
+//! Reads a resource: one scan of its range, decoded into events.
 //!
-//! Keys come in the order of the tree, so the nodes that are open are those whose key begins the
-//! current key. What is not selected is passed over with a seek, never read.
+//! Keys are in tree order, so the open nodes are those whose keys are prefixes of the current key.
+//! Unselected data is skipped by a seek.
 
 mod defaults;
 mod frame;

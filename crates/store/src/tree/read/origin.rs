@@ -1,26 +1,26 @@
-//! Origins of what is read (RFC 8342 §5.3.4), told as annotations.
+//! Reports origins (RFC 8342 §5.3.4) as annotations.
 //!
-//! A configuration node without an annotation has the origin of the node around it, so only what
-//! differs is annotated, and what is topmost. State has no origin. A container without presence is
-//! annotated where it is topmost, with the origin of the first thing in it.
+//! A configuration node without an annotation has the origin of its parent, so only topmost nodes and
+//! differing origins are annotated. State has no origin. A topmost non-presence container is annotated with
+//! the origin of its first content.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
 use espalier_yang::data::{Annotation, Origin};
 
 use super::super::selection::WithOrigin;
-use super::frame::{Flow, Reading};
+use super::frame::{ReadResult, ResourceReader};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
 use crate::keys::LocalId;
 
-/// What one source of the operational state datastore holds at a key.
+/// The data of one source of the operational state datastore at a key.
 pub(in crate::tree) struct Source {
     /// The stored value.
     pub value: Vec<u8>,
     /// The origin of the node.
     pub origin: Origin,
-    /// The origins of those of its leaves that differ.
+    /// The origins of leaves that differ.
     pub leaves: Vec<(LocalId, Origin)>,
 }
 
@@ -51,34 +51,34 @@ impl Source {
     }
 }
 
-/// A state that knows what it is made of.
+/// A state merged from several sources.
 pub(in crate::tree) trait Sources: Snapshot {
-    /// What each source has at a key, from the lowest up.
+    /// The data of each source at a key, the lowest first.
     fn sources(&self, key: &[u8]) -> Result<Vec<Source>>;
 
     /// Itself.
     fn as_snapshot(&self) -> &dyn Snapshot;
 }
 
-impl Reading<'_> {
+impl ResourceReader<'_> {
     fn shows_origin(&self, node: NodeId) -> bool {
         self.sources.is_some()
             && self.selection.with_origin == WithOrigin::Shown
             && self.state.schema().node(node).is_config
     }
 
-    /// Remembers what the sources have at a key whose content is about to be read.
-    pub fn see_sources(&mut self, key: &[u8]) -> Result<()> {
+    /// Loads the data of the sources at the current key.
+    pub fn load_sources(&mut self, key: &[u8]) -> Result<()> {
         if let Some(sources) = self.sources
             && self.selection.with_origin == WithOrigin::Shown
         {
-            self.at_key = sources.sources(key)?;
+            self.sources_at_key = sources.sources(key)?;
         }
         Ok(())
     }
 
-    /// The origin of a container or entry that begins, where it has to be told; and the one that
-    /// what is in it inherits.
+    /// The origin of a container or entry, if it must be annotated, and the origin that its children
+    /// inherit.
     pub fn origin_of_frame(
         &mut self,
         node: NodeId,
@@ -89,30 +89,30 @@ impl Reading<'_> {
         if !self.shows_origin(node) {
             return Ok((None, inherited));
         }
-        let is_meaningless = self.state.schema().node(node).is_np_container();
-        if is_meaningless && inherited.is_some() {
+        let is_np_container = self.state.schema().node(node).is_np_container();
+        if is_np_container && inherited.is_some() {
             return Ok((None, inherited));
         }
-        let own = match is_meaningless {
+        let own = match is_np_container {
             false => self.node_origin(&key[..length])?,
             true => self.first_origin(node, &key[..length])?,
         };
-        let told = (inherited != Some(own)).then_some(own);
-        Ok((told, Some(own)))
+        let own_annotation = (inherited != Some(own)).then_some(own);
+        Ok((own_annotation, Some(own)))
     }
 
-    /// The origin of what exists at a key: that of the lowest source that has it.
+    /// The origin of the node at a key: that of the lowest source that has it.
     fn node_origin(&self, key: &[u8]) -> Result<Origin> {
         let Some(sources) = self.sources else {
             return Ok(Origin::default());
         };
-        let there = sources.sources(key)?;
-        Ok(there
+        let present = sources.sources(key)?;
+        Ok(present
             .first()
             .map_or(Origin::Default, |source| source.origin))
     }
 
-    /// The origin of the first thing in a container without presence.
+    /// The origin of the first content of a non-presence container.
     fn first_origin(&self, node: NodeId, key: &[u8]) -> Result<Origin> {
         let range = KeyRange::prefix(key);
         let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
@@ -122,23 +122,22 @@ impl Reading<'_> {
         let Some(sources) = self.sources.filter(|_| first == key) else {
             return self.node_origin(first);
         };
-        let there = sources.sources(key)?;
+        let present = sources.sources(key)?;
         let schema = self.state.schema();
         for leaf in Reader::new(value) {
             let (id, packed) = leaf?;
             let child = self.state.layout().child(Some(node), id);
             if child.is_some_and(|child| schema.node(child).is_config) {
-                return leaf_origin(&there, id, &packed);
+                return leaf_origin(&present, id, &packed);
             }
         }
-        Ok(there
+        Ok(present
             .first()
             .map_or(Origin::Default, |source| source.origin))
     }
 
-    /// Tells the origin of a leaf or leaf-list entry that is about to be sent, where it differs
-    /// from that of what it is in.
-    pub fn tell_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> Flow<()> {
+    /// Annotates the origin of the next leaf or leaf-list entry if it differs from that of its parent.
+    pub fn annotate_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> ReadResult<()> {
         let is_key = |node: NodeId| {
             let leaf = self.state.schema().node(node).as_value();
             leaf.is_some_and(|leaf| leaf.is_key)
@@ -147,25 +146,25 @@ impl Reading<'_> {
             return Ok(());
         }
         let origin = match self.state.schema().node(node).is_leaf_list() {
-            true => self.at_key.first().map(|source| source.origin),
+            true => self.sources_at_key.first().map(|source| source.origin),
             false => Some(leaf_origin(
-                &self.at_key,
+                &self.sources_at_key,
                 self.state.layout().id(node),
                 packed,
             )?),
         };
-        self.tell_origin(origin.unwrap_or_default())
+        self.annotate_inherited_origin(origin.unwrap_or_default())
     }
 
-    /// Tells that a default is in use.
-    pub fn tell_default_origin(&mut self, node: NodeId) -> Flow<()> {
+    /// Annotates a default value.
+    pub fn annotate_default_origin(&mut self, node: NodeId) -> ReadResult<()> {
         if self.shows_origin(node) {
-            self.tell_origin(Origin::Default)?;
+            self.annotate_inherited_origin(Origin::Default)?;
         }
         Ok(())
     }
 
-    fn tell_origin(&mut self, origin: Origin) -> Flow<()> {
+    fn annotate_inherited_origin(&mut self, origin: Origin) -> ReadResult<()> {
         let inherited = self.frames.last().and_then(|frame| frame.origin);
         if inherited != Some(origin) {
             self.sink.annotate(vec![Annotation::Origin(origin)])?;
@@ -174,7 +173,7 @@ impl Reading<'_> {
     }
 }
 
-/// The origin of a leaf: that of the lowest source with the value that is in use.
+/// The origin of a leaf: that of the lowest source with the value in use.
 fn leaf_origin(sources: &[Source], id: LocalId, in_use: &Packed) -> Result<Origin> {
     for source in sources {
         if source.leaf(id)?.as_ref() == Some(in_use) {

@@ -1,4 +1,4 @@
-//! Pages of the entries of a list or leaf-list.
+//! Paging through the entries of a list or leaf-list.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::NodeId;
@@ -7,34 +7,34 @@ use super::super::locate::State;
 use super::scan::skip_entry;
 use crate::error::Result;
 
-/// What to do with a key.
-pub(super) enum Turn {
-    /// It is on the page.
+/// The action for a key.
+pub(super) enum PageAction {
+    /// The key is on the page.
     Read,
-    /// It is before the page; go on with the first key after its entry.
+    /// The key is before the page; continue with the first key after its entry.
     Skip(Vec<u8>),
-    /// It is after the page.
+    /// The key is after the page.
     End,
 }
 
-/// Counts the entries that a scan meets.
+/// Counts the entries of a scan.
 pub(super) struct Paging {
     /// The key of the whole list.
     pub list: Vec<u8>,
     pub node: NodeId,
-    /// Entries still to leave out.
+    /// Remaining entries to skip.
     pub skip: u64,
-    /// Entries still to read.
-    pub left: u64,
-    /// The first key after the entry that is being read.
+    /// Remaining entries to read.
+    pub remaining: u64,
+    /// The first key after the current entry.
     pub end: Vec<u8>,
 }
 
 impl Paging {
-    /// What to do with a key of the list.
-    pub fn turn(&mut self, key: &[u8], state: &State<'_>) -> Result<Turn> {
+    /// The action for a key of the list.
+    pub fn action(&mut self, key: &[u8], state: &State<'_>) -> Result<PageAction> {
         if !self.end.is_empty() && key < self.end.as_slice() {
-            return Ok(Turn::Read);
+            return Ok(PageAction::Read);
         }
         let mut rest = &key[self.list.len()..];
         skip_entry(state.schema().node(self.node), &mut rest)?;
@@ -43,13 +43,13 @@ impl Paging {
             .unwrap_or_default();
         if self.skip > 0 {
             self.skip -= 1;
-            return Ok(Turn::Skip(end));
+            return Ok(PageAction::Skip(end));
         }
-        if self.left == 0 {
-            return Ok(Turn::End);
+        if self.remaining == 0 {
+            return Ok(PageAction::End);
         }
-        self.left -= 1;
+        self.remaining -= 1;
         self.end = end;
-        Ok(Turn::Read)
+        Ok(PageAction::Read)
     }
 }

@@ -1,37 +1,37 @@
-//! The scan: from keys and values to events.
+//! Scans a range and converts its rows to events.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::frame::{Flow, Reading};
-use super::page::{Paging, Turn};
+use super::frame::{ReadResult, ResourceReader};
+use super::page::{PageAction, Paging};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::{skip_key_values, take_local_id};
 use crate::position::Position;
 
-impl Reading<'_> {
-    /// Sends every selected node of a range, and leaves all frames.
-    pub fn scan(&mut self, range: &KeyRange, mut paging: Option<Paging>) -> Flow<()> {
+impl ResourceReader<'_> {
+    /// Sends every selected node of a range, and closes all frames.
+    pub fn scan(&mut self, range: &KeyRange, mut paging: Option<Paging>) -> ReadResult<()> {
         let state = self.state;
         let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
-        let mut beyond = Vec::new();
+        let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
             if let Some(paging) = &mut paging {
-                match paging.turn(key, &state)? {
-                    Turn::Read => {}
-                    Turn::End => break,
-                    Turn::Skip(end) => {
+                match paging.action(key, &state)? {
+                    PageAction::Read => {}
+                    PageAction::End => break,
+                    PageAction::Skip(end) => {
                         cursor.seek(&end)?;
                         continue;
                     }
                 }
             }
-            if let Some(unselected) = self.key_value(key, value)? {
-                beyond.clear();
-                beyond.extend_from_slice(&key[..unselected]);
-                match KeyRange::prefix(&beyond).end {
+            if let Some(unselected) = self.visit_key(key, value)? {
+                skipped.clear();
+                skipped.extend_from_slice(&key[..unselected]);
+                match KeyRange::prefix(&skipped).end {
                     Some(end) => cursor.seek(&end)?,
                     None => break,
                 }
@@ -43,11 +43,11 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// One key of the range. Where it begins a subtree that is not selected: the length of that
-    /// subtree's own key.
-    fn key_value(&mut self, key: &[u8], value: &[u8]) -> Flow<Option<usize>> {
-        self.leave(key)?;
-        self.see_sources(key)?;
+    /// Visits one key of the range. Returns the length of the subtree's key if the key starts an unselected
+    /// subtree.
+    fn visit_key(&mut self, key: &[u8], value: &[u8]) -> ReadResult<Option<usize>> {
+        self.leave_frames(key)?;
+        self.load_sources(key)?;
         let (mut parent, mut at) = match self.frames.last() {
             Some(frame) => (Some(frame.node), frame.length),
             None => (self.outer, self.outer_length),
@@ -61,7 +61,7 @@ impl Reading<'_> {
             };
             let node = self.state.schema().node(child);
             if !self.descends(node) {
-                self.see(child);
+                self.record_child(child);
                 return Ok(Some(after_id));
             }
             skip_entry(node, &mut rest)?;
@@ -77,8 +77,8 @@ impl Reading<'_> {
         Ok(None)
     }
 
-    /// The leaves of the innermost frame.
-    fn fragment(&mut self, parent: Option<NodeId>, value: &[u8]) -> Flow<()> {
+    /// Sends the leaves of the innermost frame.
+    fn fragment(&mut self, parent: Option<NodeId>, value: &[u8]) -> ReadResult<()> {
         let state = self.state;
         for leaf in Reader::new(value) {
             let (id, packed) = leaf?;
@@ -90,7 +90,7 @@ impl Reading<'_> {
     }
 }
 
-/// Moves past what tells an entry of a list or leaf-list from the others; containers have nothing.
+/// Skips the part of a key that identifies an entry of a list or leaf-list; containers have none.
 pub(crate) fn skip_entry(node: &Node, rest: &mut &[u8]) -> Result<()> {
     match &node.kind {
         NodeKind::List(_) | NodeKind::LeafList(_) if node.is_positional() => Position::skip(rest),

@@ -1,15 +1,15 @@
-//! What of the tree is selected: depth, content, fields, trimmed defaults.
+//! The selected part of the tree: depth, content, fields, trimmed defaults.
 
 use espalier_yang::path::Selection as Fields;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, Value};
 
 use super::super::selection::{Content, WithDefaults};
-use super::frame::Reading;
+use super::frame::ResourceReader;
 use crate::fragment::Packed;
 
-impl Reading<'_> {
-    /// Whether to go into a container, list entry or leaf-list below the innermost frame.
+impl ResourceReader<'_> {
+    /// Whether to enter a container, list entry or leaf-list below the innermost frame.
     pub fn descends(&self, node: &Node) -> bool {
         self.is_within_depth()
             && match self.selection.content {
@@ -17,7 +17,7 @@ impl Reading<'_> {
                 Content::Config => node.is_config,
                 Content::NonConfig => self.state.compiled.holds_state(node.id),
             }
-            && self.wanted(node.id) != Fields::Not
+            && self.field_selection(node.id) != Fields::Not
     }
 
     /// Whether a leaf of the innermost frame is selected.
@@ -28,15 +28,15 @@ impl Reading<'_> {
                 Content::Config => self.state.schema().node(node).is_config,
                 Content::NonConfig => !self.state.schema().node(node).is_config,
             }
-            && self.wanted(node) != Fields::Not
+            && self.field_selection(node) != Fields::Not
     }
 
-    /// Whether everything below a node that is about to be entered is selected.
-    pub fn is_whole(&self, node: NodeId) -> bool {
-        self.wanted(node) == Fields::Whole
+    /// Whether everything below the next entered node is selected.
+    pub fn is_fully_selected(&self, node: NodeId) -> bool {
+        self.field_selection(node) == Fields::Whole
     }
 
-    /// Whether a leaf is left out because it has its default value.
+    /// Whether a leaf is omitted because it has its default value.
     pub fn is_trimmed(&self, node: NodeId, packed: &Packed) -> bool {
         self.selection.with_defaults == WithDefaults::Trim
             && matches!(packed, Packed::Value(value) if self.is_default(node, value))
@@ -55,22 +55,24 @@ impl Reading<'_> {
         self.selection.depth.is_none_or(|depth| below <= depth)
     }
 
-    /// The level of what is in the innermost frame. What `fields` selects has level 1, and so has
-    /// what leads there (RFC 8040 §4.8.2).
+    /// The level of the children of the innermost frame. Nodes selected by `fields`, and the nodes on the
+    /// path to them, have level 1 (RFC 8040 §4.8.2).
     pub fn depth_below(&self) -> u32 {
         match self.frames.last() {
-            Some(frame) if self.selection.fields.is_none() || frame.is_whole => frame.depth + 1,
+            Some(frame) if self.selection.fields.is_none() || frame.is_fully_selected => {
+                frame.depth + 1
+            }
             None if self.selection.fields.is_none() => self.outer_depth + 1,
             _ => 1,
         }
     }
 
-    fn wanted(&self, node: NodeId) -> Fields {
+    fn field_selection(&self, node: NodeId) -> Fields {
         match (&self.selection.fields, self.frames.last()) {
             (None, _) => Fields::Whole,
-            // The target itself is always shown; the fields choose among what is below it.
+            // The target itself is always sent; `fields` selects among its descendants.
             (Some(_), None) if self.outer_depth == 0 => Fields::Partly,
-            (Some(_), Some(frame)) if frame.is_whole => Fields::Whole,
+            (Some(_), Some(frame)) if frame.is_fully_selected => Fields::Whole,
             (Some(fields), _) => fields.selection(self.state.schema(), node),
         }
     }

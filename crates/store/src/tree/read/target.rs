@@ -1,18 +1,18 @@
-//! What a reading begins with.
+//! The target of a read, by its kind.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, NodeId, Sink};
 
-use super::super::locate::{Place, Shape, State};
+use super::super::locate::{Location, LocationKind, State};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
-use super::frame::{Flow, Halt, Reading};
+use super::frame::{Halt, ReadResult, ResourceReader};
 use super::origin::Sources;
 use super::page::Paging;
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::put_key_value;
 
-/// Sends the resource of a path as events; false where there is none.
+/// Sends the resource at a path as events; false if it does not exist.
 pub(in crate::tree) fn read(
     state: State<'_>,
     sources: Option<&dyn Sources>,
@@ -24,7 +24,7 @@ pub(in crate::tree) fn read(
         return Ok(false);
     };
     let outer_length = place.boundaries.last().copied().unwrap_or_default();
-    let mut reading = Reading {
+    let mut reader = ResourceReader {
         state,
         selection,
         sink,
@@ -38,38 +38,43 @@ pub(in crate::tree) fn read(
             selection.with_defaults,
             WithDefaults::ReportAll | WithDefaults::ReportAllTagged
         ),
-        outer_seen: Vec::new(),
+        outer_children: Vec::new(),
         sources,
-        at_key: Vec::new(),
+        sources_at_key: Vec::new(),
     };
-    match reading.target(&place, path) {
+    match reader.target(&place, path) {
         Ok(found) => Ok(found),
         Err(Halt::Stop) => Ok(true),
         Err(Halt::Error(error)) => Err(error),
     }
 }
 
-impl Reading<'_> {
-    fn target(&mut self, place: &Place, path: &InstancePath) -> Flow<bool> {
-        match (place.shape, place.node) {
-            (Shape::Leaf, Some(node)) => self.leaf_target(place, node, path),
-            (Shape::Entry, Some(node)) => self.entry_target(place, node, path),
-            (Shape::Whole, Some(node)) => self.whole_target(place, node, path),
-            (Shape::Inner, Some(node)) => self.inner_target(place, node, path),
+impl ResourceReader<'_> {
+    fn target(&mut self, place: &Location, path: &InstancePath) -> ReadResult<bool> {
+        match (place.kind, place.node) {
+            (LocationKind::Leaf, Some(node)) => self.leaf_target(place, node, path),
+            (LocationKind::Entry, Some(node)) => self.entry_target(place, node, path),
+            (LocationKind::AllEntries, Some(node)) => self.list_target(place, node, path),
+            (LocationKind::Inner, Some(node)) => self.inner_target(place, node, path),
             _ => self.root_target(place),
         }
     }
 
-    fn root_target(&mut self, place: &Place) -> Flow<bool> {
+    fn root_target(&mut self, place: &Location) -> ReadResult<bool> {
         self.outer_depth = 1;
         self.scan(&KeyRange::prefix(&place.key), None)?;
         if self.reports_defaults {
-            self.absent_roots()?;
+            self.report_absent_roots()?;
         }
         Ok(true)
     }
 
-    fn inner_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn inner_target(
+        &mut self,
+        place: &Location,
+        node: NodeId,
+        path: &InstancePath,
+    ) -> ReadResult<bool> {
         let range = KeyRange::prefix(&place.key);
         if !self.state.any(&range)? && !self.is_implied_target(node, path)? {
             return Ok(false);
@@ -79,9 +84,8 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Whether an empty container exists all the same (RFC 7950 §7.5.1): where its parent does, and
-    /// its `when` holds.
-    fn is_implied_target(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    /// Whether an empty container exists (RFC 7950 §7.5.1): if its parent does and its `when` is true.
+    fn is_implied_target(&self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
         let node = self.state.schema().node(node);
         let parent = path.parent().unwrap_or_default();
         if !node.is_np_container() || !self.has_parent(&parent)? {
@@ -90,7 +94,7 @@ impl Reading<'_> {
         if node.whens.is_empty() {
             return Ok(true);
         }
-        self.ask_at(&parent, |evaluator, place| {
+        self.evaluate_at(&parent, |evaluator, place| {
             for when in &node.whens {
                 if !evaluator.when(when, place, node.id)? {
                     return Ok(false);
@@ -100,7 +104,7 @@ impl Reading<'_> {
         })
     }
 
-    fn has_parent(&self, parent: &InstancePath) -> Flow<bool> {
+    fn has_parent(&self, parent: &InstancePath) -> ReadResult<bool> {
         let Some(place) = self.state.locate(parent)? else {
             return Ok(false);
         };
@@ -113,15 +117,20 @@ impl Reading<'_> {
         }
     }
 
-    fn leaf_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn leaf_target(
+        &mut self,
+        place: &Location,
+        node: NodeId,
+        path: &InstancePath,
+    ) -> ReadResult<bool> {
         let id = self.state.layout().id(node);
         let state = self.state;
         if let Some(value) = state.snapshot.get(&place.key)? {
             for leaf in Reader::new(&value) {
                 let (other, packed) = leaf?;
                 if other == id {
-                    self.see_sources(&place.key)?;
-                    self.tell_leaf_origin(node, &packed)?;
+                    self.load_sources(&place.key)?;
+                    self.annotate_leaf_origin(node, &packed)?;
                     self.send(node, packed)?;
                     return Ok(true);
                 }
@@ -130,8 +139,8 @@ impl Reading<'_> {
         self.default_target(node, path)
     }
 
-    /// The defaults of a leaf or leaf-list that was not set, where they are asked for.
-    fn default_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    /// Sends the defaults of an unset leaf or leaf-list, if requested.
+    fn default_target(&mut self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
         if !self.is_default_in_use(node, path)? {
             return Ok(false);
         }
@@ -155,30 +164,35 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Whether the defaults of a leaf or leaf-list that was not set are in use, and asked for.
-    fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    /// Whether the defaults of an unset leaf or leaf-list are in use and requested.
+    fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
         let defaults = self.state.schema().node(node).as_value();
         let has_default = defaults.is_some_and(|value| !value.defaults.is_empty());
         let parent = path.parent().unwrap_or_default();
         if !has_default || !self.reports_defaults || !self.has_parent(&parent)? {
             return Ok(false);
         }
-        self.ask_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))
+        self.evaluate_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))
     }
 
-    fn entry_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn entry_target(
+        &mut self,
+        place: &Location,
+        node: NodeId,
+        path: &InstancePath,
+    ) -> ReadResult<bool> {
         let Some(value) = self.state.snapshot.get(&place.key)? else {
             return self.default_entry_target(node, path);
         };
         let packed = Packed::Value(take_entry_value(&value)?);
-        self.see_sources(&place.key)?;
-        self.tell_leaf_origin(node, &packed)?;
+        self.load_sources(&place.key)?;
+        self.annotate_leaf_origin(node, &packed)?;
         self.send(node, packed)?;
         Ok(true)
     }
 
-    /// An entry of a leaf-list that was not set, and has this value by default.
-    fn default_entry_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    /// Sends an entry of an unset leaf-list that has this default value.
+    fn default_entry_target(&mut self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
         let Some((last, above)) = path.steps.split_last() else {
             return Ok(false);
         };
@@ -210,7 +224,12 @@ impl Reading<'_> {
         }
     }
 
-    fn whole_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+    fn list_target(
+        &mut self,
+        place: &Location,
+        node: NodeId,
+        path: &InstancePath,
+    ) -> ReadResult<bool> {
         let mut range = KeyRange::below(&place.key);
         if !self.state.any(&range)? {
             return self.default_target(node, path);
@@ -230,7 +249,7 @@ impl Reading<'_> {
                     list,
                     node,
                     skip: *offset,
-                    left: *limit,
+                    remaining: *limit,
                     end: Vec::new(),
                 })
             }
@@ -239,8 +258,8 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// The first key after an entry, whether the entry is there or not.
-    fn after_entry(&self, list: &[u8], node: NodeId, keys: &Keys) -> Flow<Vec<u8>> {
+    /// The first key after an entry, which need not exist.
+    fn after_entry(&self, list: &[u8], node: NodeId, keys: &Keys) -> ReadResult<Vec<u8>> {
         let mut entry = list.to_vec();
         if let Keys::Values(values) = keys {
             if !self.state.schema().node(node).is_positional() {

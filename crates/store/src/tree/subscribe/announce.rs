@@ -1,38 +1,38 @@
-//! A commit and those who are told of it.
+//! Announces a commit to subscribers before it is made, and notifies them of its outcome.
 
 use std::sync::Arc;
 
 use espalier_yang::ErrorTag;
 
-use super::interest::may_touch;
+use super::path_filter::may_touch;
 use super::queue::{Committed, Event, Lagged};
-use super::registry::{Listener, Way};
+use super::registry::{Delivery, Listener};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::tree::changes::{Comparison, Diff};
 use crate::tree::commit::{CommitOptions, Tree};
 use crate::tree::stamp::Stamp;
 
-/// A commit that was told, and is not made yet. Dropped, it is told that it is not made.
-#[must_use = "dropping this tells subscribers that the commit is not made"]
-pub(in crate::tree) struct Announced {
+/// A commit that was announced to subscribers and is not yet made. Dropping it notifies them of the abort.
+#[must_use = "dropping this notifies subscribers that the commit is aborted"]
+pub(in crate::tree) struct AnnouncedCommit {
     tree: Tree,
-    /// Who is told, in order.
+    /// The recipients, in order.
     listeners: Vec<Arc<Listener>>,
-    /// How many of them agreed, or were not to be asked.
-    asked: usize,
-    /// What they are told; none where it is too large and nobody has to be asked.
+    /// The number of recipients that accepted, or need not be asked.
+    accepted: usize,
+    /// The diff for the recipients; none if it is too large and no subscriber must accept it.
     diff: Option<Arc<Diff>>,
 }
 
 impl Tree {
-    /// Whether somebody may have subscribed to what differs.
-    pub(super) fn is_interested(
+    /// Whether a listener's paths may be among the differences.
+    pub(super) fn may_be_affected(
         &self,
         listener: &Listener,
         comparison: Comparison<'_>,
     ) -> Result<bool> {
-        if listener.wants_all() {
+        if listener.covers_everything() {
             return Ok(true);
         }
         for path in listener.paths(self.schema()) {
@@ -43,37 +43,37 @@ impl Tree {
         Ok(false)
     }
 
-    /// Whether somebody has subscribed to a part of a diff.
-    pub(super) fn is_told(&self, listener: &Listener, diff: &Diff) -> bool {
-        match listener.wants_all() {
+    /// Whether a listener's paths are in a diff.
+    pub(super) fn is_affected(&self, listener: &Listener, diff: &Diff) -> bool {
+        match listener.covers_everything() {
             true => !diff.is_empty(),
             false => diff.touches(&listener.paths(self.schema())),
         }
     }
 
-    /// Asks the subscribers whether a proposed state may be committed.
+    /// Calls the subscribers to accept or refuse a proposed state.
     ///
     /// # Errors
-    /// That of the first who refuses.
-    pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<Announced> {
-        let mut announced = self.audience(self.proposed(overlay))?;
-        announced.ask()?;
+    /// The error of the first subscriber that refuses.
+    pub(in crate::tree) fn announce(&self, overlay: &Overlay) -> Result<AnnouncedCommit> {
+        let mut announced = self.recipients(self.proposed_changes(overlay))?;
+        announced.request_acceptance()?;
         Ok(announced)
     }
 
-    /// Who is to be told of a difference, and the diff for them.
-    pub(super) fn audience(&self, comparison: Comparison<'_>) -> Result<Announced> {
-        let mut announced = Announced {
+    /// The recipients of a difference, and the diff for them.
+    pub(super) fn recipients(&self, comparison: Comparison<'_>) -> Result<AnnouncedCommit> {
+        let mut announced = AnnouncedCommit {
             tree: self.clone(),
             listeners: Vec::new(),
-            asked: 0,
+            accepted: 0,
             diff: None,
         };
         let Some(all) = self.store().subscriptions().listeners(self.id()) else {
             return Ok(announced);
         };
         for listener in all.iter() {
-            if self.is_interested(listener, comparison)? {
+            if self.may_be_affected(listener, comparison)? {
                 announced.listeners.push(Arc::clone(listener));
             }
         }
@@ -82,11 +82,11 @@ impl Tree {
         }
         match Diff::of(self.compiled(), comparison) {
             Ok(diff) => {
-                let is_told = |one: &Arc<Listener>| self.is_told(one, &diff);
-                announced.listeners.retain(is_told);
+                let is_affected = |one: &Arc<Listener>| self.is_affected(one, &diff);
+                announced.listeners.retain(is_affected);
                 announced.diff = Some(Arc::new(diff));
             }
-            Err(error) if is_too_big(&error) && !announced.has_to_ask() => {}
+            Err(error) if is_too_big(&error) && !announced.needs_acceptance() => {}
             Err(error) => return Err(error),
         }
         Ok(announced)
@@ -100,28 +100,28 @@ pub(super) fn is_too_big(error: &Error) -> bool {
     }
 }
 
-impl Announced {
-    fn has_to_ask(&self) -> bool {
+impl AnnouncedCommit {
+    fn needs_acceptance(&self) -> bool {
         let mut listeners = self.listeners.iter();
         listeners.any(|one| one.subscriber().is_some())
     }
 
-    fn ask(&mut self) -> Result<()> {
+    fn request_acceptance(&mut self) -> Result<()> {
         let Some(diff) = self.diff.clone() else {
             return Ok(());
         };
         for listener in self.listeners.clone() {
             if let Some(subscriber) = listener.subscriber() {
-                let told = self.tree.call(subscriber, |one| one.change(&diff));
-                told.and_then(std::convert::identity)?;
+                let result = self.tree.call(subscriber, |one| one.change(&diff));
+                result.and_then(std::convert::identity)?;
             }
-            self.asked += 1;
+            self.accepted += 1;
         }
         Ok(())
     }
 
-    /// Tells that the commit is made.
-    pub fn committed(mut self, stamp: Stamp, options: CommitOptions<'_>) {
+    /// Notifies the recipients that the commit is made.
+    pub fn notify(mut self, stamp: Stamp, options: CommitOptions<'_>) {
         let listeners = std::mem::take(&mut self.listeners);
         if listeners.is_empty() {
             return;
@@ -137,30 +137,30 @@ impl Announced {
             None => Event::Lagged(Lagged::one(stamp.version)),
         };
         for listener in listeners {
-            match (&listener.way, &self.diff) {
-                (Way::Queue(queue), _) => queue.push(event.clone()),
-                (Way::InCommit(subscriber), Some(diff)) => {
-                    let told = self.tree.call(&**subscriber, |one| one.done(diff));
-                    if let Err(error) = told {
+            match (&listener.delivery, &self.diff) {
+                (Delivery::Queue(queue), _) => queue.push(event.clone()),
+                (Delivery::InCommit(subscriber), Some(diff)) => {
+                    let result = self.tree.call(&**subscriber, |one| one.done(diff));
+                    if let Err(error) = result {
                         tracing::error!(%error, "a subscriber failed after a commit");
                     }
                 }
-                (Way::InCommit(_), None) => {}
+                (Delivery::InCommit(_), None) => {}
             }
         }
     }
 }
 
-impl Drop for Announced {
+impl Drop for AnnouncedCommit {
     fn drop(&mut self) {
         let Some(diff) = self.diff.take() else { return };
         let listeners = std::mem::take(&mut self.listeners);
-        for listener in listeners.iter().take(self.asked).rev() {
+        for listener in listeners.iter().take(self.accepted).rev() {
             let Some(subscriber) = listener.subscriber() else {
                 continue;
             };
             if let Err(error) = self.tree.call(subscriber, |one| one.abort(&diff)) {
-                tracing::error!(%error, "a subscriber failed after a commit that was not made");
+                tracing::error!(%error, "a subscriber failed after an aborted commit");
             }
         }
     }

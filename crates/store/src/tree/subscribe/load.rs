@@ -1,14 +1,14 @@
-//! Loads and those who are told of them.
+//! Notifies subscribers of loads.
 //!
-//! A load streams: its diff is made when it is committed, from the log. Where somebody takes part
-//! in commits it cannot stream, and is a commit as any other.
+//! A load is streamed: its diff is computed from the log after the commit. If a subscriber takes part in
+//! commits, the load cannot be streamed and is a normal commit.
 
 use espalier_yang::data::{Content, DataNode, DataTree, TreeBuilder};
 use espalier_yang::{InstancePath, Sink};
 
 use super::announce::is_too_big;
 use super::queue::{Event, Lagged};
-use super::registry::Way;
+use super::registry::Delivery;
 use crate::error::{Error, Result};
 use crate::tree::commit::{CommitOptions, Tree};
 use crate::tree::edit::Edit;
@@ -16,14 +16,14 @@ use crate::tree::load::{LoadMode, LoadOptions, LoadReport};
 use crate::tree::stamp::Stamp;
 
 impl Tree {
-    /// Whether somebody takes part in commits.
+    /// Whether any subscriber takes part in commits.
     pub(in crate::tree) fn has_subscribers(&self) -> bool {
         let listeners = self.store().subscriptions().listeners(self.id());
         listeners.is_some_and(|all| all.iter().any(|one| one.subscriber().is_some()))
     }
 
-    /// A load that subscribers take part in: its document is held in memory, so it has at most
-    /// [`espalier_yang::data::NODES_MAX`] nodes.
+    /// Loads a document as a normal commit with subscribers. The document is held in memory, so it has at
+    /// most [`espalier_yang::data::NODES_MAX`] nodes.
     pub(in crate::tree) fn load_as_commit(
         &self,
         options: &LoadOptions<'_>,
@@ -44,26 +44,26 @@ impl Tree {
         })
     }
 
-    /// Tells those who have queues of a load that is committed.
-    pub(in crate::tree) fn tell_of_load(&self, stamp: Stamp, options: &LoadOptions<'_>) {
+    /// Notifies event queues of a committed load.
+    pub(in crate::tree) fn notify_load(&self, stamp: Stamp, options: &LoadOptions<'_>) {
         let Some(listeners) = self.store().subscriptions().listeners(self.id()) else {
             return;
         };
         let version = stamp.version;
-        let mut audience = None;
-        let told = self.compare_converted(version - 1, version, &mut |comparison| {
-            audience = Some(self.audience(comparison)?);
+        let mut recipients = None;
+        let result = self.compare_converted(version - 1, version, &mut |comparison| {
+            recipients = Some(self.recipients(comparison)?);
             Ok(())
         });
-        match told.map(|()| audience) {
+        match result.map(|()| recipients) {
             Ok(None) => {}
-            Ok(Some(announced)) => announced.committed(stamp, commit_options(options)),
+            Ok(Some(announced)) => announced.notify(stamp, commit_options(options)),
             Err(error) => {
                 if !is_too_big(&error) && !matches!(error, Error::Pruned { .. }) {
-                    tracing::error!(%error, "the diff of a load cannot be made");
+                    tracing::error!(%error, "the diff of a load cannot be computed");
                 }
                 for listener in listeners.iter() {
-                    if let Way::Queue(queue) = &listener.way {
+                    if let Delivery::Queue(queue) = &listener.delivery {
                         queue.push(Event::Lagged(Lagged::one(version)));
                     }
                 }

@@ -1,17 +1,17 @@
-//! Being told of changes.
+//! Subscriptions to changes.
 //!
-//! A [`Subscriber`] is part of the commit: in order of priority it may add edits, then refuse, and
-//! is told how it ended. [`Events`] are a queue that commits fill and never wait for: who is too
-//! slow is told what was lost, and reads it from the history. All that are told of a commit share
-//! one [`Diff`](super::Diff), which is made only where somebody subscribed to what changed.
+//! A [`Subscriber`] is part of the commit: in order of priority it may add edits, then refuse the commit,
+//! and is notified of the outcome. [`Events`] is a queue that commits fill without waiting: a slow reader
+//! is notified of lost commits and reads them from the history. All recipients of a commit share one
+//! [`Diff`](super::Diff), which is computed only if a subscription matches the change.
 //!
-//! Commits of this process are told, whatever handle of the tree they are made through. Those that
-//! other processes make on a shared engine are found in the history.
+//! Only commits of this process are reported, for every handle of the tree. Commits of other processes on a
+//! shared engine are found in the history.
 
 mod announce;
-mod ask;
-mod interest;
+mod calls;
 mod load;
+mod path_filter;
 mod queue;
 mod registry;
 mod subscriber;

@@ -1,4 +1,4 @@
-//! Queues of commits.
+//! Event queues of commits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,47 +10,45 @@ use super::registry::Subscribed;
 use crate::clock::Timestamp;
 use crate::tree::changes::Diff;
 
-/// A queue holds at most this many commits that were not taken.
+/// Maximum number of commits in a queue.
 pub const QUEUE_EVENTS_MAX: usize = 1024;
 
-/// The commits that a queue holds have at most this many changed nodes together; a single commit
-/// may have more.
+/// Maximum number of changed nodes of all commits in a queue; a single commit may have more.
 pub const QUEUE_CHANGES_MAX: usize = 1_000_000;
 
-/// A commit that was made.
+/// A commit, as reported to subscribers.
 #[derive(Clone, Debug)]
 pub struct Committed {
-    /// The version that it made.
+    /// The version that it created.
     pub version: u64,
-    /// When.
+    /// The time of the commit.
     pub time: Timestamp,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: String,
-    /// Why; may be empty.
+    /// The comment; may be empty.
     pub comment: String,
-    /// What it changed; all who are told share it.
+    /// The changes; shared by all recipients.
     pub diff: Arc<Diff>,
 }
 
-/// Commits that were lost, because the queue was full or the diff too large to be kept. They may
-/// be read from the history: [`crate::Tree::each_difference`] from the version before `first` to
-/// `last`.
+/// Commits that were dropped because the queue was full or the diff too large. They can be read from the
+/// history: [`crate::Tree::each_difference`] from the version before `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lagged {
-    /// How many.
+    /// The number of commits.
     pub events: u64,
-    /// The version of the first.
+    /// The version of the first one.
     pub first: u64,
-    /// The version of the last.
+    /// The version of the last one.
     pub last: u64,
 }
 
-/// What a queue tells.
+/// An event of a queue.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A commit.
     Committed(Arc<Committed>),
-    /// Commits that were lost, before those that follow.
+    /// Commits that were dropped, before the following ones.
     Lagged(Lagged),
 }
 
@@ -89,42 +87,42 @@ impl Lagged {
 }
 
 #[derive(Default)]
-struct Waiting {
-    /// What was lost before all others.
+struct QueueState {
+    /// The dropped commits, before all others.
     lost: Option<Lagged>,
     events: VecDeque<Event>,
     changes: usize,
 }
 
-/// Where commits put what somebody is to be told.
+/// A queue that commits fill for one reader.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    state: Mutex<QueueState>,
     arrived: Condvar,
 }
 
 impl Queue {
-    /// Adds an event; the oldest are lost where there is no room. Never waits for who takes them.
+    /// Adds an event; drops the oldest ones if the queue is full. Never waits for the reader.
     pub fn push(&self, event: Event) {
-        let mut waiting = self.waiting.lock();
-        waiting.changes += event.changes();
-        waiting.events.push_back(event);
-        while waiting.events.len() > 1
-            && (waiting.events.len() > QUEUE_EVENTS_MAX || waiting.changes > QUEUE_CHANGES_MAX)
+        let mut state = self.state.lock();
+        state.changes += event.changes();
+        state.events.push_back(event);
+        while state.events.len() > 1
+            && (state.events.len() > QUEUE_EVENTS_MAX || state.changes > QUEUE_CHANGES_MAX)
         {
-            let Some(oldest) = waiting.events.pop_front() else {
+            let Some(oldest) = state.events.pop_front() else {
                 break;
             };
-            waiting.changes -= oldest.changes();
+            state.changes -= oldest.changes();
             let lost = oldest.as_lagged();
-            waiting.lost = Some(waiting.lost.map_or(lost, |before| before.and(lost)));
+            state.lost = Some(state.lost.map_or(lost, |before| before.and(lost)));
         }
-        drop(waiting);
+        drop(state);
         self.arrived.notify_all();
     }
 }
 
-impl Waiting {
+impl QueueState {
     fn take(&mut self) -> Option<Event> {
         if let Some(lost) = self.lost.take() {
             return Some(Event::Lagged(lost));
@@ -135,7 +133,7 @@ impl Waiting {
     }
 }
 
-/// The commits that somebody subscribed to. Dropping it ends the subscription.
+/// The commits of a subscription. Dropping it ends the subscription.
 pub struct Events {
     queue: Arc<Queue>,
     _subscribed: Subscribed,
@@ -149,22 +147,22 @@ impl Events {
         }
     }
 
-    /// The next event, where there is one.
+    /// Returns the next event, if there is one.
     pub fn take(&self) -> Option<Event> {
-        self.queue.waiting.lock().take()
+        self.queue.state.lock().take()
     }
 
-    /// The next event, waiting for it at most this long.
+    /// Returns the next event; waits for it up to a timeout.
     pub fn next(&self, timeout: Duration) -> Option<Event> {
         let deadline = Instant::now() + timeout;
-        let mut waiting = self.queue.waiting.lock();
+        let mut state = self.queue.state.lock();
         loop {
-            if let Some(event) = waiting.take() {
+            if let Some(event) = state.take() {
                 return Some(event);
             }
-            let wait = self.queue.arrived.wait_until(&mut waiting, deadline);
+            let wait = self.queue.arrived.wait_until(&mut state, deadline);
             if wait.timed_out() {
-                return waiting.take();
+                return state.take();
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who subscribed to which tree.
+//! The registry of subscriptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use crate::keys::TreeId;
 use crate::store::Store;
 use crate::tree::commit::Tree;
 
-/// Somebody who is told.
+/// One subscription.
 pub(super) struct Listener {
     id: u64,
     subscription: Subscription,
     /// The schema of the paths.
     schema: Arc<Schema>,
-    pub way: Way,
+    pub delivery: Delivery,
 }
 
-/// How somebody is told.
-pub(super) enum Way {
+/// How commits are delivered.
+pub(super) enum Delivery {
     /// As part of the commit.
     InCommit(Arc<dyn Subscriber>),
     /// By a queue.
@@ -33,7 +33,7 @@ pub(super) enum Way {
 }
 
 impl Listener {
-    /// The paths, under a schema that may be a later one; one whose node is gone is left out.
+    /// The paths in a schema, which may be a later one; paths that it does not have are omitted.
     pub fn paths(&self, schema: &Arc<Schema>) -> Vec<InstancePath> {
         let paths = &self.subscription.paths;
         if Arc::ptr_eq(schema, &self.schema) {
@@ -47,34 +47,34 @@ impl Listener {
             .collect()
     }
 
-    /// Whether it wants to be told of everything.
-    pub fn wants_all(&self) -> bool {
+    /// Whether it covers the whole datastore.
+    pub fn covers_everything(&self) -> bool {
         self.subscription.paths.is_empty()
     }
 
-    /// The subscriber, where it takes part in commits.
+    /// The subscriber, if it takes part in commits.
     pub fn subscriber(&self) -> Option<&dyn Subscriber> {
-        match &self.way {
-            Way::InCommit(subscriber) => Some(&**subscriber),
-            Way::Queue(_) => None,
+        match &self.delivery {
+            Delivery::InCommit(subscriber) => Some(&**subscriber),
+            Delivery::Queue(_) => None,
         }
     }
 }
 
-/// Everybody who is told of one tree, in the order they are told.
+/// The subscriptions of one tree, in order of delivery.
 pub(super) type Listeners = Arc<[Arc<Listener>]>;
 
-/// Everybody who is told of anything in a store.
+/// All subscriptions of a store.
 #[derive(Default)]
 pub(crate) struct Registry {
     trees: RwLock<FxHashMap<TreeId, Listeners>>,
     last_id: AtomicU64,
-    /// The threads that are within a call of a subscriber, and the lock that they hold.
-    calling: Mutex<Vec<(ThreadId, usize)>>,
+    /// The threads that are inside a call of a subscriber, with the lock that they hold.
+    active_calls: Mutex<Vec<(ThreadId, usize)>>,
 }
 
 impl Registry {
-    /// Who is told of a tree; nobody, mostly.
+    /// The subscriptions of a tree; usually none.
     pub(super) fn listeners(&self, tree: TreeId) -> Option<Listeners> {
         self.trees.read().get(&tree).cloned()
     }
@@ -98,36 +98,36 @@ impl Registry {
         });
     }
 
-    /// Whether this thread is within a call of a subscriber that holds a lock of trees.
-    fn is_calling(&self, lock: usize) -> bool {
+    /// Whether this thread is inside a call of a subscriber while holding a lock of trees.
+    fn is_in_call(&self, lock: usize) -> bool {
         let me = (thread::current().id(), lock);
-        self.calling.lock().contains(&me)
+        self.active_calls.lock().contains(&me)
     }
 
-    /// Remembers that this thread calls a subscriber, until the answer is dropped.
-    pub(super) fn calling(&self, lock: usize) -> Calling<'_> {
+    /// Records that this thread calls a subscriber, until the result is dropped.
+    pub(super) fn begin_call(&self, lock: usize) -> ActiveCall<'_> {
         let me = (thread::current().id(), lock);
-        self.calling.lock().push(me);
-        Calling { registry: self, me }
+        self.active_calls.lock().push(me);
+        ActiveCall { registry: self, me }
     }
 }
 
-/// A call of a subscriber that is under way.
-pub(super) struct Calling<'a> {
+/// A call of a subscriber in progress.
+pub(super) struct ActiveCall<'a> {
     registry: &'a Registry,
     me: (ThreadId, usize),
 }
 
-impl Drop for Calling<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
-        let mut calling = self.registry.calling.lock();
-        if let Some(at) = calling.iter().rposition(|one| *one == self.me) {
-            calling.remove(at);
+        let mut active_calls = self.registry.active_calls.lock();
+        if let Some(at) = active_calls.iter().rposition(|one| *one == self.me) {
+            active_calls.remove(at);
         }
     }
 }
 
-/// A subscription that holds. Dropping it ends it.
+/// An active subscription. Dropping it ends the subscription.
 #[must_use = "the subscription ends when this is dropped"]
 pub struct Subscribed {
     store: Store,
@@ -144,32 +144,32 @@ impl Drop for Subscribed {
 }
 
 impl Tree {
-    /// Has a subscriber take part in commits, until the answer is dropped. A commit that is under
-    /// way may or may not be told.
+    /// Adds a subscriber to commits, until the result is dropped. A commit in progress may or may not be
+    /// reported.
     ///
     /// # Errors
-    /// `operation-not-supported` for candidates: their commits are those of running.
+    /// `operation-not-supported` for candidates: subscribe to running instead.
     pub fn subscribe(
         &self,
         subscription: Subscription,
         subscriber: Arc<dyn Subscriber>,
     ) -> Result<Subscribed> {
-        self.listen(subscription, Way::InCommit(subscriber))
+        self.listen(subscription, Delivery::InCommit(subscriber))
     }
 
-    /// The commits from now on that change one of these paths (or anything, where there is none),
-    /// as a queue. The paths are as in a [`Subscription`].
+    /// A queue of future commits that change one of these paths (or anything, if there are none). The paths
+    /// are as in a [`Subscription`].
     ///
     /// # Errors
     /// As [`Self::subscribe`].
     pub fn events(&self, paths: Vec<InstancePath>) -> Result<Events> {
         let queue = Arc::new(Queue::default());
         let subscription = Subscription { paths, priority: 0 };
-        let subscribed = self.listen(subscription, Way::Queue(Arc::clone(&queue)))?;
+        let subscribed = self.listen(subscription, Delivery::Queue(Arc::clone(&queue)))?;
         Ok(Events::new(queue, subscribed))
     }
 
-    fn listen(&self, subscription: Subscription, way: Way) -> Result<Subscribed> {
+    fn listen(&self, subscription: Subscription, delivery: Delivery) -> Result<Subscribed> {
         if self.datastore().is_candidate() {
             let message = "a candidate has no commits: subscribe to running";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
@@ -181,7 +181,7 @@ impl Tree {
             id,
             subscription,
             schema,
-            way,
+            delivery,
         };
         registry.add(self.id(), listener);
         Ok(Subscribed {
@@ -191,11 +191,11 @@ impl Tree {
         })
     }
 
-    /// Refuses a commit from within a call of a subscriber that would wait for itself.
-    pub(in crate::tree) fn check_not_calling(&self) -> Result<()> {
+    /// Rejects a commit from inside a call of a subscriber that would deadlock.
+    pub(in crate::tree) fn check_not_in_subscriber_call(&self) -> Result<()> {
         let lock = Store::lock_of(self.id());
-        if self.store().subscriptions().is_calling(lock) {
-            let message = "a subscriber cannot commit while it is told of a commit";
+        if self.store().subscriptions().is_in_call(lock) {
+            let message = "a subscriber cannot commit while it is called for a commit";
             return Err(Error::data(ErrorTag::InUse, message));
         }
         Ok(())

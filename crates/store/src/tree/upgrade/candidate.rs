@@ -1,11 +1,11 @@
-//! Candidates under other modules.
+//! Converts candidates to other modules.
 
 use std::sync::Arc;
 
 use espalier_yang::{DataError, ErrorTag};
 
+use super::anchor_upgrade::{AnchorUpgrade, PreparedUpgrade, UpgradedDatastore, stamp_all, state};
 use super::convert::convert;
-use super::prepare::{AnchorUpgrade, Prepared, Revised, stamp_anew, state};
 use super::report::DatastoreUpgrade;
 use crate::error::Result;
 use crate::overlay::Overlay;
@@ -13,8 +13,12 @@ use crate::tree::stamp::Stamp;
 use crate::tree::{Datastore, Tree};
 
 impl AnchorUpgrade<'_> {
-    /// Works out the changes of every candidate over running as it will be.
-    pub(super) fn candidates(&self, running: &Revised, prepared: &mut Prepared) -> Result<()> {
+    /// Recomputes the changes of every candidate over the future running.
+    pub(super) fn candidates(
+        &self,
+        running: &UpgradedDatastore,
+        prepared: &mut PreparedUpgrade,
+    ) -> Result<()> {
         let (store, row) = (self.store.clone(), self.row.clone());
         let shared = Tree::new(store, row, Arc::clone(self.old), Datastore::Candidate, "");
         let private = shared.private_candidates()?;
@@ -24,32 +28,37 @@ impl AnchorUpgrade<'_> {
         Ok(())
     }
 
-    fn candidate(&self, old: &Tree, running: &Revised, prepared: &mut Prepared) -> Result<()> {
+    fn candidate(
+        &self,
+        old: &Tree,
+        running: &UpgradedDatastore,
+        prepared: &mut PreparedUpgrade,
+    ) -> Result<()> {
         let (datastore, session) = (old.datastore(), old.session());
         let snapshot = self.store.driver().snapshot()?;
-        let standing = old.standing(&*snapshot)?;
-        standing.require(&mut prepared.batch);
+        let candidate_state = old.candidate_state(&*snapshot)?;
+        candidate_state.require(&mut prepared.batch);
         let is_untouched = self.nodes.is_same() && !running.is_changed;
-        if !standing.has_changes() || is_untouched {
+        if !candidate_state.has_changes() || is_untouched {
             return Ok(());
         }
-        let conflicts = standing.conflicts();
+        let conflicts = candidate_state.conflicts();
         if !conflicts.is_empty() {
-            prepared.refuse(datastore, session, conflicts);
-            let message = "a candidate and running changed the same nodes; bring it up to date (espalier update) or discard it before the modules change";
+            prepared.add_errors(datastore, session, conflicts);
+            let message = "a candidate conflicts with running; update it (espalier update) or discard it before the modules change";
             prepared
                 .errors
                 .push(DataError::new(ErrorTag::InUse, message));
             return Ok(());
         }
-        let mut view = Overlay::with(snapshot, standing.data(old));
+        let mut view = Overlay::with(snapshot, candidate_state.data(old));
         let read = state(&view, self.old, old);
-        let conversion = convert(read, self.new, self.nodes, self.misfits())?;
+        let conversion = convert(read, self.new, self.nodes, self.mismatch_policy())?;
         if !conversion.errors.is_empty() {
-            prepared.refuse(datastore, session, conversion.errors);
+            prepared.add_errors(datastore, session, conversion.errors);
             return Ok(());
         }
-        let fits = conversion.is_nothing() && standing.is_on_newest && !running.is_changed;
+        let fits = conversion.is_empty() && candidate_state.is_on_newest && !running.is_changed;
         if fits || !prepared.errors.is_empty() {
             return Ok(());
         }
@@ -60,14 +69,14 @@ impl AnchorUpgrade<'_> {
         );
         if running.is_changed {
             let (version, time) = (running.version, self.store.now());
-            stamp_anew(&mut below, old, Stamp { version, time });
+            stamp_all(&mut below, old, Stamp { version, time });
         }
         let (store, row) = (self.store.clone(), self.row.clone());
         let new = Tree::new(store, row, Arc::clone(self.new), datastore, session);
-        let holds = new.require_unheld(&view, self.options.session, &mut prepared.batch)?;
-        new.require_parts_unheld(&holds, &conversion.changes, self.options.session)?;
+        let lock_record = new.require_unlocked(&view, self.options.session, &mut prepared.batch)?;
+        new.require_no_partial_lock(&lock_record, &conversion.changes, self.options.session)?;
         let batch = &mut prepared.batch;
-        new.put_revised(standing, below, &view, running.version, batch)?;
+        new.put_recomputed(candidate_state, below, &view, running.version, batch)?;
         prepared.datastores.push(DatastoreUpgrade {
             anchor: self.row.name.clone(),
             datastore,

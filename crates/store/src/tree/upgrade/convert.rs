@@ -1,7 +1,7 @@
-//! From the rows of a datastore under one schema to those under another.
+//! Converts the rows of a datastore from one schema to another.
 //!
-//! Rows are read in key order; subtrees that are stored alike are passed over with a seek. Only rows that
-//! differ are kept, so the cost in memory is that of what changes.
+//! Rows are read in key order; subtrees with the same storage format are skipped by a seek. Only changed
+//! rows are held in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,42 +23,42 @@ use crate::tree::Datastore;
 use crate::tree::locate::{State, in_subspace};
 use crate::tree::read::skip_entry;
 
-/// What happens to data that do not fit the new schema.
+/// What happens to data that does not conform to the new schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Misfits {
-    /// Each is an error.
+pub(crate) enum MismatchPolicy {
+    /// It is an error.
     Refuse,
-    /// Data of nodes that are gone are removed, everything else is an error.
+    /// Data of removed nodes is deleted; everything else is an error.
     DropUnknown,
-    /// All are removed.
+    /// All of it is deleted.
     DropAll,
 }
 
-/// The rows of a datastore under a new schema, as changes of those under the old one.
+/// The rows of a datastore in a new schema, as changes of the old rows.
 #[derive(Debug, Default)]
 pub(super) struct Conversion {
-    /// What differs.
+    /// The changed rows.
     pub changes: Changes,
-    /// Entries and containers whose key changed: the key before, and after.
+    /// Entries and containers with changed keys: old to new key.
     pub moved: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// What is stored in another form.
+    /// Converted data.
     pub converted: Places,
-    /// What was removed.
+    /// Deleted data.
     pub dropped: Places,
-    /// What does not fit.
+    /// Data that does not conform.
     pub errors: Errors,
-    /// What takes out of the old rows what was removed.
+    /// The deletions as changes of the old rows.
     pub lost: Changes,
 }
 
 impl Conversion {
-    /// Whether nothing changes and everything fits.
-    pub fn is_nothing(&self) -> bool {
+    /// Whether nothing changes and there are no errors.
+    pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.errors.is_empty()
     }
 }
 
-/// A container or list entry that the last row is in.
+/// A container or list entry that encloses the last row.
 pub(super) struct Frame {
     pub old: Option<NodeId>,
     pub new: Option<NodeId>,
@@ -68,11 +68,11 @@ pub(super) struct Frame {
     pub new_key: Vec<u8>,
     /// Whether it has a row of its own.
     pub has_row: bool,
-    /// Whether something in it is kept.
+    /// Whether any content is kept.
     has_content: bool,
-    /// The cases that its children are of, and which child was the first of each.
+    /// The cases of its children, with the first child of each.
     cases: Vec<(CaseChoice, NodeId)>,
-    /// The last positions given in its lists that are kept in order from now on.
+    /// The last positions assigned in its lists that get a stored order.
     pub positions: FxHashMap<NodeId, Position>,
 }
 
@@ -95,117 +95,117 @@ impl Frame {
     }
 }
 
-/// What becomes of the rows after one.
-enum Next {
+/// How to continue after a row.
+enum NextRow {
     Row,
-    /// Those that begin with so many bytes of this one are done.
-    Beyond(usize),
+    /// Skip all rows with this many bytes of the key as prefix.
+    SkipPrefix(usize),
 }
 
-/// What is noted of a place.
+/// The outcome for a place in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Note {
+enum PlaceOutcome {
     Refused,
     Dropped,
     Converted,
 }
 
-/// At most this many places of one schema node are named; the others are counted.
-const ALIKE_MAX: usize = 10;
+/// Maximum number of reported places of one schema node; the others are only counted.
+const PLACES_PER_NODE_MAX: usize = 10;
 
-/// A conversion under way.
-pub(super) struct Converting<'a> {
+/// A conversion in progress.
+pub(super) struct Converter<'a> {
     pub old: State<'a>,
     pub new: &'a Compiled,
     pub nodes: &'a Correspondence,
-    pub misfits: Misfits,
+    pub mismatch_policy: MismatchPolicy,
     pub frames: Vec<Frame>,
     pub result: Conversion,
-    /// How many places of each schema node were noted, of what was noted in this way.
-    noted: FxHashMap<(Note, String), usize>,
-    /// New rows by key, and whether another key held them before.
+    /// The number of places of each schema node, by outcome.
+    places_by_node: FxHashMap<(PlaceOutcome, String), usize>,
+    /// New rows by key; true if another key had the value before.
     puts: BTreeMap<Vec<u8>, (Vec<u8>, bool)>,
     deletes: BTreeSet<Vec<u8>>,
     cleared: Vec<KeyRange>,
 }
 
-/// Converts everything that a datastore holds.
+/// Converts the content of a datastore.
 pub(super) fn convert(
     old: State<'_>,
     new: &Compiled,
     nodes: &Correspondence,
-    misfits: Misfits,
+    mismatch_policy: MismatchPolicy,
 ) -> Result<Conversion> {
     if nodes.is_same() {
         return Ok(Conversion::default());
     }
     let root = old.tree.prefix(Subspace::Tree);
-    let mut converting = Converting {
+    let mut converter = Converter {
         old,
         new,
         nodes,
-        misfits,
+        mismatch_policy,
         frames: vec![Frame::new(None, None, &root, root.clone())],
         result: Conversion::default(),
-        noted: FxHashMap::default(),
+        places_by_node: FxHashMap::default(),
         puts: BTreeMap::new(),
         deletes: BTreeSet::new(),
         cleared: Vec::new(),
     };
-    converting.run(&KeyRange::prefix(&root))?;
-    converting.finish()
+    converter.run(&KeyRange::prefix(&root))?;
+    converter.finish()
 }
 
-/// A state of a version under later modules.
+/// The state of an old version in later modules.
 pub(in crate::tree) struct ConvertedPast {
-    /// What leads from its rows to those under the later modules.
+    /// The changes from its rows to those in the later modules.
     pub changes: Changes,
-    /// What takes out of its rows what does not fit the later modules.
+    /// The deletions in its rows of data that does not conform to the later modules.
     pub lost: Changes,
 }
 
-/// Converts a version, without what does not fit.
+/// Converts a version, without data that does not conform.
 pub(in crate::tree) fn convert_all(
     state: State<'_>,
     new: &Compiled,
     nodes: &Correspondence,
 ) -> Result<ConvertedPast> {
-    let conversion = convert(state, new, nodes, Misfits::DropAll)?;
+    let conversion = convert(state, new, nodes, MismatchPolicy::DropAll)?;
     Ok(ConvertedPast {
         changes: conversion.changes,
         lost: conversion.lost,
     })
 }
 
-/// Converts a version whose data all have to fit.
+/// Converts a version, all of whose data must conform.
 ///
 /// # Errors
-/// [`Error::Data`] with every place that does not.
+/// [`Error::Data`] with every place that does not conform.
 pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
     let nodes = Correspondence::between(state.compiled, new);
-    let conversion = convert(state, new, &nodes, Misfits::Refuse)?;
+    let conversion = convert(state, new, &nodes, MismatchPolicy::Refuse)?;
     conversion.errors.into_result()?;
     Ok(conversion.changes)
 }
 
-impl Converting<'_> {
+impl Converter<'_> {
     fn run(&mut self, range: &KeyRange) -> Result<()> {
         let snapshot = self.old.snapshot;
         let mut cursor = snapshot.scan(range, Direction::Forward)?;
-        let mut beyond = Vec::new();
+        let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
-            self.leave(key);
+            self.close_frames(key);
             let next = match self.row(key, value) {
                 Err(Error::Corrupt(problem)) => {
                     self.unreadable(key, &problem);
-                    Next::Row
+                    NextRow::Row
                 }
                 next => next?,
             };
-            if let Next::Beyond(length) = next {
-                beyond.clear();
-                beyond.extend_from_slice(&key[..length]);
-                match KeyRange::prefix(&beyond).end {
+            if let NextRow::SkipPrefix(length) = next {
+                skipped.clear();
+                skipped.extend_from_slice(&key[..length]);
+                match KeyRange::prefix(&skipped).end {
                     Some(end) => cursor.seek(&end)?,
                     None => break,
                 }
@@ -217,8 +217,8 @@ impl Converting<'_> {
         Ok(())
     }
 
-    /// Leaves the containers and entries that a key is not in.
-    fn leave(&mut self, key: &[u8]) {
+    /// Closes the containers and entries that do not enclose a key.
+    fn close_frames(&mut self, key: &[u8]) {
         while self.frames.len() > 1
             && let Some(frame) = self.frames.last()
             && !key.starts_with(&frame.old_key)
@@ -237,93 +237,93 @@ impl Converting<'_> {
         };
         if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
             let path = self.path(&frame.old_key, None);
-            self.converted(path, || {
-                "it exists by itself, as it has presence".to_owned()
+            self.report_converted(path, || {
+                "it is a presence container now and is stored as such".to_owned()
             });
             self.put(frame.new_key, Vec::new(), true);
         }
     }
 
-    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Next> {
+    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<NextRow> {
         let mut at = self.innermost().old_key.len();
         if at == key.len() {
             self.fragment(value)?;
-            return Ok(Next::Row);
+            return Ok(NextRow::Row);
         }
         while at < key.len() {
-            let (around, is_moved) = (self.innermost().old, self.innermost().is_moved());
+            let (parent, is_moved) = (self.innermost().old, self.innermost().is_moved());
             let mut rest = &key[at..];
             let id = take_local_id(&mut rest)?;
             let list = key.len() - rest.len();
-            let Some((child, new)) = self.child(around, id, &key[..list])? else {
-                return Ok(Next::Beyond(list));
+            let Some((child, new)) = self.child(parent, id, &key[..list])? else {
+                return Ok(NextRow::SkipPrefix(list));
             };
             let node = self.old.schema().node(child);
-            if !self.admit(new, Some((&key[..list], child)))? {
-                return Ok(Next::Beyond(list));
+            if !self.check_case(new, Some((&key[..list], child)))? {
+                return Ok(NextRow::SkipPrefix(list));
             }
             if self.nodes.is_same_below(child) && !is_moved {
                 self.mark_content();
-                return Ok(Next::Beyond(list));
+                return Ok(NextRow::SkipPrefix(list));
             }
             skip_entry(node, &mut rest)?;
             at = key.len() - rest.len();
             if node.is_leaf_list() {
                 if at < key.len() {
                     return Err(Error::corrupt(
-                        "a key goes on after the entry of a leaf-list",
+                        "a key continues after the entry of a leaf-list",
                     ));
                 }
                 self.leaf_list_entry((child, new), key, list, value)?;
-                return Ok(Next::Row);
+                return Ok(NextRow::Row);
             }
             let own = (at == key.len()).then_some(value);
             if !self.enter((child, new), &key[..at], list, own)? {
-                return Ok(Next::Beyond(at));
+                return Ok(NextRow::SkipPrefix(at));
             }
         }
-        Ok(Next::Row)
+        Ok(NextRow::Row)
     }
 
     pub fn innermost(&mut self) -> &mut Frame {
-        // The datastore's own frame is never taken away.
+        // The frame of the datastore is never popped.
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
 
-    /// The old and the new child of a number; none where one is gone, which is noted.
+    /// The old and the new child with a local id; none if it is removed, which is reported.
     fn child(
         &mut self,
-        around: Option<NodeId>,
+        parent: Option<NodeId>,
         id: LocalId,
         key: &[u8],
     ) -> Result<Option<(NodeId, NodeId)>> {
-        let Some(child) = self.old.layout().child(around, id) else {
-            let path = self.hidden_path(around, id)?;
-            self.unknown(
+        let Some(child) = self.old.layout().child(parent, id) else {
+            let path = self.hidden_path(parent, id)?;
+            self.report_unknown(
                 path,
-                "the models of the store do not have this node: it was hidden",
+                "this node is not in the modules of the store: it was hidden",
             );
             self.clear(key);
             return Ok(None);
         };
         let Some(new) = self.nodes.new_node(child) else {
             let path = self.path(key, None);
-            self.unknown(path, GONE);
+            self.report_unknown(path, NODE_REMOVED);
             self.clear(key);
             return Ok(None);
         };
         let (old_node, new_node) = (self.old.schema().node(child), self.new.schema.node(new));
         if self.is_config_lost(old_node, new_node) {
             let path = self.path(key, None);
-            self.unknown(path, STATE);
+            self.report_unknown(path, NODE_IS_STATE);
             self.clear(key);
             return Ok(None);
         }
         if !is_same_kind(old_node, new_node) {
             let problem = format!("{} became {}", kind_name(old_node), kind_name(new_node));
             let path = self.path(key, None);
-            self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+            self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
             self.clear(key);
             return Ok(None);
         }
@@ -337,28 +337,28 @@ impl Converting<'_> {
         Ok(Some((child, new)))
     }
 
-    /// Whether a configuration loses a node because it is state data from now on (RFC 8342 §5). What was
-    /// state data before was put there on purpose, as ONAP CPS does.
+    /// Whether a configuration loses a node because it is state data in the new schema (RFC 8342 §5). Data
+    /// that was state data before was stored intentionally, as ONAP CPS does.
     pub fn is_config_lost(&self, old: &Node, new: &Node) -> bool {
         let is_state_held = self.old.tree.datastore == Datastore::Operational.id();
         old.is_config && !new.is_config && !is_state_held
     }
 
-    /// Whether a child may be where other children are: of the same case. `place` is the key and the old
-    /// node, or none for a leaf of the innermost frame.
-    pub fn admit(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
+    /// Whether a child may coexist with its siblings: it is in the same case. `place` is the key and the
+    /// old node; none for a leaf of the innermost frame.
+    pub fn check_case(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
         let node = self.new.schema.node(new);
-        let rival = node.cases.iter().find_map(|of| {
+        let other_case = node.cases.iter().find_map(|of| {
             let frame = &self.frames[self.frames.len() - 1];
             let mut others = frame.cases.iter();
             let other =
                 others.find(|(other, _)| other.choice == of.choice && other.case != of.case);
             other.map(|(_, other)| *other)
         });
-        let Some(rival) = rival else {
+        let Some(other_case) = other_case else {
             for of in node.cases.clone() {
                 let frame = self.innermost();
-                if !frame.cases.iter().any(|(known, _)| *known == of) {
+                if !frame.cases.iter().any(|(case, _)| *case == of) {
                     frame.cases.push((of, new));
                 }
             }
@@ -366,7 +366,7 @@ impl Converting<'_> {
         };
         let problem = format!(
             "'{}' and '{}' belong to two cases of one choice",
-            self.new.schema.node(rival).name,
+            self.new.schema.node(other_case).name,
             node.name
         );
         let path = match place {
@@ -376,21 +376,21 @@ impl Converting<'_> {
                 self.path(&key, self.old_leaf(new))
             }
         };
-        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
         if let Some((key, _)) = place {
             self.clear(key);
         }
         Ok(false)
     }
 
-    /// The leaf of the innermost frame that became a new one.
+    /// The old leaf of the innermost frame that a new leaf replaces.
     fn old_leaf(&self, new: NodeId) -> Option<NodeId> {
         let frame = self.frames.last()?;
         let id = self.new.layout.id(new);
         self.old.layout().child(frame.old, id)
     }
 
-    /// Notes that something in the innermost frame, and so in those around it, is kept.
+    /// Records that the innermost frame, and its ancestors, have content.
     pub fn mark_content(&mut self) {
         for frame in self.frames.iter_mut().rev() {
             if std::mem::replace(&mut frame.has_content, true) {
@@ -399,8 +399,13 @@ impl Converting<'_> {
         }
     }
 
-    /// What a row becomes. Deletions are applied before everything that is put.
-    pub fn emit(&mut self, old: (&[u8], &[u8]), new_key: Vec<u8>, new_value: Vec<u8>) -> bool {
+    /// Puts the new form of a row. Deletions are applied before all puts.
+    pub fn put_converted(
+        &mut self,
+        old: (&[u8], &[u8]),
+        new_key: Vec<u8>,
+        new_value: Vec<u8>,
+    ) -> bool {
         if old.0 != new_key {
             self.deletes.insert(old.0.to_vec());
             return self.put(new_key, new_value, true);
@@ -411,7 +416,7 @@ impl Converting<'_> {
         true
     }
 
-    /// Puts a row; false where another row has this key already.
+    /// Puts a row; false if another row has this key already.
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>, is_moved: bool) -> bool {
         self.puts.insert(key, (value, is_moved)).is_none()
     }
@@ -420,7 +425,7 @@ impl Converting<'_> {
         self.deletes.insert(key);
     }
 
-    /// Takes away everything below an old key.
+    /// Deletes everything below an old key.
     pub fn clear(&mut self, key: &[u8]) {
         for subspace in [Subspace::Tree, Subspace::Order] {
             let range = KeyRange::prefix(&in_subspace(key, subspace));
@@ -449,55 +454,57 @@ impl Converting<'_> {
         }
         for key in taken {
             let path = self.path(&in_subspace(&key, Subspace::Tree), None);
-            self.duplicate(path);
+            self.report_duplicate(path);
         }
         Ok(self.result)
     }
 
-    /// Two entries became one.
-    pub fn duplicate(&mut self, path: String) {
-        let problem = "another entry has the same keys under the new modules";
-        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+    /// Reports two entries with the same key.
+    pub fn report_duplicate(&mut self, path: String) {
+        let problem = "another entry has the same keys in the new modules";
+        self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
     }
 
-    /// Notes data of a node that is gone.
-    pub fn unknown(&mut self, path: String, problem: &str) {
-        match self.misfits {
-            Misfits::Refuse => {
-                self.refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
+    /// Reports data of a removed node.
+    pub fn report_unknown(&mut self, path: String, problem: &str) {
+        match self.mismatch_policy {
+            MismatchPolicy::Refuse => {
+                self.report_refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
             }
-            Misfits::DropUnknown | Misfits::DropAll => self.dropped(path, problem.to_owned()),
+            MismatchPolicy::DropUnknown | MismatchPolicy::DropAll => {
+                self.report_dropped(path, problem.to_owned())
+            }
         }
     }
 
-    /// Notes data that do not fit.
-    pub fn misfit(&mut self, error: DataError) {
-        match self.misfits {
-            Misfits::Refuse | Misfits::DropUnknown => self.refused(error),
-            Misfits::DropAll => {
+    /// Reports data that does not conform.
+    pub fn report_mismatch(&mut self, error: DataError) {
+        match self.mismatch_policy {
+            MismatchPolicy::Refuse | MismatchPolicy::DropUnknown => self.report_refused(error),
+            MismatchPolicy::DropAll => {
                 let change = format!("{} ({})", error.message, error.tag.as_str());
-                self.dropped(error.path, change);
+                self.report_dropped(error.path, change);
             }
         }
     }
 
-    fn refused(&mut self, error: DataError) {
-        match self.is_named(Note::Refused, &error.path) {
+    fn report_refused(&mut self, error: DataError) {
+        match self.is_listed(PlaceOutcome::Refused, &error.path) {
             true => self.result.errors.push(error),
             false => self.result.errors.count_more(1),
         }
     }
 
-    fn dropped(&mut self, path: String, change: String) {
-        match self.is_named(Note::Dropped, &path) {
+    fn report_dropped(&mut self, path: String, change: String) {
+        match self.is_listed(PlaceOutcome::Dropped, &path) {
             true => self.result.dropped.push(ChangedPlace { path, change }),
             false => self.result.dropped.count += 1,
         }
     }
 
-    /// Notes that something is stored in another form.
-    pub fn converted(&mut self, path: String, change: impl FnOnce() -> String) {
-        match self.is_named(Note::Converted, &path) {
+    /// Reports converted data.
+    pub fn report_converted(&mut self, path: String, change: impl FnOnce() -> String) {
+        match self.is_listed(PlaceOutcome::Converted, &path) {
             true => {
                 let change = change();
                 self.result.converted.push(ChangedPlace { path, change });
@@ -506,30 +513,32 @@ impl Converting<'_> {
         }
     }
 
-    /// Whether a place is among the first of its schema node, which are named: many that are alike must
-    /// not hide another.
-    fn is_named(&mut self, note: Note, path: &str) -> bool {
-        let count = self.noted.entry((note, without_predicates(path)));
+    /// Whether a place is among the first ones of its schema node, which are listed: many similar places
+    /// must not hide another one.
+    fn is_listed(&mut self, outcome: PlaceOutcome, path: &str) -> bool {
+        let count = self
+            .places_by_node
+            .entry((outcome, without_predicates(path)));
         let count = count.or_default();
         *count += 1;
-        *count <= ALIKE_MAX
+        *count <= PLACES_PER_NODE_MAX
     }
 
-    /// Notes a row that cannot be read by the old schema.
+    /// Reports a row that is unreadable in the old schema.
     fn unreadable(&mut self, key: &[u8], problem: &str) {
         let path = format!("key {}", key.escape_ascii());
         let problem = format!("the row cannot be read: {problem}");
-        self.misfit(DataError::new(ErrorTag::OperationFailed, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::OperationFailed, problem).at(path));
         self.deletes.insert(key.to_vec());
     }
 
     /// The instance identifier of an old key, or of a leaf in it.
     pub fn path(&self, key: &[u8], leaf: Option<NodeId>) -> String {
         let named = || -> Result<Option<InstancePath>> {
-            let Some(mut trail) = whole_list_trail(&self.old, key)? else {
+            let Some(mut trail) = key_nodes_of_list(&self.old, key)? else {
                 return Ok(None);
             };
-            // The key of a whole list or leaf-list names no entry.
+            // The key of a whole list or leaf-list contains no entry.
             let last = trail.last().copied();
             let list = last.filter(|last| last.end > key.len());
             if list.is_some() {
@@ -551,14 +560,14 @@ impl Converting<'_> {
         }
     }
 
-    /// The path of a node that the old schema lacks, by the name that the dictionary has.
-    pub fn hidden_path(&mut self, around: Option<NodeId>, id: LocalId) -> Result<String> {
+    /// The path of a node that is not in the old schema, by its name in the dictionary.
+    pub fn hidden_path(&mut self, parent: Option<NodeId>, id: LocalId) -> Result<String> {
         let key = self.innermost().old_key.clone();
-        let above = match around {
+        let above = match parent {
             Some(_) => self.path(&key, None),
             None => String::new(),
         };
-        let names = schema_names(&self.old, around);
+        let names = schema_names(&self.old, parent);
         let name = dictionary::name_of(self.old.snapshot, &names, id)?;
         Ok(match name {
             Some(name) => format!("{above}/{name}"),
@@ -567,7 +576,7 @@ impl Converting<'_> {
     }
 }
 
-/// The schema nodes of an instance identifier. All rows that have no path are one.
+/// The schema path of an instance identifier. Empty for all rows without a path.
 fn without_predicates(path: &str) -> String {
     let mut nodes = String::new();
     let mut quote = None;
@@ -589,22 +598,25 @@ fn without_predicates(path: &str) -> String {
     nodes
 }
 
-/// Why data of a node that is gone do not fit.
-pub(super) const GONE: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
+/// The error for data of a removed node.
+pub(super) const NODE_REMOVED: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
 
-/// Why configuration of a node that is state data from now on does not fit.
-pub(super) const STATE: &str =
-    "the new modules have this node as state data, which is no part of a configuration";
+/// The error for configuration of a node that is state data in the new schema.
+pub(super) const NODE_IS_STATE: &str =
+    "this node is state data in the new modules, which is not part of a configuration";
 
-/// The trail of a key that may end with the number of a list or leaf-list, without an entry. The last
-/// waypoint of such a key ends beyond it.
-fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree::trail::Trail>> {
-    let mut trail = crate::tree::trail::Trail::new();
+/// The nodes on the path of a key that may end at a list or leaf-list without an entry. The last node of
+/// such a key ends beyond it.
+fn key_nodes_of_list(
+    state: &State<'_>,
+    key: &[u8],
+) -> Result<Option<crate::tree::key_nodes::KeyNodes>> {
+    let mut trail = crate::tree::key_nodes::KeyNodes::new();
     let mut at = state.tree.prefix(Subspace::Tree).len();
     while at < key.len() {
         let mut rest = &key[at..];
-        let around = trail.last().map(|point| point.node);
-        let Some(node) = state.layout().child(around, take_local_id(&mut rest)?) else {
+        let parent = trail.last().map(|point| point.node);
+        let Some(node) = state.layout().child(parent, take_local_id(&mut rest)?) else {
             return Ok(None);
         };
         let list = key.len() - rest.len();
@@ -618,12 +630,12 @@ fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree:
             }
         }
         let end = at;
-        trail.push(crate::tree::trail::Waypoint { node, list, end });
+        trail.push(crate::tree::key_nodes::KeyNode { node, list, end });
     }
     Ok(Some(trail))
 }
 
-/// The schema path of a node as the dictionary has it.
+/// The schema path of a node, as in the dictionary.
 fn schema_names(state: &State<'_>, node: Option<NodeId>) -> String {
     let Some(node) = node else {
         return String::new();

@@ -1,9 +1,9 @@
-//! Converting one fragment or leaf-list entry: values, keys, and where it stands.
+//! Converts one fragment or leaf-list entry: its values, keys and position.
 
 use espalier_yang::schema::Node;
 use espalier_yang::{DataError, ErrorTag, NodeId, NodeKind, Value};
 
-use super::convert::{Converting, Frame, GONE, Misfits, STATE};
+use super::convert::{Converter, Frame, MismatchPolicy, NODE_IS_STATE, NODE_REMOVED};
 use super::nodes::{is_same_kind, kind_name};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_value, take_entry_value};
@@ -11,25 +11,25 @@ use crate::keys::{LocalId, put_key_value, put_local_id};
 use crate::position::Position;
 use crate::tree::locate::order_key;
 
-/// An old node and the new one that it became.
-type Both = (NodeId, NodeId);
+/// An old node and the corresponding new one.
+type NodePair = (NodeId, NodeId);
 
-/// Where an entry stands in a list, under both schemas.
-struct Seat<'k> {
-    node: Both,
+/// The keys of a list entry in both schemas.
+struct EntryKeys<'k> {
+    node: NodePair,
     /// The old key of the whole list.
     old_list: &'k [u8],
-    /// The old key of the entry behind that.
+    /// The rest of the old key of the entry.
     old_rest: &'k [u8],
     old_keys: &'k [Value],
     new_keys: &'k [Value],
 }
 
-impl Converting<'_> {
-    /// Enters a container or list entry, whose own row has `value`; false where nothing of it is kept.
+impl Converter<'_> {
+    /// Enters a container or list entry, whose own row has `value`; false if nothing of it is kept.
     pub fn enter(
         &mut self,
-        (old, new): Both,
+        (old, new): NodePair,
         key: &[u8],
         list: usize,
         value: Option<&[u8]>,
@@ -38,8 +38,8 @@ impl Converting<'_> {
         let Some(value) = value else {
             if node.is_list() {
                 let path = self.path(&key[..list], None);
-                let problem = "something stands in an entry that does not exist";
-                self.misfit(DataError::new(ErrorTag::DataMissing, problem).at(path));
+                let problem = "the list entry that contains this data does not exist";
+                self.report_mismatch(DataError::new(ErrorTag::DataMissing, problem).at(path));
                 self.clear(key);
                 return Ok(false);
             }
@@ -66,7 +66,7 @@ impl Converting<'_> {
 
     fn list_entry(
         &mut self,
-        (old, new): Both,
+        (old, new): NodePair,
         key: &[u8],
         list: usize,
         value: &[u8],
@@ -75,10 +75,10 @@ impl Converting<'_> {
         frame.has_row = true;
         let count = self.old.schema().node(old).keys().len();
         let old_keys = Fragment::decode(value, count)?.key_values()?;
-        // The frame is in place while its leaves are converted, so that they have a path.
+        // The frame is pushed while its leaves are converted, so that they have a path.
         self.frames.push(frame);
         let leaves = self.leaves(value)?;
-        let keys = leaves.and_then(|leaves| self.keys_first(new, leaves));
+        let keys = leaves.and_then(|leaves| self.split_keys(new, leaves));
         let Some((fragment, new_keys)) = keys else {
             self.frames.pop();
             self.clear(key);
@@ -87,24 +87,24 @@ impl Converting<'_> {
         let Some(mut frame) = self.frames.pop() else {
             return Ok(false);
         };
-        let seat = Seat {
+        let keys_of_entry = EntryKeys {
             node: (old, new),
             old_list: &key[..list],
             old_rest: &key[list..],
             old_keys: &old_keys,
             new_keys: &new_keys,
         };
-        let new_key = self.seat(&seat)?;
+        let new_key = self.entry_key(&keys_of_entry)?;
         if new_key != key {
             self.result.moved.insert(key.to_vec(), new_key.clone());
         }
-        let is_first = self.emit((key, value), new_key.clone(), fragment.encode());
+        let is_first = self.put_converted((key, value), new_key.clone(), fragment.encode());
         frame.new_key = new_key;
         self.frames.push(frame);
         self.mark_content();
         if !is_first {
             let path = self.path(key, None);
-            self.duplicate(path);
+            self.report_duplicate(path);
         }
         Ok(true)
     }
@@ -112,65 +112,65 @@ impl Converting<'_> {
     /// Converts an entry of a leaf-list.
     pub fn leaf_list_entry(
         &mut self,
-        (old, new): Both,
+        (old, new): NodePair,
         key: &[u8],
         list: usize,
         value: &[u8],
     ) -> Result<()> {
         let before = take_entry_value(value)?;
-        let Some(after) = self.value((old, new), key, &before) else {
+        let Some(after) = self.convert_value((old, new), key, &before) else {
             self.result.lost.delete(key.to_vec());
             self.delete(key.to_vec());
-            self.forget_order(old, &key[..list], std::slice::from_ref(&before));
+            self.delete_order_row(old, &key[..list], std::slice::from_ref(&before));
             return Ok(());
         };
-        let seat = Seat {
+        let keys_of_entry = EntryKeys {
             node: (old, new),
             old_list: &key[..list],
             old_rest: &key[list..],
             old_keys: std::slice::from_ref(&before),
             new_keys: std::slice::from_ref(&after),
         };
-        let new_key = self.seat(&seat)?;
+        let new_key = self.entry_key(&keys_of_entry)?;
         let mut bytes = Vec::new();
         put_value(&mut bytes, &after);
         self.mark_content();
-        if !self.emit((key, value), new_key, bytes) {
+        if !self.put_converted((key, value), new_key, bytes) {
             let path = self.path(key, None);
-            self.duplicate(path);
+            self.report_duplicate(path);
         }
         Ok(())
     }
 
-    /// The new key of an entry; its row in the order index is converted with it.
-    fn seat(&mut self, seat: &Seat<'_>) -> Result<Vec<u8>> {
+    /// The new key of an entry; also converts its row in the order index.
+    fn entry_key(&mut self, keys_of_entry: &EntryKeys<'_>) -> Result<Vec<u8>> {
         let (old, new) = (
-            self.old.schema().node(seat.node.0),
-            self.new.schema.node(seat.node.1),
+            self.old.schema().node(keys_of_entry.node.0),
+            self.new.schema.node(keys_of_entry.node.1),
         );
         let mut new_list = self.innermost().new_key.clone();
         put_local_id(&mut new_list, self.new.layout.id(new.id));
         let mut new_key = new_list.clone();
         if new.is_positional() {
             match old.is_positional() {
-                true => new_key.extend_from_slice(seat.old_rest),
+                true => new_key.extend_from_slice(keys_of_entry.old_rest),
                 false => self.next_position(new.id, &mut new_key),
             }
         } else {
-            let keys = seat.new_keys.iter();
+            let keys = keys_of_entry.new_keys.iter();
             keys.for_each(|value| put_key_value(&mut new_key, value));
         }
         let is_reordered = old.is_positional() != new.is_positional();
-        if is_reordered || old.keys().len() != new.keys().len() || is_key_order_new(seat) {
-            let mut whole = seat.old_list.to_vec();
-            whole.extend_from_slice(seat.old_rest);
+        if is_reordered || old.keys().len() != new.keys().len() || is_key_order_new(keys_of_entry) {
+            let mut whole = keys_of_entry.old_list.to_vec();
+            whole.extend_from_slice(keys_of_entry.old_rest);
             let path = self.path(&whole, None);
-            self.converted(path, || "the entry has another place".to_owned());
+            self.report_converted(path, || "the entry has another position".to_owned());
         }
-        let before =
-            has_order_index(old, seat.old_keys).then(|| order_key(seat.old_list, seat.old_keys));
-        let after = has_order_index(new, seat.new_keys).then(|| {
-            let key = order_key(&new_list, seat.new_keys);
+        let before = has_order_index(old, keys_of_entry.old_keys)
+            .then(|| order_key(keys_of_entry.old_list, keys_of_entry.old_keys));
+        let after = has_order_index(new, keys_of_entry.new_keys).then(|| {
+            let key = order_key(&new_list, keys_of_entry.new_keys);
             (key, new_key[new_list.len()..].to_vec())
         });
         let is_first = match (before, after) {
@@ -180,9 +180,9 @@ impl Converting<'_> {
                     .snapshot
                     .get(&old_key)?
                     .map(|held| held.into_owned());
-                // Also where the index was wrong: what the entry says is right.
+                // Also if the index was wrong: the position in the entry's key is correct.
                 let held = stored.unwrap_or_default();
-                self.emit((&old_key, &held), key, position)
+                self.put_converted((&old_key, &held), key, position)
             }
             (Some(old_key), None) => {
                 self.delete(old_key);
@@ -192,9 +192,9 @@ impl Converting<'_> {
             (None, None) => true,
         };
         if !is_first {
-            let whole = [seat.old_list, seat.old_rest].concat();
+            let whole = [keys_of_entry.old_list, keys_of_entry.old_rest].concat();
             let path = self.path(&whole, None);
-            self.duplicate(path);
+            self.report_duplicate(path);
         }
         Ok(new_key)
     }
@@ -207,13 +207,13 @@ impl Converting<'_> {
         positions.insert(node, next);
     }
 
-    fn forget_order(&mut self, old: NodeId, list: &[u8], keys: &[Value]) {
+    fn delete_order_row(&mut self, old: NodeId, list: &[u8], keys: &[Value]) {
         if has_order_index(self.old.schema().node(old), keys) {
             self.delete(order_key(list, keys));
         }
     }
 
-    /// Converts the row of the innermost frame, which is no list entry.
+    /// Converts the row of the innermost frame, which is not a list entry.
     pub fn fragment(&mut self, value: &[u8]) -> Result<()> {
         let Some(leaves) = self.leaves(value)? else {
             return Ok(());
@@ -233,24 +233,24 @@ impl Converting<'_> {
         leaves.sort_by_key(|(id, _)| *id);
         let fragment = Fragment { leaves, keys: 0 };
         self.mark_content();
-        self.emit((&old_key, value), new_key, fragment.encode());
+        self.put_converted((&old_key, value), new_key, fragment.encode());
         Ok(())
     }
 
-    /// The leaves of the innermost frame under the new schema; none where one of its keys does not fit.
+    /// The leaves of the innermost frame in the new schema; none if one of its keys does not conform.
     fn leaves(&mut self, value: &[u8]) -> Result<Option<Vec<(LocalId, Packed)>>> {
         let fragment = Fragment::decode(value, 0)?;
-        let around = self.innermost().old;
+        let parent = self.innermost().old;
         let mut leaves = Vec::with_capacity(fragment.leaves.len());
         let mut has_keys = true;
         let mut lost = Vec::new();
         for (id, packed) in &fragment.leaves {
             let (id, packed) = (*id, packed.clone());
-            let Some(old) = self.old.layout().child(around, id) else {
-                let path = self.hidden_path(around, id)?;
-                self.unknown(
+            let Some(old) = self.old.layout().child(parent, id) else {
+                let path = self.hidden_path(parent, id)?;
+                self.report_unknown(
                     path,
-                    "the models of the store do not have this node: it was hidden",
+                    "this node is not in the modules of the store: it was hidden",
                 );
                 lost.push(id);
                 continue;
@@ -264,14 +264,14 @@ impl Converting<'_> {
             }
         }
         if has_keys && !lost.is_empty() {
-            self.lose(fragment, &lost);
+            self.record_lost(fragment, &lost);
         }
-        // Entries whose keys do not fit are errors already, except where all misfits are dropped.
-        Ok((has_keys || self.misfits != Misfits::DropAll).then_some(leaves))
+        // Entries with nonconforming keys are errors already, unless all nonconforming data is dropped.
+        Ok((has_keys || self.mismatch_policy != MismatchPolicy::DropAll).then_some(leaves))
     }
 
-    /// Notes what the old row of the innermost frame is without some leaves.
-    fn lose(&mut self, mut fragment: Fragment, lost: &[LocalId]) {
+    /// Records the old row of the innermost frame without some leaves.
+    fn record_lost(&mut self, mut fragment: Fragment, lost: &[LocalId]) {
         fragment.leaves.retain(|(id, _)| !lost.contains(id));
         let (key, old) = (self.innermost().old_key.clone(), self.innermost().old);
         let needs_none = old.is_none_or(|old| self.old.schema().node(old).is_np_container());
@@ -285,22 +285,22 @@ impl Converting<'_> {
         let key = self.innermost().old_key.clone();
         let Some(new) = self.nodes.new_node(old) else {
             let path = self.path(&key, Some(old));
-            self.unknown(path, GONE);
+            self.report_unknown(path, NODE_REMOVED);
             return Ok(None);
         };
         let (old_node, new_node) = (self.old.schema().node(old), self.new.schema.node(new));
         if self.is_config_lost(old_node, new_node) {
             let path = self.path(&key, Some(old));
-            self.unknown(path, STATE);
+            self.report_unknown(path, NODE_IS_STATE);
             return Ok(None);
         }
         if !is_same_kind(old_node, new_node) {
             let problem = format!("{} became {}", kind_name(old_node), kind_name(new_node));
             let path = self.path(&key, Some(old));
-            self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+            self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
             return Ok(None);
         }
-        if !self.admit(new, None)? {
+        if !self.check_case(new, None)? {
             return Ok(None);
         }
         let id = self.new.layout.id(new);
@@ -309,20 +309,20 @@ impl Converting<'_> {
                 Ok(Some((id, Packed::Any(json))))
             }
             (Packed::Value(value), NodeKind::Leaf(_)) => {
-                let value = self.value((old, new), &key, &value);
+                let value = self.convert_value((old, new), &key, &value);
                 Ok(value.map(|value| (id, Packed::Value(value))))
             }
             _ => {
-                let problem = format!("what is stored is no value of {}", kind_name(new_node));
+                let problem = format!("the stored data is not a value of {}", kind_name(new_node));
                 let path = self.path(&key, Some(old));
-                self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+                self.report_mismatch(DataError::new(ErrorTag::BadElement, problem).at(path));
                 Ok(None)
             }
         }
     }
 
-    /// A value under the new schema; none where it does not fit, which is noted.
-    fn value(&mut self, (old, new): Both, key: &[u8], value: &Value) -> Option<Value> {
+    /// A value in the new schema; none if it does not conform, which is reported.
+    fn convert_value(&mut self, (old, new): NodePair, key: &[u8], value: &Value) -> Option<Value> {
         if self.nodes.is_same_below(old) {
             return Some(value.clone());
         }
@@ -333,20 +333,20 @@ impl Converting<'_> {
             Ok(converted) => {
                 if converted != *value {
                     let path = self.path(key, leaf);
-                    self.converted(path, || change_of_value(value, &converted));
+                    self.report_converted(path, || change_of_value(value, &converted));
                 }
                 Some(converted)
             }
             Err(error) => {
                 let path = self.path(key, leaf);
-                self.misfit(DataError::from(error).at(path));
+                self.report_mismatch(DataError::from(error).at(path));
                 None
             }
         }
     }
 
-    /// A fragment of a list entry, and its keys; none where one is missing, which is noted.
-    fn keys_first(
+    /// The fragment of a list entry, and its keys; none if one is missing, which is reported.
+    fn split_keys(
         &mut self,
         list: NodeId,
         mut leaves: Vec<(LocalId, Packed)>,
@@ -377,19 +377,19 @@ impl Converting<'_> {
         Some((fragment, values))
     }
 
-    /// Notes that an entry lacks a key, unless that is because the key's value does not fit.
+    /// Reports a missing key, unless it is missing because its value does not conform.
     fn missing_key(&mut self, key: NodeId) {
         let place = self.innermost().old_key.clone();
         let name = self.new.schema.node(key).name.clone();
-        let around = self.innermost().old;
+        let parent = self.innermost().old;
         let id = self.new.layout.id(key);
-        let was_key = self.old.layout().child(around, id);
+        let was_key = self.old.layout().child(parent, id);
         if was_key.is_some_and(|old| is_key(self.old.schema().node(old))) {
             return;
         }
         let path = self.path(&place, None);
         let problem = format!("the entry lacks '{name}', which is a key in the new modules");
-        self.misfit(DataError::new(ErrorTag::MissingElement, problem).at(path));
+        self.report_mismatch(DataError::new(ErrorTag::MissingElement, problem).at(path));
     }
 }
 
@@ -402,7 +402,7 @@ fn has_order_index(node: &Node, keys: &[Value]) -> bool {
     node.is_positional() && node.is_config && !keys.is_empty()
 }
 
-/// How much of a value messages repeat, in characters.
+/// Maximum length of a value in messages, in characters.
 const VALUE_IN_MESSAGE_MAX: usize = 60;
 
 fn change_of_value(before: &Value, after: &Value) -> String {
@@ -421,7 +421,7 @@ fn change_of_value(before: &Value, after: &Value) -> String {
 }
 
 /// Whether an entry has the same keys in another order.
-fn is_key_order_new(seat: &Seat<'_>) -> bool {
-    let is_known = |value: &Value| seat.old_keys.contains(value);
-    seat.old_keys != seat.new_keys && seat.new_keys.iter().all(is_known)
+fn is_key_order_new(keys_of_entry: &EntryKeys<'_>) -> bool {
+    let is_known = |value: &Value| keys_of_entry.old_keys.contains(value);
+    keys_of_entry.old_keys != keys_of_entry.new_keys && keys_of_entry.new_keys.iter().all(is_known)
 }

@@ -1,4 +1,4 @@
-//! Which node of the new schema each node of the old one became.
+//! Maps the nodes of an old schema to those of a new one.
 
 use espalier_yang::schema::{NamedNodes, Node, Revisions};
 use espalier_yang::{ModuleId, NodeId, NodeKind, Schema};
@@ -9,16 +9,16 @@ use crate::store::Compiled;
 /// The nodes of an old schema in a new one.
 #[derive(Debug)]
 pub(crate) struct Correspondence {
-    /// The new node by the old one's number.
+    /// The new node by the id of the old one.
     nodes: Vec<Option<NodeId>>,
-    /// Whether a node and everything below it is stored alike, by the old one's number.
+    /// Whether a node and its descendants have the same storage format, by the id of the old one.
     same: Vec<bool>,
     is_same: bool,
 }
 
 impl Correspondence {
-    /// Between two schemas of one store. A node is the one of the same name and module below the same
-    /// nodes, whatever its kind; so its number in keys is the same.
+    /// Between two schemas of one store. Nodes correspond if they have the same name, module and ancestors,
+    /// regardless of their kind; their local id is then the same.
     pub fn between(old: &Compiled, new: &Compiled) -> Self {
         let nodes = matching(&old.schema, &new.schema);
         let unchanged = same_below(old, new, &nodes, NamedNodes::Unchanged);
@@ -38,8 +38,8 @@ impl Correspondence {
         }
     }
 
-    /// A schema and itself, with every value to be read again.
-    pub fn examining(compiled: &Compiled) -> Self {
+    /// From a schema to itself, so that every value is read again.
+    pub fn identity(compiled: &Compiled) -> Self {
         let count = compiled.schema.nodes().len();
         Self {
             nodes: (0..count).map(|id| Some(NodeId(id as u32))).collect(),
@@ -48,17 +48,17 @@ impl Correspondence {
         }
     }
 
-    /// The new node that an old one became; none where it is gone.
+    /// The new node of an old one; none if it is removed.
     pub fn new_node(&self, old: NodeId) -> Option<NodeId> {
         self.nodes[old.0 as usize]
     }
 
-    /// Whether an old node and everything below it is stored alike under both schemas.
+    /// Whether an old node and its descendants have the same storage format in both schemas.
     pub fn is_same_below(&self, old: NodeId) -> bool {
         self.same[old.0 as usize]
     }
 
-    /// Whether everything that the old schema has is stored alike under the new one.
+    /// Whether everything in the old schema has the same storage format in the new one.
     pub fn is_same(&self) -> bool {
         self.is_same
     }
@@ -110,14 +110,14 @@ fn same_below(
             continue;
         }
         same[index] = nodes[index].is_some_and(|found| {
-            is_stored_alike(&revisions, node, new.schema.node(found))
+            has_same_storage(&revisions, node, new.schema.node(found))
                 && node.children.iter().all(|child| same[child.0 as usize])
         });
     }
     same
 }
 
-fn is_stored_alike(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
+fn has_same_storage(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
     let alike = match (&old.kind, &new.kind) {
         (NodeKind::Container { presence: old }, NodeKind::Container { presence: new }) => {
             old == new
@@ -142,7 +142,7 @@ fn key_names<'s>(schema: &'s Schema, node: &'s Node) -> impl Iterator<Item = &'s
     node.keys().iter().map(|&key| &*schema.node(key).name)
 }
 
-/// The choices that a node is in, and the cases, by name.
+/// The choices and cases of a node, by name.
 fn case_names<'s>(schema: &'s Schema, node: &'s Node) -> impl Iterator<Item = [&'s str; 4]> {
     node.cases.iter().map(|of| {
         let choice = &schema.choices()[of.choice as usize];
@@ -156,7 +156,7 @@ fn case_names<'s>(schema: &'s Schema, node: &'s Node) -> impl Iterator<Item = [&
     })
 }
 
-/// Whether instances of two nodes have the same shape: a leaf is no leaf-list, a list no container.
+/// Whether two nodes have the same kind of instances: a leaf is not a leaf-list, a list not a container.
 pub(super) fn is_same_kind(old: &Node, new: &Node) -> bool {
     matches!(
         (&old.kind, &new.kind),
@@ -171,7 +171,7 @@ pub(super) fn is_same_kind(old: &Node, new: &Node) -> bool {
     )
 }
 
-/// What a node is, for messages.
+/// The kind of a node, for messages.
 pub(super) fn kind_name(node: &Node) -> &'static str {
     match node.kind {
         NodeKind::Container { .. } => "a container",

@@ -1,8 +1,8 @@
-//! What a change of modules is asked to do, and what it did.
+//! Options and result of a change of modules.
 
 use crate::tree::Datastore;
 
-/// At most this many places are named for each datastore; the others are counted.
+/// Maximum number of listed places of a datastore; the others are only counted.
 pub const PLACES_MAX: usize = 100;
 
 /// What happens to data of nodes that the new modules do not have.
@@ -11,12 +11,12 @@ pub enum UnknownData {
     /// The change is refused.
     #[default]
     Refuse,
-    /// They are removed, by a commit that the history has.
+    /// It is removed, by a commit in the history.
     Drop,
 }
 
 impl UnknownData {
-    /// By whether they are to be dropped.
+    /// [`Self::Drop`] if `drop`.
     pub fn of(drop: bool) -> Self {
         match drop {
             true => Self::Drop,
@@ -25,36 +25,37 @@ impl UnknownData {
     }
 }
 
-/// How modules are changed.
+/// The options of a change of modules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UpgradeOptions<'a> {
     /// What happens to data of nodes that the new modules do not have.
     pub unknown: UnknownData,
-    /// Kept in the log of the datastores whose data change.
+    /// Stored in the log of the datastores with changed data.
     pub author: &'a str,
-    /// Kept in the log of the datastores whose data change; where it is empty, the modules that changed.
+    /// Stored in the log of the datastores with changed data; if empty, the changed modules are listed.
     pub comment: &'a str,
-    /// Who holds locks; empty for nobody in particular.
+    /// The session that holds locks; empty if none.
     pub session: &'a str,
-    /// An anchor whose data have to meet the structure of the new modules alone, and from then on.
+    /// An anchor whose data, from now on, must conform only to the structure of its modules.
     pub loosened: Option<&'a str>,
 }
 
-/// A place in the data, and what happened there.
+/// A changed place in the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedPlace {
-    /// The data node, as an instance identifier (RFC 7951 §6.11); a list without keys is all its entries.
+    /// The data node, as an instance identifier (RFC 7951 §6.11); a list without keys stands for all its
+    /// entries.
     pub path: String,
-    /// What was changed, in words.
+    /// A description of the change.
     pub change: String,
 }
 
-/// Places in the data: the first of each schema node, [`PLACES_MAX`] at most; all of them counted.
+/// Places in the data: the first ones of each schema node, at most [`PLACES_MAX`], and the total number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Those that are named.
+    /// The listed places.
     pub shown: Vec<ChangedPlace>,
-    /// How many there are.
+    /// The total number.
     pub count: u64,
 }
 
@@ -68,35 +69,35 @@ impl Places {
     }
 }
 
-/// What a change of modules did to one datastore.
+/// The result of a change of modules for one datastore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatastoreUpgrade {
     /// The anchor.
     pub anchor: String,
     /// The datastore.
     pub datastore: Datastore,
-    /// Whose private candidate it is; else empty.
+    /// The session of a private candidate; else empty.
     pub session: String,
     /// The version before.
     pub before: u64,
-    /// The version that the change made; none where no data changed, and for candidates.
+    /// The version that the change created; none if no data changed, and for candidates.
     pub version: Option<u64>,
-    /// What is stored in another form now.
+    /// Converted data.
     pub converted: Places,
-    /// What was removed, as the new modules do not have it.
+    /// Removed data of nodes that the new modules do not have.
     pub dropped: Places,
 }
 
 impl DatastoreUpgrade {
-    /// Whether data were changed.
+    /// Whether data was changed.
     pub fn is_changed(&self) -> bool {
         self.converted.count > 0 || self.dropped.count > 0 || self.version.is_some()
     }
 }
 
-/// What a change of modules did.
+/// The result of a change of modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpgradeReport {
-    /// The datastores whose data were changed.
+    /// The datastores with changed data.
     pub datastores: Vec<DatastoreUpgrade>,
 }

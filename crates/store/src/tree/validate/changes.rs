@@ -1,31 +1,34 @@
-//! From changed keys to what changed for validation.
+//! Converts changed keys to changes for validation.
 
 use espalier_yang::schema::Node;
 use espalier_yang::validate::Change;
 use espalier_yang::{NodeKind, Value};
 
-use super::instances::{Place, StoreInstances};
+use super::instances::{NodeRef, StoreInstances};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::tree::change::KeyChange;
+use crate::tree::key_nodes::KeyNodes;
 use crate::tree::locate::State;
-use crate::tree::trail::Trail;
 
-/// Tells what the change of a key of the tree changes, as far as a rule may read it.
-pub(super) fn tell(
+/// Reports the changes of a tree key, as far as a rule may read them.
+pub(super) fn report_changes(
     state: &State<'_>,
     data: &StoreInstances<'_>,
     change: &KeyChange<'_>,
-    trail: &Trail,
-    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+    trail: &KeyNodes,
+    report: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let plan = state.compiled.plan();
     let node = trail.last().map(|point| state.schema().node(point.node));
     if let Some(node) = node.filter(|node| node.is_leaf_list()) {
-        let (node, holder) = (node.id, data.place(change.key, &trail[..trail.len() - 1]));
+        let (node, holder) = (
+            node.id,
+            data.node_ref_of(change.key, &trail[..trail.len() - 1]),
+        );
         if let Some(value) = change.old {
             let (holder, value) = (holder.clone(), take_entry_value(value)?);
-            tell(Change::ValueDeleted {
+            report(Change::ValueDeleted {
                 holder,
                 node,
                 value,
@@ -33,7 +36,7 @@ pub(super) fn tell(
         }
         if let Some(value) = change.new {
             let value = take_entry_value(value)?;
-            tell(Change::ValueCreated {
+            report(Change::ValueCreated {
                 holder,
                 node,
                 value,
@@ -44,24 +47,25 @@ pub(super) fn tell(
     if !plan.listens_to(node.map(|node| node.id)) {
         return Ok(());
     }
-    let place = data.place(change.key, trail);
+    let place = data.node_ref_of(change.key, trail);
     let exists_by_key =
         node.is_some_and(|node| !matches!(node.kind, NodeKind::Container { presence: false }));
     match (change.old, change.new) {
-        (None, Some(_)) if exists_by_key => tell(Change::Created(place.clone()))?,
-        (Some(_), None) if exists_by_key => tell(Change::Deleted(place.clone()))?,
-        (Some(old), Some(new)) if node.map_or(Ok(false), |node| is_another(node, old, new))? => {
-            tell(Change::Deleted(place.clone()))?;
-            tell(Change::Created(place.clone()))?;
+        (None, Some(_)) if exists_by_key => report(Change::Created(place.clone()))?,
+        (Some(_), None) if exists_by_key => report(Change::Deleted(place.clone()))?,
+        (Some(old), Some(new))
+            if node.map_or(Ok(false), |node| is_replaced_entry(node, old, new))? =>
+        {
+            report(Change::Deleted(place.clone()))?;
+            report(Change::Created(place.clone()))?;
         }
         _ => {}
     }
-    leaves(state, change, &place, tell)
+    leaves(state, change, &place, report)
 }
 
-/// Whether an entry is not the one that was at its position: that was deleted, and another given the
-/// position.
-fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
+/// Whether another entry took the position of a deleted one.
+fn is_replaced_entry(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
     let keys = node.keys().len();
     if !node.is_positional() || keys == 0 {
         return Ok(false);
@@ -74,33 +78,33 @@ fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
         .ne(new.leaves.iter().take(keys)))
 }
 
-/// Tells which leaves of a fragment differ.
+/// Reports the differing leaves of a fragment.
 fn leaves(
     state: &State<'_>,
     change: &KeyChange<'_>,
-    place: &Place,
-    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+    place: &NodeRef,
+    report: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,
 ) -> Result<()> {
     let decode = |value: Option<&[u8]>| match value {
         Some(value) => Fragment::decode(value, 0),
         None => Ok(Fragment::default()),
     };
     let (old, new) = (decode(change.old)?, decode(change.new)?);
-    let gone = old
+    let deleted = old
         .leaves
         .iter()
         .filter(|(id, _)| new.get(*id).is_none())
         .map(|(id, packed)| (id, Some(packed), None));
-    let there = new
+    let changed = new
         .leaves
         .iter()
         .map(|(id, packed)| (id, old.get(*id), Some(packed)))
         .filter(|(_, old, new)| old != new);
-    for (id, old, new) in gone.chain(there) {
+    for (id, old, new) in deleted.chain(changed) {
         let Some(node) = state.layout().child(place.node(), *id) else {
             continue;
         };
-        tell(Change::Leaf {
+        report(Change::Leaf {
             holder: place.clone(),
             node,
             old: old.map(value_of),

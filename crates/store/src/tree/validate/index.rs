@@ -1,16 +1,16 @@
-//! Indexes and counts beside the data: what validation would else scan lists for.
+//! Indexes and counts, so that validation need not scan lists.
 //!
 //! | range | key after the tree's prefix | value |
 //! |---|---|---|
-//! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the place that holds it | empty |
-//! | index | the local ids to a leaf in a list, `ff`, `01`, the place of the list, a value, the rest of the entry | empty |
-//! | index | the local ids to a leaf in a list, `ff`, `02`, the place of the list | the sum of the leaf and that of its absolute values, 16 bytes each |
+//! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the key of the node that contains it | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `01`, the key of the list, a value, the rest of the entry | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `02`, the key of the list | the sum of the leaf and that of its absolute values, 16 bytes each |
 //! | index | the local ids to a list, `ff`, 1 + the number of a `unique`, its values, the entry | empty |
-//! | index | `ff` | which indexes these are |
-//! | count | the place of a list or leaf-list | how many entries it has |
+//! | index | `ff` | the definition of these indexes |
+//! | count | the key of a list or leaf-list | the number of its entries |
 //!
-//! A place is the rest of its key in the tree. Which leaves are indexed, the [`Plan`] of the schema
-//! says: leafrefs and what they refer to, and leaves that expressions compare.
+//! Keys are without the prefix of the tree. The [`Plan`] of the schema defines the indexed leaves: leafrefs
+//! and their targets, and leaves that expressions compare.
 //!
 //! [`Plan`]: espalier_yang::validate::Plan
 
@@ -27,8 +27,8 @@ use crate::keys::{TreeId, put_key_value, put_local_id};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
+use crate::tree::key_nodes::KeyNodes;
 use crate::tree::locate::{State, in_subspace};
-use crate::tree::trail::Trail;
 
 /// Ends the local ids; none begins with it.
 const END_OF_IDS: u8 = 0xff;
@@ -36,7 +36,7 @@ const END_OF_IDS: u8 = 0xff;
 /// An index of values, not of a `unique`.
 const VALUES: u8 = 0;
 
-/// An index of the values of a leaf in order, for each list. (A `unique` is of a list, not of a leaf.)
+/// An ordered index of the values of a leaf, for each list. (A `unique` belongs to a list, not to a leaf.)
 const ORDERED: u8 = 1;
 
 /// The sums of a leaf.
@@ -48,47 +48,47 @@ pub(super) fn count_key(list: &[u8]) -> Vec<u8> {
 }
 
 fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
-    let mut way: Vec<NodeId> =
+    let mut path: Vec<NodeId> =
         std::iter::successors(Some(node), |&node| state.schema().node(node).parent).collect();
-    way.reverse();
+    path.reverse();
     let mut key = state.tree.prefix(Subspace::Index);
-    for node in way {
+    for node in path {
         put_local_id(&mut key, state.layout().id(node));
     }
     key.push(END_OF_IDS);
     key
 }
 
-/// What the index keys of a leaf or leaf-list begin with, up to the value.
+/// The prefix of the index keys of a leaf or leaf-list, up to the value.
 pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     let mut key = node_prefix(state, node);
     key.push(VALUES);
     key
 }
 
-/// What the keys of the index of a leaf in order begin with, for the list with this key, up to the value.
+/// The prefix of the ordered index of a leaf in the list with this key, up to the value.
 pub(super) fn ordered_prefix(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
-    of_list(state, leaf, ORDERED, list)
+    list_index_key(state, leaf, ORDERED, list)
 }
 
 /// The key of the sum of a leaf in the list with this key.
 pub(super) fn sum_key(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
-    of_list(state, leaf, SUM, list)
+    list_index_key(state, leaf, SUM, list)
 }
 
-fn of_list(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
+fn list_index_key(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
     let mut key = node_prefix(state, leaf);
     key.push(kind);
     key.extend_from_slice(&list[state.tree.prefix(Subspace::Tree).len()..]);
     key
 }
 
-/// A sum as it is stored.
+/// Encodes a sum.
 pub(super) fn encode_sum(sum: Sum) -> Vec<u8> {
     [sum.total.to_be_bytes(), sum.absolute.to_be_bytes()].concat()
 }
 
-/// A stored sum.
+/// Decodes a sum.
 pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
     let corrupt = || Error::corrupt("a sum is not 32 bytes long");
     let (total, absolute) = bytes.split_first_chunk::<16>().ok_or_else(corrupt)?;
@@ -98,21 +98,21 @@ pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
     })
 }
 
-/// What the index keys of a `unique` begin with, up to the values.
+/// The prefix of the index keys of a `unique`, up to the values.
 pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> Vec<u8> {
     let mut key = node_prefix(state, list);
     key.push((unique as u8).saturating_add(1));
     key
 }
 
-/// The key that says which indexes there are.
+/// The key of the index definition.
 pub(in crate::tree) fn definition_key(tree: TreeId) -> Vec<u8> {
     let mut key = tree.prefix(Subspace::Index);
     key.push(END_OF_IDS);
     key
 }
 
-/// Which indexes the rules of a schema need; empty where none.
+/// The definition of the indexes that the rules of a schema need; empty if none.
 pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     let schema = &compiled.schema;
     let mut hasher = blake3::Hasher::new();
@@ -148,10 +148,10 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     }
 }
 
-/// Sums by their keys: by how much they differ.
+/// Differences of sums, by key.
 pub(super) type SumDifferences = BTreeMap<Vec<u8>, SumDifference>;
 
-/// By how much a sum differs.
+/// The difference of a sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SumDifference {
     total: i128,
@@ -159,10 +159,10 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Adds a value, or takes one away.
-    fn add(&mut self, value: Sum, is_there: bool) {
+    /// Adds or subtracts a value.
+    fn add(&mut self, value: Sum, is_present: bool) {
         let absolute = i128::try_from(value.absolute).unwrap_or(i128::MAX);
-        let sign = if is_there { 1 } else { -1 };
+        let sign = if is_present { 1 } else { -1 };
         self.total = self.total.saturating_add(sign * value.total);
         self.absolute = self.absolute.saturating_add(sign * absolute);
     }
@@ -182,24 +182,29 @@ impl SumDifference {
     }
 }
 
-/// By how much counts differ, by the key of the count.
-pub(super) type Differences = BTreeMap<Vec<u8>, i64>;
+/// Differences of counts, by key.
+pub(super) type CountDifferences = BTreeMap<Vec<u8>, i64>;
 
-/// What changes of the data mean for indexes and counts.
+/// The updates of indexes and counts for changes of the data.
 #[derive(Default)]
 pub(super) struct Updates {
-    /// Index entries by key, and whether they are there now.
+    /// Index entries by key, and whether they exist now.
     entries: BTreeMap<Vec<u8>, bool>,
-    counts: Differences,
+    counts: CountDifferences,
     sums: SumDifferences,
-    /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; and their
-    /// index key before.
+    /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; with their old
+    /// index key.
     uniques: BTreeMap<(NodeId, usize, Vec<u8>), Option<Vec<u8>>>,
 }
 
 impl Updates {
-    /// Takes in a change of a key of the tree.
-    pub fn note(&mut self, state: &State<'_>, change: &KeyChange<'_>, trail: &Trail) -> Result<()> {
+    /// Records a change of a tree key.
+    pub fn record(
+        &mut self,
+        state: &State<'_>,
+        change: &KeyChange<'_>,
+        trail: &KeyNodes,
+    ) -> Result<()> {
         let plan = state.compiled.plan();
         let last = trail.last();
         let node = last.map(|point| state.schema().node(point.node));
@@ -212,16 +217,16 @@ impl Updates {
             *self.counts.entry(key).or_default() += difference;
         }
         match node {
-            Some(node) if node.is_leaf_list() => self.note_value(state, change, trail, node),
-            _ => self.note_fragment(state, change, trail),
+            Some(node) if node.is_leaf_list() => self.record_value(state, change, trail, node),
+            _ => self.record_fragment(state, change, trail),
         }
     }
 
-    fn note_value(
+    fn record_value(
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
-        trail: &Trail,
+        trail: &KeyNodes,
         node: &Node,
     ) -> Result<()> {
         if !state.compiled.plan().is_indexed(node.id) {
@@ -229,20 +234,20 @@ impl Updates {
         }
         let holder = trail.len().checked_sub(2).map(|above| trail[above].end);
         let holder = holder.unwrap_or_else(|| state.tree.prefix(Subspace::Tree).len());
-        for (value, is_there) in [(change.old, false), (change.new, true)] {
+        for (value, is_present) in [(change.old, false), (change.new, true)] {
             if let Some(value) = value {
                 let value = take_entry_value(value)?;
-                self.put_value(state, node.id, &value, &change.key[..holder], is_there);
+                self.put_value(state, node.id, &value, &change.key[..holder], is_present);
             }
         }
         Ok(())
     }
 
-    fn note_fragment(
+    fn record_fragment(
         &mut self,
         state: &State<'_>,
         change: &KeyChange<'_>,
-        trail: &Trail,
+        trail: &KeyNodes,
     ) -> Result<()> {
         let plan = state.compiled.plan();
         let node = trail.last().map(|point| point.node);
@@ -254,7 +259,7 @@ impl Updates {
             None => Ok(Fragment::default()),
         };
         let (old, new) = (leaves(change.old)?, leaves(change.new)?);
-        for (leaves, others, is_there) in [(&old, &new, false), (&new, &old, true)] {
+        for (leaves, others, is_present) in [(&old, &new, false), (&new, &old, true)] {
             for (id, packed) in &leaves.leaves {
                 let Some(leaf) = state.layout().child(node, *id) else {
                     continue;
@@ -266,25 +271,25 @@ impl Updates {
                     continue;
                 };
                 if plan.is_indexed(leaf) {
-                    self.put_value(state, leaf, value, change.key, is_there);
+                    self.put_value(state, leaf, value, change.key, is_present);
                 }
                 if let Some(point) = trail.last() {
                     let list = &change.key[..point.list];
-                    self.put_aggregates(state, (leaf, value), list, change.key, is_there);
+                    self.put_aggregates(state, (leaf, value), list, change.key, is_present);
                 }
             }
         }
         Ok(())
     }
 
-    /// Remembers what the entries that a key of the tree belongs to are in a state, before it
-    /// changes. Nothing, where they are new.
-    pub fn remember(
+    /// Records the old `unique` index keys of the entries that a tree key belongs to, before it changes.
+    /// None if the entries are new.
+    pub fn record_old_uniques(
         &mut self,
         before: Option<&State<'_>>,
         state: &State<'_>,
         key: &[u8],
-        trail: &Trail,
+        trail: &KeyNodes,
     ) -> Result<()> {
         let node = trail.last().map(|point| point.node);
         if !state.compiled.plan().indexes_in(node) {
@@ -313,27 +318,27 @@ impl Updates {
         Ok(())
     }
 
-    /// What a value of a leaf means for the order and the sum of its list.
+    /// Records a value of a leaf for the ordered index and the sum of its list.
     fn put_aggregates(
         &mut self,
         state: &State<'_>,
         (leaf, value): (NodeId, &Value),
         list: &[u8],
         entry: &[u8],
-        is_there: bool,
+        is_present: bool,
     ) {
         let plan = state.compiled.plan();
         if plan.is_ordered(leaf) {
             let mut key = ordered_prefix(state, leaf, list);
             put_key_value(&mut key, value);
             key.extend_from_slice(&entry[list.len()..]);
-            *self.entries.entry(key).or_default() |= is_there;
+            *self.entries.entry(key).or_default() |= is_present;
         }
         if plan.is_summed(leaf)
             && let Some(value) = Sum::of(value)
         {
             let sum = self.sums.entry(sum_key(state, leaf, list)).or_default();
-            sum.add(value, is_there);
+            sum.add(value, is_present);
         }
     }
 
@@ -343,24 +348,24 @@ impl Updates {
         leaf: NodeId,
         value: &Value,
         holder: &[u8],
-        is_there: bool,
+        is_present: bool,
     ) {
         let mut key = values_prefix(state, leaf);
         put_key_value(&mut key, value);
         key.extend_from_slice(&holder[state.tree.prefix(Subspace::Tree).len()..]);
-        // A value that goes from one place of its list and comes to another is there.
-        *self.entries.entry(key).or_default() |= is_there;
+        // A value that is removed from one position of its list and added at another still exists.
+        *self.entries.entry(key).or_default() |= is_present;
     }
 
-    /// Works out what is left to work out, and hands over every key with what it holds now.
+    /// Computes the remaining updates and passes every key with its new value to `put`.
     pub fn finish(
         mut self,
         new: &State<'_>,
         put: &mut dyn FnMut(Vec<u8>, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
-        self.work_out_uniques(new)?;
-        for (key, is_there) in self.entries {
-            put(key, is_there.then(Vec::new))?;
+        self.resolve_uniques(new)?;
+        for (key, is_present) in self.entries {
+            put(key, is_present.then(Vec::new))?;
         }
         for (key, difference) in self.sums {
             let stored = new.snapshot.get(&key)?;
@@ -379,7 +384,7 @@ impl Updates {
         Ok(())
     }
 
-    fn work_out_uniques(&mut self, new: &State<'_>) -> Result<()> {
+    fn resolve_uniques(&mut self, new: &State<'_>) -> Result<()> {
         for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
             let after = unique_key(new, list, unique, &entry)?;
             if before != after {
@@ -390,25 +395,29 @@ impl Updates {
         Ok(())
     }
 
-    /// The index keys that there must be after what was noted, and the differences of counts and sums.
+    /// The index keys that must exist for the recorded changes, and the differences of counts and sums.
     pub fn expected(
         mut self,
         new: &State<'_>,
-    ) -> Result<(impl Iterator<Item = Vec<u8>>, Differences, SumDifferences)> {
-        self.work_out_uniques(new)?;
+    ) -> Result<(
+        impl Iterator<Item = Vec<u8>>,
+        CountDifferences,
+        SumDifferences,
+    )> {
+        self.resolve_uniques(new)?;
         let entries = self.entries.into_iter();
-        let keys = entries.filter_map(|(key, is_there)| is_there.then_some(key));
+        let keys = entries.filter_map(|(key, is_present)| is_present.then_some(key));
         Ok((keys, self.counts, self.sums))
     }
 
-    /// How many keys there are to write, about.
+    /// Approximate number of keys to write.
     pub fn len(&self) -> usize {
         self.entries.len() + self.counts.len() + self.sums.len() + self.uniques.len()
     }
 }
 
-/// The index key of an entry for a `unique`, where it has all values. Defaults count whether they are
-/// in use or not: whoever looks compares the values again.
+/// The index key of an entry for a `unique`, if it has all values. Defaults count even if they are not in
+/// use: lookups compare the values again.
 fn unique_key(
     state: &State<'_>,
     list: NodeId,
@@ -437,11 +446,11 @@ fn unique_key(
     Ok(Some(key))
 }
 
-/// The key of the container in an entry that holds a leaf.
+/// The key of the container in an entry that contains a leaf.
 fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
     let above = |&node: &NodeId| state.schema().node(node).parent;
-    let way = std::iter::successors(state.schema().node(leaf).parent, above);
-    let mut containers: Vec<NodeId> = way.take_while(|&node| node != list).collect();
+    let path = std::iter::successors(state.schema().node(leaf).parent, above);
+    let mut containers: Vec<NodeId> = path.take_while(|&node| node != list).collect();
     containers.reverse();
     let mut key = entry.to_vec();
     for container in containers {
@@ -462,8 +471,8 @@ fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<
     }))
 }
 
-/// Whether the indexes that the rules of a schema need are kept in a state.
-pub(in crate::tree) fn is_kept(
+/// Whether a state has the indexes that the rules of a schema need.
+pub(in crate::tree) fn are_indexes_current(
     compiled: &Compiled,
     tree: TreeId,
     snapshot: &dyn Snapshot,

@@ -1,4 +1,4 @@
-//! The data of a datastore as XPath and validation ask for it.
+//! The data of a datastore, as an interface for XPath and validation.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -17,24 +17,24 @@ use crate::error::{Error, Result};
 use crate::fragment::{Packed, Reader, take_entry_value, take_varint};
 use crate::keys::{put_key_value, put_local_id, skip_key_values};
 use crate::subspace::Subspace;
+use crate::tree::key_nodes::KeyNode;
 use crate::tree::locate::{State, order_key};
 use crate::tree::read::skip_entry;
-use crate::tree::trail::Waypoint;
 
-/// Fragments that are remembered: an expression mostly reads a few leaves of a few entries.
-const FRAGMENTS_REMEMBERED: usize = 4;
+/// Number of cached fragments: an expression mostly reads a few leaves of a few entries.
+const FRAGMENTS_CACHED: usize = 4;
 
-/// A place in the tree, by its key. The same in every state of the tree.
+/// A container, list entry or the root, by its key. Valid in every state of the tree.
 #[derive(Clone)]
-pub(crate) struct Place(Rc<Inner>);
+pub(crate) struct NodeRef(Rc<Inner>);
 
 struct Inner {
     key: Box<[u8]>,
     node: Option<NodeId>,
-    parent: Option<Place>,
+    parent: Option<NodeRef>,
 }
 
-impl Place {
+impl NodeRef {
     fn new(key: Vec<u8>, node: Option<NodeId>, parent: Option<Self>) -> Self {
         Self(Rc::new(Inner {
             key: key.into(),
@@ -54,46 +54,46 @@ impl Place {
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for NodeRef {
     fn eq(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0) || self.0.key == other.0.key
     }
 }
 
-impl Eq for Place {}
+impl Eq for NodeRef {}
 
-impl Hash for Place {
+impl Hash for NodeRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.key.hash(state);
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for NodeRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Place({:02x?})", self.key())
+        write!(f, "NodeRef({:02x?})", self.key())
     }
 }
 
-/// Whether indexes and counts are kept beside the data.
+/// Whether a state has indexes and counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Indexes {
-    /// They are.
-    Kept,
-    /// They are not, or not for these rules.
+    /// It has them.
+    Current,
+    /// It has none, or not those of these rules.
     Missing,
 }
 
-/// Takes the key and the value of an entry.
+/// Visits the key and the value of an entry.
 type VisitPair<'v> = dyn FnMut(&[u8], &[u8]) -> Visit<Error> + 'v;
 
-type Remembered<'a> = (Place, Option<Cow<'a, [u8]>>);
+type CachedFragment<'a> = (NodeRef, Option<Cow<'a, [u8]>>);
 
 /// One state of a datastore.
 pub(crate) struct StoreInstances<'a> {
     state: State<'a>,
     indexes: Indexes,
-    root: Place,
-    fragments: RefCell<(usize, [Option<Remembered<'a>>; FRAGMENTS_REMEMBERED])>,
+    root: NodeRef,
+    fragments: RefCell<(usize, [Option<CachedFragment<'a>>; FRAGMENTS_CACHED])>,
 }
 
 impl<'a> StoreInstances<'a> {
@@ -101,29 +101,29 @@ impl<'a> StoreInstances<'a> {
         Self {
             state,
             indexes,
-            root: Place::new(state.tree.prefix(Subspace::Tree), None, None),
+            root: NodeRef::new(state.tree.prefix(Subspace::Tree), None, None),
             fragments: RefCell::default(),
         }
     }
 
-    /// The place of the container or entry that a trail along a key ends at.
-    pub fn place(&self, key: &[u8], trail: &[Waypoint]) -> Place {
+    /// The node at the end of a path of schema nodes along a key.
+    pub fn node_ref_of(&self, key: &[u8], trail: &[KeyNode]) -> NodeRef {
         trail.iter().fold(self.root.clone(), |parent, point| {
-            Place::new(key[..point.end].to_vec(), Some(point.node), Some(parent))
+            NodeRef::new(key[..point.end].to_vec(), Some(point.node), Some(parent))
         })
     }
 
-    /// The place of a key of the tree; none where the schema no longer has it.
-    pub fn place_at(&self, key: &[u8]) -> Result<Option<Place>> {
+    /// The node with a key of the tree; none if the schema no longer has it.
+    pub fn node_ref_at(&self, key: &[u8]) -> Result<Option<NodeRef>> {
         let trail = self.state.trail(key)?;
-        Ok(trail.map(|trail| self.place(key, &trail)))
+        Ok(trail.map(|trail| self.node_ref_of(key, &trail)))
     }
 
-    /// Looks into the fragment of a place.
+    /// Reads the fragment of a node.
     fn fragment<R>(
         &self,
-        place: &Place,
-        look: impl FnOnce(Option<&[u8]>) -> Result<R>,
+        place: &NodeRef,
+        read: impl FnOnce(Option<&[u8]>) -> Result<R>,
     ) -> Result<R> {
         if let Some((_, value)) = self
             .fragments
@@ -133,17 +133,17 @@ impl<'a> StoreInstances<'a> {
             .flatten()
             .find(|(other, _)| other == place)
         {
-            return look(value.as_deref());
+            return read(value.as_deref());
         }
         let value = self.state.snapshot.get(place.key())?;
-        let result = look(value.as_deref());
+        let result = read(value.as_deref());
         let (next, slots) = &mut *self.fragments.borrow_mut();
         slots[*next] = Some((place.clone(), value));
-        *next = (*next + 1) % FRAGMENTS_REMEMBERED;
+        *next = (*next + 1) % FRAGMENTS_CACHED;
         result
     }
 
-    fn list_key(&self, parent: &Place, list: NodeId) -> Vec<u8> {
+    fn list_key(&self, parent: &NodeRef, list: NodeId) -> Vec<u8> {
         let mut key = Vec::with_capacity(parent.key().len() + 24);
         key.extend_from_slice(parent.key());
         put_local_id(&mut key, self.state.layout().id(list));
@@ -156,7 +156,7 @@ impl<'a> StoreInstances<'a> {
         self.scan_entries(list, node, &range, Direction::Forward, visit)
     }
 
-    /// The same of the entries in a range of keys. Backward, the value is that of a key in the entry.
+    /// As [`Self::scan`], for a range of keys. Backward, the value is that of a key inside the entry.
     fn scan_entries(
         &self,
         list: &[u8],
@@ -215,12 +215,12 @@ impl<'a> StoreInstances<'a> {
         node.is_positional() && !node.is_config
     }
 
-    /// Visits the places that an index range names.
+    /// Visits the nodes in an index range.
     fn visit_index(
         &self,
         prefix: Vec<u8>,
-        within: &Place,
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        within: &NodeRef,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         let tree = self.root.key().len();
         let mut start = prefix.clone();
@@ -229,7 +229,7 @@ impl<'a> StoreInstances<'a> {
         let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
         while let Some((key, _)) = cursor.next()? {
             let place = [self.root.key(), &key[prefix.len()..]].concat();
-            if let Some(place) = self.place_at(&place)?
+            if let Some(place) = self.node_ref_at(&place)?
                 && visit(place)?.is_break()
             {
                 break;
@@ -240,31 +240,31 @@ impl<'a> StoreInstances<'a> {
 }
 
 impl Instances for StoreInstances<'_> {
-    type Inner = Place;
+    type Inner = NodeRef;
     type Error = Error;
 
     fn schema(&self) -> &Schema {
         self.state.schema()
     }
 
-    fn root(&self) -> Place {
+    fn root(&self) -> NodeRef {
         self.root.clone()
     }
 
-    fn node(&self, inner: &Place) -> Option<NodeId> {
+    fn node(&self, inner: &NodeRef) -> Option<NodeId> {
         inner.node()
     }
 
-    fn parent(&self, inner: &Place) -> Option<Place> {
+    fn parent(&self, inner: &NodeRef) -> Option<NodeRef> {
         inner.0.parent.clone()
     }
 
-    fn path(&self, inner: &Place) -> Result<InstancePath> {
+    fn path(&self, inner: &NodeRef) -> Result<InstancePath> {
         let trail = self.state.trail(inner.key())?.unwrap_or_default();
         self.state.path_of(inner.key(), &trail)
     }
 
-    fn is_stored(&self, inner: &Place) -> Result<bool> {
+    fn is_stored(&self, inner: &NodeRef) -> Result<bool> {
         let Some(node) = inner.node() else {
             return Ok(true);
         };
@@ -274,12 +274,12 @@ impl Instances for StoreInstances<'_> {
         self.fragment(inner, |value| Ok(value.is_some()))
     }
 
-    fn container(&self, parent: &Place, node: NodeId) -> Place {
+    fn container(&self, parent: &NodeRef, node: NodeId) -> NodeRef {
         let key = self.list_key(parent, node);
-        Place::new(key, Some(node), Some(parent.clone()))
+        NodeRef::new(key, Some(node), Some(parent.clone()))
     }
 
-    fn leaf(&self, parent: &Place, node: NodeId) -> Result<Option<Value>> {
+    fn leaf(&self, parent: &NodeRef, node: NodeId) -> Result<Option<Value>> {
         let id = self.state.layout().id(node);
         self.fragment(parent, |value| {
             let Some(value) = value else {
@@ -294,28 +294,28 @@ impl Instances for StoreInstances<'_> {
 
     fn entries(
         &self,
-        parent: &Place,
+        parent: &NodeRef,
         list: NodeId,
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<()> {
         let key = self.list_key(parent, list);
         self.scan(&key, list, &mut |entry, _| {
-            let place = Place::new(entry.to_vec(), Some(list), Some(parent.clone()));
+            let place = NodeRef::new(entry.to_vec(), Some(list), Some(parent.clone()));
             visit(place)
         })
     }
 
-    fn entry(&self, parent: &Place, list: NodeId, keys: &[Value]) -> Result<Option<Place>> {
+    fn entry(&self, parent: &NodeRef, list: NodeId, keys: &[Value]) -> Result<Option<NodeRef>> {
         let Some(key) = self.entry_key(self.list_key(parent, list), list, keys)? else {
             return Ok(None);
         };
-        let place = Place::new(key, Some(list), Some(parent.clone()));
+        let place = NodeRef::new(key, Some(list), Some(parent.clone()));
         Ok(self.is_stored(&place)?.then_some(place))
     }
 
     fn values(
         &self,
-        parent: &Place,
+        parent: &NodeRef,
         leaf_list: NodeId,
         visit: &mut dyn FnMut(Value) -> Visit<Error>,
     ) -> Result<()> {
@@ -325,7 +325,7 @@ impl Instances for StoreInstances<'_> {
         })
     }
 
-    fn has_value(&self, parent: &Place, leaf_list: NodeId, value: &Value) -> Result<bool> {
+    fn has_value(&self, parent: &NodeRef, leaf_list: NodeId, value: &Value) -> Result<bool> {
         if self.is_positional_state(leaf_list) {
             let mut is_found = false;
             self.values(parent, leaf_list, &mut |other| {
@@ -344,9 +344,9 @@ impl Instances for StoreInstances<'_> {
         }
     }
 
-    fn count(&self, parent: &Place, node: NodeId) -> Result<u64> {
+    fn count(&self, parent: &NodeRef, node: NodeId) -> Result<u64> {
         let list = self.list_key(parent, node);
-        if self.indexes == Indexes::Kept && self.state.compiled.plan().is_counted(node) {
+        if self.indexes == Indexes::Current && self.state.compiled.plan().is_counted(node) {
             let count = self.state.snapshot.get(&index::count_key(&list))?;
             return count.map_or(Ok(0), |count| take_varint(&mut &*count));
         }
@@ -360,10 +360,10 @@ impl Instances for StoreInstances<'_> {
 
     fn find(
         &self,
-        within: &Place,
+        within: &NodeRef,
         node: NodeId,
         value: &Value,
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_indexed(node) {
             return Ok(Indexed::No);
@@ -376,7 +376,7 @@ impl Instances for StoreInstances<'_> {
     fn holders(
         &self,
         node: NodeId,
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_indexed(node) {
             return Ok(Indexed::No);
@@ -387,7 +387,7 @@ impl Instances for StoreInstances<'_> {
         while let Some((key, _)) = cursor.next()? {
             let mut place = &key[prefix.len()..];
             skip_key_values(&mut place, 1)?;
-            if let Some(place) = self.place_at(&[self.root.key(), place].concat())?
+            if let Some(place) = self.node_ref_at(&[self.root.key(), place].concat())?
                 && visit(place)?.is_break()
             {
                 break;
@@ -398,9 +398,9 @@ impl Instances for StoreInstances<'_> {
 
     fn beside(
         &self,
-        entry: &Place,
+        entry: &NodeRef,
         side: Side,
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         let (Some(node), Some(parent)) = (entry.node(), self.parent(entry)) else {
             return Ok(Indexed::No);
@@ -418,12 +418,16 @@ impl Instances for StoreInstances<'_> {
             }
         };
         self.scan_entries(&list, node, &range, direction, &mut |entry, _| {
-            visit(Place::new(entry.to_vec(), Some(node), Some(parent.clone())))
+            visit(NodeRef::new(
+                entry.to_vec(),
+                Some(node),
+                Some(parent.clone()),
+            ))
         })?;
         Ok(Indexed::Yes)
     }
 
-    fn sum(&self, parent: &Place, list: NodeId, leaf: NodeId) -> Result<Option<Sum>> {
+    fn sum(&self, parent: &NodeRef, list: NodeId, leaf: NodeId) -> Result<Option<Sum>> {
         if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_summed(leaf) {
             return Ok(None);
         }
@@ -436,7 +440,7 @@ impl Instances for StoreInstances<'_> {
 
     fn extremes(
         &self,
-        parent: &Place,
+        parent: &NodeRef,
         list: NodeId,
         leaf: NodeId,
     ) -> Result<Option<Option<(Value, Value)>>> {
@@ -457,7 +461,7 @@ impl Instances for StoreInstances<'_> {
             };
             let mut entry = &key[prefix.len()..];
             skip_key_values(&mut entry, 1)?;
-            let entry = Place::new(
+            let entry = NodeRef::new(
                 [&list_key, entry].concat(),
                 Some(list),
                 Some(parent.clone()),
@@ -472,18 +476,18 @@ impl Instances for StoreInstances<'_> {
         Ok(Some(Some((least, most))))
     }
 
-    /// Keys stand in the order of entries.
-    fn compare_entries(&self, left: &Place, right: &Place) -> Option<Ordering> {
+    /// Keys sort in the order of entries.
+    fn compare_entries(&self, left: &NodeRef, right: &NodeRef) -> Option<Ordering> {
         Some(left.key().cmp(right.key()))
     }
 
     fn find_entries(
         &self,
-        parent: &Place,
+        parent: &NodeRef,
         list: NodeId,
         unique: usize,
         values: &[Value],
-        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+        visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         if self.indexes == Indexes::Missing {
             return Ok(Indexed::No);
@@ -493,7 +497,7 @@ impl Instances for StoreInstances<'_> {
             .iter()
             .for_each(|value| put_key_value(&mut prefix, value));
         let place = self.list_key(parent, list);
-        let within = Place::new(place, Some(list), Some(parent.clone()));
+        let within = NodeRef::new(place, Some(list), Some(parent.clone()));
         self.visit_index(prefix, &within, visit)
     }
 }

@@ -1,18 +1,18 @@
-//! Validation of what is proposed, and the indexes and counts that make it cost what changes.
+//! Validates proposed states; indexes and counts limit its cost to the size of the change.
 
 mod changes;
+mod full;
+mod incremental;
 mod index;
 mod instances;
 mod operation;
 mod rebuild;
-mod run;
 mod verify;
-mod whole;
 
+pub(super) use full::validate_whole;
+pub(super) use incremental::validate;
 pub(crate) use index::definition as index_definition;
-pub(super) use index::{definition_key, is_kept};
-pub(super) use instances::{Indexes, Place, StoreInstances};
+pub(super) use index::{are_indexes_current, definition_key};
+pub(super) use instances::{Indexes, NodeRef, StoreInstances};
 pub(super) use rebuild::rebuild;
-pub(super) use run::validate;
 pub(crate) use verify::verify_indexes;
-pub(super) use whole::validate_whole;

@@ -1,43 +1,43 @@
-//! Validating the input or output of an operation, or a notification.
+//! Validates the input or output of an operation, or a notification.
 
 use espalier_yang::data::{DataTree, TreeInstances, WithOperation};
 use espalier_yang::validate::validate_operation;
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId};
 
-use super::index::is_kept;
+use super::index::are_indexes_current;
 use super::instances::{Indexes, StoreInstances};
 use crate::error::Result;
 use crate::tree::View;
 
 impl View {
-    /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1) against
-    /// this state: its references and conditions may lead into the data. `around` is what an action
-    /// or notification is in (the root for others), `node` the input, output or notification, which is
-    /// the topmost node of `tree` (or missing there, where it is empty).
+    /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1) against this
+    /// state, which its references and conditions may refer to. `context` is the node of an action or
+    /// notification (the root for others); `node` is the input, output or notification, which is the top
+    /// node of `tree` (or missing if empty).
     ///
     /// # Errors
-    /// [`crate::Error::Data`] with every violation; `data-missing` where `around` does not exist.
+    /// [`crate::Error::Data`] with every violation; `data-missing` if `context` does not exist.
     pub fn validate_operation(
         &self,
-        around: &InstancePath,
+        context: &InstancePath,
         node: NodeId,
         tree: &DataTree,
     ) -> Result<()> {
         let state = self.state();
-        let indexes = match is_kept(state.compiled, state.tree, state.snapshot)? {
-            true => Indexes::Kept,
+        let indexes = match are_indexes_current(state.compiled, state.tree, state.snapshot)? {
+            true => Indexes::Current,
             false => Indexes::Missing,
         };
         let data = StoreInstances::new(state, indexes);
-        let located = match self.exists(around)? {
-            true => state.locate(around)?,
+        let located = match self.exists(context)? {
+            true => state.locate(context)?,
             false => None,
         };
-        let place = located.map(|located| data.place_at(&located.key));
+        let place = located.map(|located| data.node_ref_at(&located.key));
         let Some(place) = place.transpose()?.flatten() else {
-            let path = around.to_instance_identifier(state.schema());
-            let message = "the node that the operation is on does not exist";
+            let path = context.to_instance_identifier(state.schema());
+            let message = "the target node of the operation does not exist";
             return Err(DataError::new(ErrorTag::DataMissing, message)
                 .at(path)
                 .into());

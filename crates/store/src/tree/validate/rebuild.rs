@@ -1,5 +1,4 @@
-//! Building indexes and counts from the data: after a load, and where the rules need others than
-//! there are.
+//! Rebuilds indexes and counts from the data: after a load, and if the rules need other indexes.
 
 use espalier_keyspace::{Direction, KeyRange, Writer};
 
@@ -11,10 +10,10 @@ use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
 use crate::tree::locate::State;
 
-/// Index entries that are collected before they are written, in key order.
+/// Number of index entries collected before they are written in key order.
 const UPDATES_AT_ONCE: usize = 1 << 16;
 
-/// Builds the indexes and counts of a tree anew, from what a write has made of it so far.
+/// Rebuilds the indexes and counts of a tree, from the current state of a write.
 pub(in crate::tree) fn rebuild(
     compiled: &Compiled,
     tree: TreeId,
@@ -42,7 +41,7 @@ pub(in crate::tree) fn rebuild(
                 tree,
             };
             let mut updates = Updates::default();
-            from = note(&state, &range, &mut updates)?;
+            from = record_range(&state, &range, &mut updates)?;
             updates.finish(&state, &mut |key, value| {
                 writes.push((key, value));
                 Ok(())
@@ -57,8 +56,8 @@ pub(in crate::tree) fn rebuild(
     Ok(writer.put(&index::definition_key(tree), compiled.index_definition())?)
 }
 
-/// Notes the keys of a range until there is enough to write; tells where to go on.
-pub(super) fn note(
+/// Records the keys of a range until there is enough to write; returns where to continue.
+pub(super) fn record_range(
     state: &State<'_>,
     range: &KeyRange,
     updates: &mut Updates,
@@ -67,8 +66,8 @@ pub(super) fn note(
     while let Some((key, value)) = cursor.next()? {
         if let Some(trail) = state.trail(key)? {
             let (old, new) = (None, Some(value));
-            updates.remember(None, state, key, &trail)?;
-            updates.note(state, &KeyChange { key, old, new }, &trail)?;
+            updates.record_old_uniques(None, state, key, &trail)?;
+            updates.record(state, &KeyChange { key, old, new }, &trail)?;
         }
         if updates.len() >= UPDATES_AT_ONCE {
             let mut next = key.to_vec();

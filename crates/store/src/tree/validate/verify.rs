@@ -1,28 +1,29 @@
-//! Examining indexes and counts: that they say what the data say, no less and no more.
+//! Verifies that indexes and counts match the data.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::instances::Sum;
 
-use super::index::{Differences, SumDifferences, Updates, decode_sum, definition_key, is_kept};
-use super::rebuild::note;
+use super::index::{
+    CountDifferences, SumDifferences, Updates, are_indexes_current, decode_sum, definition_key,
+};
+use super::rebuild::record_range;
 use crate::error::Result;
 use crate::fragment::take_varint;
 use crate::subspace::Subspace;
 use crate::tree::locate::State;
 
-/// Compares the indexes and counts of a state with its data, in one pass over each; tells every key
-/// that is wrong. Where there are none (they are built before the next commit), there is nothing to
-/// compare.
+/// Compares the indexes and counts of a state with its data, in one pass over each; reports every wrong
+/// key. Does nothing if there are no indexes (they are built before the next commit).
 pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &str)) -> Result<()> {
     let is_none = state.compiled.index_definition().is_empty();
-    if is_none || !is_kept(state.compiled, state.tree, state.snapshot)? {
+    if is_none || !are_indexes_current(state.compiled, state.tree, state.snapshot)? {
         return Ok(());
     }
     let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));
     let (mut from, mut expected) = (Some(all.start), 0u64);
-    let mut counts = Differences::new();
+    let mut counts = CountDifferences::new();
     let mut sums = SumDifferences::new();
-    // An entry and the containers in it may be noted apart, and say the same of a `unique` twice.
+    // An entry and its containers may be recorded separately, and report the same `unique` twice.
     let mut last = Vec::new();
     while let Some(start) = from.take() {
         let range = KeyRange {
@@ -30,7 +31,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
             end: all.end.clone(),
         };
         let mut updates = Updates::default();
-        from = note(state, &range, &mut updates)?;
+        from = record_range(state, &range, &mut updates)?;
         let (keys, differences, more) = updates.expected(state)?;
         for (key, difference) in more {
             sums.entry(key).or_default().merge(difference);
@@ -54,19 +55,19 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
             None => sum == Sum::default(),
         };
         if !is_right {
-            wrong(&key, "a sum is another than that of the values");
+            wrong(&key, "a sum differs from that of the values");
         }
         expected += u64::from(sum != Sum::default());
     }
     let stored = index_keys(state)?;
     if stored != expected {
-        let problem = format!("the indexes have {stored} keys, the data are worth {expected}");
+        let problem = format!("the indexes have {stored} keys, the data requires {expected}");
         wrong(&definition_key(state.tree), &problem);
     }
     verify_counts(state, counts, wrong)
 }
 
-/// How many index keys there are, but for the one that says which indexes these are.
+/// The number of index keys, without the index definition.
 fn index_keys(state: &State<'_>) -> Result<u64> {
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Index));
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
@@ -79,7 +80,7 @@ fn index_keys(state: &State<'_>) -> Result<u64> {
 
 fn verify_counts(
     state: &State<'_>,
-    mut expected: Differences,
+    mut expected: CountDifferences,
     wrong: &mut dyn FnMut(&[u8], &str),
 ) -> Result<()> {
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Count));
@@ -89,7 +90,7 @@ fn verify_counts(
         if i64::try_from(count) != Ok(expected.remove(key).unwrap_or_default()) {
             wrong(
                 key,
-                "a list has another number of entries than its count says",
+                "the count of a list differs from its number of entries",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Choices: running and the candidate may each have created nodes of another case.
+//! Choices: running and the candidate may have created nodes of different cases.
 
 use std::sync::Arc;
 
@@ -6,19 +6,20 @@ use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{Keys, NodeId, NodeKind};
 
 use super::conflict::{Conflict, Held};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
 use crate::subspace::Subspace;
-use crate::tree::edit::rivals;
+use crate::tree::edit::siblings_in_other_cases;
 
-/// Looks at a node of a case: the key of what is around it, the node of that, and its own.
-type Look<'l, 'm> = &'l dyn Fn(&mut Merging<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
+/// Visits a node of a case: the key and node of its parent, and the node.
+type VisitCaseNode<'l, 'm> =
+    &'l dyn Fn(&mut Merger<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
 
-impl<'m> Merging<'m> {
-    /// Resolves where both created nodes of different cases of one choice.
-    pub fn cases(&mut self) -> Result<()> {
+impl<'m> Merger<'m> {
+    /// Resolves conflicts where both sides created nodes of different cases of a choice.
+    pub fn resolve_cases(&mut self) -> Result<()> {
         for (key, pair) in self.changed.rows() {
             if let Some(running) = &pair.running {
                 let values = (running.as_slice(), pair.base.as_deref());
@@ -28,8 +29,8 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// The same, where it is not known what running changed.
-    pub fn cases_of_candidate(&mut self) -> Result<()> {
+    /// As [`Self::resolve_cases`], if the changes of running are not available.
+    pub fn resolve_candidate_cases(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let changes = Arc::clone(&self.changes);
         for (key, value) in changes.written_in(&tree) {
@@ -40,13 +41,12 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// Looks at the nodes on the way to a key, and at the leaves in its value that were not in
-    /// `before`.
+    /// Visits the nodes on the path of a key, and the leaves in its value that are not in `before`.
     fn nodes_in_cases(
         &mut self,
         key: &[u8],
         (value, before): (&[u8], Option<&[u8]>),
-        look: Look<'_, 'm>,
+        visit: VisitCaseNode<'_, 'm>,
     ) -> Result<()> {
         let Some(trail) = self.running.trail(key)? else {
             return Ok(());
@@ -54,7 +54,7 @@ impl<'m> Merging<'m> {
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let mut parent = (tree.len(), None);
         for point in &trail {
-            look(self, &key[..parent.0], parent.1, point.node)?;
+            visit(self, &key[..parent.0], parent.1, point.node)?;
             parent = (point.end, Some(point.node));
         }
         let node = parent.1;
@@ -71,62 +71,61 @@ impl<'m> Merging<'m> {
                 continue;
             }
             if let Some(leaf) = layout.child(node, id) {
-                look(self, key, node, leaf)?;
+                visit(self, key, node, leaf)?;
             }
         }
         Ok(())
     }
 
-    /// Looks for nodes of other cases that the candidate created beside a node of running, in the
-    /// node with key `around`.
+    /// Finds nodes of other cases that the candidate created, for a node that running created in the node
+    /// with key `parent_key`.
     fn created_by_running(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         node: NodeId,
     ) -> Result<()> {
         let schema = self.running.stored.schema();
         let node = schema.node(node);
-        if node.cases.is_empty() || !self.has(around, node.id)? {
+        if node.cases.is_empty() || !self.has(parent_key, node.id)? {
             return Ok(());
         }
-        for rival in rivals(schema, node) {
-            if self.is_created_by_candidate(around, rival)? {
-                self.both_cases(around, parent, [node.id, rival])?;
+        for other_case in siblings_in_other_cases(schema, node) {
+            if self.is_created_by_candidate(parent_key, other_case)? {
+                self.resolve_both(parent_key, parent, [node.id, other_case])?;
             }
         }
         Ok(())
     }
 
-    /// Looks for nodes of other cases that running has beside a node that the candidate wrote, which
-    /// had none beside it then.
+    /// Finds nodes of other cases in running, for a node that the candidate created.
     fn written_by_candidate(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         node: NodeId,
     ) -> Result<()> {
         let schema = self.running.stored.schema();
         let node = schema.node(node);
-        if node.cases.is_empty() || self.is_in_running(around, node.id)? {
+        if node.cases.is_empty() || self.is_in_running(parent_key, node.id)? {
             return Ok(());
         }
-        for rival in rivals(schema, node) {
-            if self.has(around, rival)? && self.has(around, node.id)? {
-                self.both_cases(around, parent, [rival, node.id])?;
+        for other_case in siblings_in_other_cases(schema, node) {
+            if self.has(parent_key, other_case)? && self.has(parent_key, node.id)? {
+                self.resolve_both(parent_key, parent, [other_case, node.id])?;
             }
         }
         Ok(())
     }
 
-    /// A node of running and one of the candidate exclude each other.
-    fn both_cases(
+    /// Reports the conflict of two cases and removes the losing node.
+    fn resolve_both(
         &mut self,
-        around: &[u8],
+        parent_key: &[u8],
         parent: Option<NodeId>,
         [running, candidate]: [NodeId; 2],
     ) -> Result<()> {
-        let path = self.path_of(around)?.child(candidate, Keys::None);
+        let path = self.path_of(parent_key)?.child(candidate, Keys::None);
         self.conflicts.push(Conflict {
             path: path.to_instance_identifier(self.running.stored.schema()),
             base: Held::Absent,
@@ -137,7 +136,7 @@ impl<'m> Merging<'m> {
             true => candidate,
             false => running,
         };
-        self.remove(around, parent, loser)
+        self.remove(parent_key, parent, loser)
     }
 
     fn is_leaf(&self, node: NodeId) -> bool {
@@ -147,27 +146,27 @@ impl<'m> Merging<'m> {
         )
     }
 
-    fn key_of(&self, around: &[u8], node: NodeId) -> Vec<u8> {
-        let mut key = around.to_vec();
+    fn key_of(&self, parent_key: &[u8], node: NodeId) -> Vec<u8> {
+        let mut key = parent_key.to_vec();
         put_local_id(&mut key, self.running.stored.layout().id(node));
         key
     }
 
     /// Whether the merged state has a node.
-    fn has(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn has(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return self.has_below(&self.key_of(around, node));
+            return self.has_below(&self.key_of(parent_key, node));
         }
         let candidate = self.candidate();
-        self.is_leaf_of(candidate.value(around)?.as_deref(), node)
+        self.is_leaf_of(candidate.value(parent_key)?.as_deref(), node)
     }
 
     /// Whether running has a node.
-    fn is_in_running(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn is_in_running(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return self.running.any(&self.key_of(around, node));
+            return self.running.any(&self.key_of(parent_key, node));
         }
-        self.is_leaf_of(self.running.get(around)?.as_deref(), node)
+        self.is_leaf_of(self.running.get(parent_key)?.as_deref(), node)
     }
 
     fn is_leaf_of(&self, fragment: Option<&[u8]>, leaf: NodeId) -> Result<bool> {
@@ -192,26 +191,26 @@ impl<'m> Merging<'m> {
         Ok(cursor.next()?.is_some())
     }
 
-    fn is_created_by_candidate(&self, around: &[u8], node: NodeId) -> Result<bool> {
+    fn is_created_by_candidate(&self, parent_key: &[u8], node: NodeId) -> Result<bool> {
         if !self.is_leaf(node) {
-            return Ok(self.writes_below(&self.key_of(around, node)));
+            return Ok(self.writes_below(&self.key_of(parent_key, node)));
         }
-        Ok(self.changes.has_written(around) && self.has(around, node)?)
+        Ok(self.changes.has_written(parent_key) && self.has(parent_key, node)?)
     }
 
-    /// Takes a node out of the merged state.
-    fn remove(&mut self, around: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
+    /// Removes a node from the merged state.
+    fn remove(&mut self, parent_key: &[u8], parent: Option<NodeId>, node: NodeId) -> Result<()> {
         if !self.is_leaf(node) {
-            let key = self.key_of(around, node);
-            self.leave(&key);
-            return self.hide(&key);
+            let key = self.key_of(parent_key, node);
+            self.use_running(&key);
+            return self.hide_running(&key);
         }
         let keys = parent.map_or(0, |parent| {
             self.running.stored.schema().node(parent).keys().len()
         });
         let Some(stored) = self
             .candidate()
-            .value(around)?
+            .value(parent_key)?
             .map(|value| value.into_owned())
         else {
             return Ok(());
@@ -220,9 +219,10 @@ impl<'m> Merging<'m> {
         fragment.remove(self.running.stored.layout().id(node));
         let needs_none = parent.is_none_or(|parent| !self.exists_by_itself(parent));
         if fragment.leaves.is_empty() && needs_none {
-            self.changing().delete(around.to_vec());
+            self.changes_mut().delete(parent_key.to_vec());
         } else {
-            self.changing().put(around.to_vec(), fragment.encode());
+            self.changes_mut()
+                .put(parent_key.to_vec(), fragment.encode());
         }
         Ok(())
     }

@@ -1,43 +1,43 @@
-//! What both changed, and what to do about it.
+//! Merge conflicts and their resolution.
 
 use std::fmt;
 
 use espalier_yang::{DataError, ErrorTag};
 
-/// What to do where running and a candidate changed the same node differently (the modes of
+/// The resolution of conflicts: running and a candidate changed the same node differently (the modes of
 /// draft-ietf-netconf-privcand).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nothing: the update fails and tells every conflict.
+    /// The update fails and reports every conflict.
     #[default]
     RevertOnConflict,
-    /// The node becomes as running has it.
+    /// The node of running is used.
     PreferRunning,
-    /// The node stays as the candidate has it.
+    /// The node of the candidate is used.
     PreferCandidate,
 }
 
-/// What one side holds at a node.
+/// The content of a node on one side of a conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing.
+    /// The node is absent.
     Absent,
-    /// The node, with what is in it.
+    /// A node with its descendants.
     Node,
     /// A leaf with this value, as JSON.
     Value(String),
 }
 
-/// A node that running and a candidate changed differently since the candidate was made.
+/// A node that running and a candidate changed differently since the candidate's base version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The node, as an instance identifier.
     pub path: String,
-    /// What the candidate was made on.
+    /// The content in the base version.
     pub base: Held,
-    /// What running has now.
+    /// The content in running.
     pub running: Held,
-    /// What the candidate has.
+    /// The content in the candidate.
     pub candidate: Held,
 }
 
@@ -52,13 +52,12 @@ impl fmt::Display for Held {
 }
 
 impl Conflict {
-    /// What is told at validation and commit. RFC 6241 has no tag of its own for it:
-    /// `operation-failed` says that nothing is wrong with the request as such, and RESTCONF makes
-    /// 412 (Precondition Failed) of it, which is what it is.
+    /// The error for validation and commit. RFC 6241 has no tag for conflicts: with `operation-failed` the
+    /// request itself is valid, and RESTCONF maps it to 412 (Precondition Failed), which fits.
     pub fn to_error(&self) -> DataError {
         let message = format!(
-            "running was changed meanwhile: it had {}, it has {}, the candidate has {}; \
-             update the candidate and say which to prefer",
+            "running changed meanwhile: it had {}, now it has {}, the candidate has {}; \
+             update the candidate and choose which side to prefer",
             self.base, self.running, self.candidate
         );
         DataError::new(ErrorTag::OperationFailed, message)

@@ -1,30 +1,30 @@
-//! The leaves of one fragment, three ways.
+//! Three-way merge of the leaves of one fragment.
 
 use espalier_keyspace::Snapshot;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Value};
 
 use super::conflict::{Conflict, Held, Resolution};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::keys::LocalId;
 use crate::tree::locate::State;
 
-/// The three states of a fragment.
+/// A value in the three states of a merge.
 #[derive(Clone, Copy)]
-pub(super) struct Three<T> {
+pub(super) struct ThreeWay<T> {
     pub base: T,
     pub running: T,
     pub candidate: T,
 }
 
-impl Merging<'_> {
-    /// Merges the leaves of three states of one fragment of `node`, whose trail ends at `key`.
-    pub fn leaves(
+impl Merger<'_> {
+    /// Merges the leaves of three states of one fragment of `node`, whose path ends at `key`.
+    pub fn merge_leaves(
         &mut self,
         key: &[u8],
         node: Option<NodeId>,
-        states: Three<Option<&[u8]>>,
+        states: ThreeWay<Option<&[u8]>>,
     ) -> Result<Fragment> {
         let schema = self.running.stored.schema();
         let keys = node.map_or(0, |node| schema.node(node).keys().len());
@@ -53,7 +53,7 @@ impl Merging<'_> {
             }
             let is_mine = mine.as_ref() != was;
             if is_mine {
-                let three = Three {
+                let three = ThreeWay {
                     base: was,
                     running: is,
                     candidate: mine.as_ref(),
@@ -77,7 +77,7 @@ impl Merging<'_> {
         key: &[u8],
         node: Option<NodeId>,
         id: LocalId,
-        three: Three<Option<&Packed>>,
+        three: ThreeWay<Option<&Packed>>,
     ) -> Result<()> {
         let state = self.running.stored;
         let Some(leaf) = state.layout().child(node, id) else {
@@ -94,7 +94,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The path of a key, from whichever side has what is on the way.
+    /// The instance path of a key, from a side that has all entries on the path.
     pub fn path_of(&self, key: &[u8]) -> Result<InstancePath> {
         let Some(trail) = self.running.trail(key)? else {
             return Ok(InstancePath::root());
@@ -109,7 +109,7 @@ impl Merging<'_> {
                 return Ok(path);
             }
         }
-        // Nobody has all of the entries on the way: the path of the schema nodes alone.
+        // No side has all entries on the path: the path of the schema nodes only.
         let mut path = InstancePath::root();
         for point in trail {
             path = path.child(point.node, Keys::None);
@@ -117,7 +117,7 @@ impl Merging<'_> {
         Ok(path)
     }
 
-    /// Whether a node is one that exists by itself: a list entry or a container with presence.
+    /// Whether a node is a list entry or presence container, which exists without content.
     pub fn exists_by_itself(&self, node: NodeId) -> bool {
         let node = self.running.stored.schema().node(node);
         match node.kind {
@@ -127,9 +127,9 @@ impl Merging<'_> {
         }
     }
 
-    /// Whether a node is one that can be there without anything in it, and be changed: one that
-    /// exists by itself, or an entry of a leaf-list that has a place among the others.
-    pub fn stands_by_itself(&self, node: NodeId) -> bool {
+    /// Whether a node is a list entry, a presence container, or a leaf-list entry with a row in the order
+    /// index.
+    pub fn exists_by_itself_or_is_indexed(&self, node: NodeId) -> bool {
         let is_placed = self
             .running
             .is_indexed(self.running.stored.schema().node(node));
@@ -137,7 +137,7 @@ impl Merging<'_> {
     }
 }
 
-/// A value as people read it.
+/// A value for display.
 fn held_value(packed: &Packed) -> Held {
     Held::Value(match packed {
         Packed::Any(json) => json.to_string(),

@@ -1,46 +1,46 @@
-//! Three-way merging: changes that were made on one version of running, on a later one.
+//! Three-way merge: applies changes that were made on one version of running to a later one.
 //!
-//! The base is what the candidate was made on, running what is there now. Only keys that running
-//! changed since are looked at, so the cost is that of what running changed, not of either tree.
-//! What one side alone changed is taken; what both changed alike too. The rest are conflicts: a leaf
-//! set differently, a node deleted on one side and changed on the other, an entry created or moved
-//! by both, nodes of two cases of one choice.
+//! The base is the version that the candidate was made on; running is the newest version. Only keys that
+//! running changed since are examined, so the cost depends on the changes of running, not on the size of
+//! the tree. A change of one side is taken, and equal changes of both. The rest are conflicts: a leaf set
+//! differently, a node deleted on one side and changed on the other, an entry created or moved by both,
+//! nodes of two cases of one choice.
 //!
-//! Entries of lists ordered by user are told by their list keys, not by their positions. Where
-//! either side changed positions, all three states are read, and the changes of the candidate written,
-//! under *named* keys ([`named`], [`naming`]), and what the merge comes to gets its positions at the
-//! end ([`placing`]). In between, such a list is merged as a sorted one is, and the position is one
-//! more thing that an entry has. What that gives, whatever both sides did:
+//! Entries of lists ordered by user are identified by their list keys, not by their positions. If either
+//! side changed positions, all three states are read, and the candidate's changes are written, by *named*
+//! keys ([`named_state`], [`to_named_keys`]); the merged result gets its positions at the end
+//! ([`to_stored_keys`]). In between, such a list is merged like a sorted one, with the position as one more
+//! value of an entry. Invariants:
 //!
-//! 1. An entry has a fragment (or value) if and only if it has a row in the order index: what takes
-//!    the one, takes, leaves or hides the other ([`resolve`]).
-//! 2. The key of an entry, the keys of all that is in it and its row of the order index hold the same
-//!    position: all are made from the one that the entry has by name ([`placing`]).
-//! 3. No two entries of a list have the same position, and where one side moved no entry of a list
-//!    ([`moves`]), what is of the other side keeps its order: an entry that the candidate created or
-//!    moved stands before the one that it stood before, behind what running put there ([`seats`]).
-//! 4. What one side changed in an entry that the other moved is found in it where it is now.
+//! 1. An entry has a fragment (or value) if and only if it has a row in the order index: both are always
+//!    taken, kept or hidden together ([`resolve`]).
+//! 2. The key of an entry, the keys of its content and its row in the order index contain the same
+//!    position: all are derived from the position that the entry has by name ([`to_stored_keys`]).
+//! 3. No two entries of a list have the same position. If one side moved no entry of a list ([`moves`]),
+//!    the entries of the other side keep their order: an entry that the candidate created or moved precedes
+//!    its successor in the candidate, and follows what running inserted there ([`positions`]).
+//! 4. A change of one side in an entry that the other side moved is applied at the entry's new position.
 
 mod cases;
-mod changed;
+mod changed_keys;
 mod conflict;
-mod doubtful;
-mod gaps;
-mod keys;
 mod leaves;
+mod merging;
 mod moves;
-mod named;
-mod naming;
+mod named_state;
 mod order;
-mod places;
-mod placing;
+mod partial_base;
+mod positions;
 mod resolve;
-mod rows;
-mod run;
-mod seats;
+mod row_cursor;
+mod running_changes;
+mod saved_positions;
 mod stamps;
+mod to_named_keys;
+mod to_stored_keys;
+mod uncertain;
 
 pub use conflict::{Conflict, Held, Resolution};
 
-pub(super) use places::{apart, neighbours, places};
-pub(super) use run::{Basis, Known, Merged, merge};
+pub(super) use merging::{BaseCoverage, MergeBasis, Merged, merge};
+pub(super) use saved_positions::{neighbours, positions_of, saved_base};

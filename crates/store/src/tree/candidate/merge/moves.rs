@@ -1,19 +1,19 @@
-//! Which entries moved, of those whose positions changed.
+//! Finds the entries that moved among those whose positions changed.
 //!
-//! An entry may have another position and be where it was: moved to the end of a list whose last entry
-//! it is, or in a list that was numbered anew. An entry moved where it now stands on the other side
-//! of an entry that did not; of those that changed places with each other, as few as possible.
+//! An entry may have another position but the same place in the order: the last entry moved to the end, or
+//! a renumbered list. An entry moved if it is now on the other side of an entry that did not move; of
+//! entries that swapped places, as few as possible count as moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::named::Named;
+use super::named_state::NamedState;
 use crate::error::Result;
 use crate::position::Position;
 use crate::tree::locate::entry_prefix;
 
-/// An entry that has another position than before.
+/// An entry with a changed position.
 pub(super) struct Repositioned {
     /// Its named key.
     pub entry: Vec<u8>,
@@ -21,17 +21,17 @@ pub(super) struct Repositioned {
     pub after: Position,
 }
 
-/// The entries of one list that have other positions than before.
+/// Entries with changed positions.
 pub(super) struct Moves<'a> {
     /// The states before and after.
-    pub before: &'a Named<'a>,
-    pub after: &'a Named<'a>,
-    /// The entries, of all lists.
+    pub before: &'a NamedState<'a>,
+    pub after: &'a NamedState<'a>,
+    /// The entries of all lists.
     pub entries: Vec<Repositioned>,
 }
 
 impl Moves<'_> {
-    /// The named keys of the entries that are where they were.
+    /// The named keys of the entries that kept their place in the order.
     pub fn unmoved(self) -> Result<Vec<Vec<u8>>> {
         let mut lists: BTreeMap<Vec<u8>, Vec<&Repositioned>> = BTreeMap::new();
         for entry in &self.entries {
@@ -41,7 +41,7 @@ impl Moves<'_> {
         }
         let mut unmoved = Vec::new();
         for (list, mut entries) in lists {
-            let Some(list) = self.before.place(&list)? else {
+            let Some(list) = self.before.stored_key(&list)? else {
                 continue;
             };
             entries.sort_by(|one, other| one.before.cmp(&other.before));
@@ -61,26 +61,26 @@ impl Moves<'_> {
                     passing.push(entry);
                 }
             }
-            let kept = longest_rise(&passing);
+            let kept = longest_ascending(&passing);
             unmoved.extend(kept.into_iter().map(|entry| entry.entry.clone()));
         }
         Ok(unmoved)
     }
 }
 
-/// The entries of a list that are there before and after, at the same position.
+/// The entries of a list that exist before and after at the same position.
 struct Fixed<'a> {
     moves: &'a Moves<'a>,
     /// The stored key of the list before.
     list: Vec<u8>,
-    /// The entries that have other positions.
+    /// The entries with changed positions.
     others: BTreeSet<&'a [u8]>,
-    /// From a position up to the next of a fixed entry, as far as is known.
+    /// Cached gaps: from a position to that of the next fixed entry.
     gaps: BTreeMap<Position, Option<Position>>,
 }
 
 impl Fixed<'_> {
-    /// The position of the first fixed entry behind a position.
+    /// The position of the first fixed entry after a position.
     fn after(&mut self, position: &Position) -> Result<Option<Position>> {
         if let Some((_, end)) = self.gaps.range(..=position).next_back()
             && end.as_ref().is_none_or(|end| end > position)
@@ -120,9 +120,9 @@ impl Fixed<'_> {
     }
 }
 
-/// The most entries that follow each other after as they did before.
-fn longest_rise<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
-    // For each length, the entry with the least position that a rise of this length ends with.
+/// A longest subsequence of entries in ascending order of the new position.
+fn longest_ascending<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
+    // For each length, the entry with the least position that ends a subsequence of this length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -133,11 +133,11 @@ fn longest_rise<'e>(entries: &[&'e Repositioned]) -> Vec<&'e Repositioned> {
             None => ends.push(index),
         }
     }
-    let mut rise = Vec::with_capacity(ends.len());
+    let mut longest = Vec::with_capacity(ends.len());
     let mut at = ends.last().copied();
     while let Some(index) = at {
-        rise.push(entries[index]);
+        longest.push(entries[index]);
         at = before[index];
     }
-    rise
+    longest
 }

@@ -1,35 +1,34 @@
-//! The places of entries in lists ordered by user.
+//! Merges the positions of entries in lists ordered by user.
 //!
-//! Whether an entry is there at all is decided with its fragment (or value); here, by which of the
-//! positions it stands.
+//! Whether an entry exists is decided with its fragment (or value); only its position is decided here.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
 
-use super::changed::Pair;
-use super::run::Merging;
+use super::merging::Merger;
+use super::running_changes::ValuePair;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-impl Merging<'_> {
+impl Merger<'_> {
     /// Merges every position that running changed.
-    pub fn positions(&mut self) -> Result<()> {
+    pub fn merge_positions(&mut self) -> Result<()> {
         for (entry, pair) in self.changed.positions() {
-            if !self.is_settled(&entry) {
-                self.position(&entry, &pair)?;
+            if !self.is_resolved(&entry) {
+                self.merge_position(&entry, &pair)?;
             }
         }
         Ok(())
     }
 
     /// Merges the position of an entry that running created, moved or deleted.
-    fn position(&mut self, entry: &[u8], pair: &Pair) -> Result<()> {
+    fn merge_position(&mut self, entry: &[u8], pair: &ValuePair) -> Result<()> {
         let row = in_subspace(entry, Subspace::Order);
         let mine = self.changes.get(&row).map(|mine| mine.map(<[u8]>::to_vec));
         let Some(running) = pair.running.as_deref() else {
-            // Where the candidate changed the entry it is settled.
+            // If the candidate changed the entry, it is already resolved.
             return Ok(());
         };
         match mine {
@@ -41,12 +40,12 @@ impl Merging<'_> {
                         return Ok(());
                     }
                 }
-                // Where both created the entry alike, it stands where running has it.
+                // If both sides created the same entry, running's position is used.
                 if self.changes.is_cleared(&row) {
                     let running = running.to_vec();
-                    self.changing().put(row, running);
+                    self.changes_mut().put(row, running);
                 } else {
-                    self.changing().forget(&row);
+                    self.changes_mut().forget(&row);
                 }
                 Ok(())
             }
@@ -59,14 +58,15 @@ impl Merging<'_> {
         }
     }
 
-    /// Whether the entries of a node are told by their positions for want of keys (RFC 7950
-    /// §7.8.2), or because no position changed.
+    /// Whether the entries of a node are identified by position: they have no keys (RFC 7950 §7.8.2), or no
+    /// position changed.
     pub fn has_position(&self, node: NodeId) -> bool {
         let node = self.running.stored.schema().node(node);
         node.is_positional() && !self.running.is_indexed(node)
     }
 
-    /// Puts an entry of the candidate behind all others of its list: running has another one there.
+    /// Moves an entry of the candidate to the end of its list, because running has another entry at its
+    /// position.
     pub fn relocate(&mut self, list: &[u8], entry: &[u8]) -> Result<()> {
         let end = Position::between(self.last_position(list)?.as_ref(), None)
             .ok_or_else(|| Error::corrupt("a list has no further positions"))?;
@@ -81,7 +81,7 @@ impl Merging<'_> {
                 value.map(|value| (key, value.to_vec()))
             })
             .collect();
-        let changes = self.changing();
+        let changes = self.changes_mut();
         changes.forget_range(&range);
         for (key, value) in written {
             changes.put(key, value);
@@ -89,7 +89,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The last position that running or the candidate has in a list.
+    /// The last position of a list in running or the candidate.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         let range = KeyRange::below(list);
         let mut last = None;

@@ -1,30 +1,30 @@
-//! What resolving a conflict does to the changes of the candidate.
+//! Applies the resolution of a conflict to the changes of the candidate.
 //!
-//! A node is always resolved in both of the subspaces where keys of it are: an entry and its place in
-//! its list are one thing.
+//! A node is always resolved in both subspaces that contain keys of it: an entry and its position belong
+//! together.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
 use super::conflict::{Conflict, Held, Resolution};
-use super::run::Merging;
+use super::merging::Merger;
 use crate::error::Result;
 use crate::overlay::Layered;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// Where the keys of a subtree are.
-pub(super) const PLACES: [Subspace; 2] = [Subspace::Tree, Subspace::Order];
+/// The subspaces with keys of a subtree.
+pub(super) const SUBSPACES: [Subspace; 2] = [Subspace::Tree, Subspace::Order];
 
-impl Merging<'_> {
-    /// Whether running is preferred.
+impl Merger<'_> {
+    /// Whether running wins conflicts.
     pub fn prefers_running(&self) -> bool {
         self.resolution == Resolution::PreferRunning
     }
 
-    /// Records a conflict about a node with what is in it.
+    /// Records a conflict about a node with its content.
     pub fn node_conflict(&mut self, key: &[u8]) -> Result<()> {
-        // The candidate as it was made, without what running changed since.
-        let made = Layered {
+        // The candidate on its base, without later changes of running.
+        let candidate = Layered {
             base: &self.base,
             changes: &self.changes,
         };
@@ -35,35 +35,38 @@ impl Merging<'_> {
             running: held(self.running.any(key)?),
             candidate: held({
                 let range = KeyRange::prefix(key);
-                made.cursor(&range, Direction::Forward)?.next()?.is_some()
+                candidate
+                    .cursor(&range, Direction::Forward)?
+                    .next()?
+                    .is_some()
             }),
         };
         self.conflicts.push(conflict);
         Ok(())
     }
 
-    /// Leaves a subtree as running has it.
-    pub fn leave(&mut self, key: &[u8]) {
-        for place in PLACES {
+    /// Uses running's version of a subtree.
+    pub fn use_running(&mut self, key: &[u8]) {
+        for place in SUBSPACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
-            self.changing().forget_range(&range);
+            self.changes_mut().forget_range(&range);
         }
     }
 
-    /// Hides what running has in a subtree; what the candidate has in it shows.
-    pub fn hide(&mut self, key: &[u8]) -> Result<()> {
-        for place in PLACES {
+    /// Hides running's version of a subtree; the candidate's remains.
+    pub fn hide_running(&mut self, key: &[u8]) -> Result<()> {
+        for place in SUBSPACES {
             let key = in_subspace(key, place);
             if self.running.any(&key)? {
-                self.changing().hide(&KeyRange::prefix(&key));
+                self.changes_mut().hide(&KeyRange::prefix(&key));
             }
         }
         Ok(())
     }
 
-    /// Puts a subtree back as the base had it, below what the candidate changed in it.
-    pub fn restore(&mut self, key: &[u8]) -> Result<()> {
-        for place in PLACES {
+    /// Restores a subtree from the base, except what the candidate changed in it.
+    pub fn restore_base(&mut self, key: &[u8]) -> Result<()> {
+        for place in SUBSPACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
             let mut missing = Vec::new();
             let mut cursor = self.base.scan(&range, Direction::Forward)?;
@@ -73,7 +76,7 @@ impl Merging<'_> {
                 }
             }
             drop(cursor);
-            let changes = self.changing();
+            let changes = self.changes_mut();
             missing
                 .into_iter()
                 .for_each(|(key, value)| changes.put(key, value));

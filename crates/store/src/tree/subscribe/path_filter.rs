@@ -1,8 +1,8 @@
-//! Whether a change is about what somebody subscribed to.
+//! Checks whether a change concerns the paths of a subscription.
 //!
-//! Asked before a diff is made, of keys: a node with everything below it is one range of keys, so
-//! the answer costs one search, whatever else changed. A list without keys on the way is looked
-//! for among the keys of that list that changed.
+//! The check works on keys, before a diff is made: a node with its descendants is one range of keys, so it
+//! costs one search, independently of the size of the change. For a list without keys on the path, the
+//! changed keys of that list are searched.
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Step};
@@ -10,10 +10,10 @@ use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Step};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::tree::changes::{Comparison, Delta, Deltas};
-use crate::tree::locate::{Place, Shape, State};
+use crate::tree::locate::{Location, LocationKind, State};
 
-/// Whether something at a path or below may differ. It may be said of a list ordered by user that
-/// was only renumbered.
+/// Whether something at or below a path may differ. May also be true for a list ordered by user that was
+/// only renumbered.
 pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Result<bool> {
     let schema = &comparison.compiled.schema;
     let is_whole = |step: &Step| {
@@ -29,17 +29,17 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
     if places
         .iter()
         .flatten()
-        .any(|place| place.shape == Shape::Leaf)
+        .any(|place| place.kind == LocationKind::Leaf)
     {
         let old = leaf(comparison.before(), before.as_ref())?;
         return Ok(old != leaf(comparison.after(), after.as_ref())?);
     }
-    let mut seen: Option<&Place> = None;
+    let mut searched: Option<&Location> = None;
     for place in places.into_iter().flatten() {
-        if seen.is_some_and(|seen| seen.key == place.key) {
+        if searched.is_some_and(|searched| searched.key == place.key) {
             continue;
         }
-        seen = Some(place);
+        searched = Some(place);
         if any_key(comparison, place, path, rest)? {
             return Ok(true);
         }
@@ -47,7 +47,7 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
     Ok(false)
 }
 
-fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Place>> {
+fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Location>> {
     let mut place = state.root();
     for step in steps {
         match state.step(place, step)? {
@@ -58,7 +58,7 @@ fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Place>> {
     Ok(Some(place))
 }
 
-fn leaf(state: State<'_>, place: Option<&Place>) -> Result<Option<Packed>> {
+fn leaf(state: State<'_>, place: Option<&Location>) -> Result<Option<Packed>> {
     let Some((place, node)) = place.and_then(|place| Some((place, place.node?))) else {
         return Ok(None);
     };
@@ -69,10 +69,10 @@ fn leaf(state: State<'_>, place: Option<&Place>) -> Result<Option<Packed>> {
     Ok(Fragment::decode(&stored, 0)?.get(id).cloned())
 }
 
-/// Whether a key at or below a place differs that is on the way of the rest of the path.
+/// Whether a differing key at or below a place is on the rest of the path.
 fn any_key(
     comparison: Comparison<'_>,
-    place: &Place,
+    place: &Location,
     path: &InstancePath,
     rest: &[Step],
 ) -> Result<bool> {
@@ -86,7 +86,7 @@ fn any_key(
     Ok(false)
 }
 
-/// Whether a key is that of a path's node, or of the node that the path's leaf is in, or below.
+/// Whether a key is at or below a path's node, or that of the fragment with the path's leaf.
 fn is_along(comparison: Comparison<'_>, key: &[u8], path: &InstancePath) -> Result<bool> {
     let Some(trail) = comparison.after().trail(key)? else {
         return Ok(false);
@@ -97,7 +97,7 @@ fn is_along(comparison: Comparison<'_>, key: &[u8], path: &InstancePath) -> Resu
     Ok(is_long_enough && steps.all(|(point, step)| point.node == step.node))
 }
 
-/// The steps of a path that are in keys: a leaf at the end is not.
+/// The steps of a path that are part of keys: a leaf at the end is not.
 fn inner_steps<'p>(schema: &Schema, path: &'p InstancePath) -> &'p [Step] {
     let is_leaf = |step: &Step| {
         let kind = &schema.node(step.node).kind;
@@ -107,7 +107,7 @@ fn inner_steps<'p>(schema: &Schema, path: &'p InstancePath) -> &'p [Step] {
         )
     };
     match path.steps.split_last() {
-        Some((last, around)) if is_leaf(last) => around,
+        Some((last, parents)) if is_leaf(last) => parents,
         _ => &path.steps,
     }
 }

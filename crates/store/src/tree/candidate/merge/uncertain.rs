@@ -1,9 +1,10 @@
-//! What running may have changed, of what the candidate deleted without having looked at it.
+//! Uncertain merges: possible changes of running in subtrees that the candidate deleted without reading
+//! them.
 //!
-//! Of a deleted subtree the candidate keeps no old values. Where the log does not have them either,
-//! stamps tell: of each container and list entry that something in it changed, or that all of it was
-//! written. A stamp does not tell which of the leaves, nor which entries of a leaf-list; so these
-//! count as changed where anything around them was.
+//! The candidate stores no old values of a deleted subtree. If the log does not contain them either, stamps
+//! are used: they show for each container and list entry whether its content changed or it was written as a
+//! whole. A stamp does not show which leaf or leaf-list entry changed; these count as changed if their
+//! parent did.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::NodeId;
 
-use super::changed::Pair;
-use super::named::{Boundary, Named, Told};
-use super::run::Merging;
+use super::merging::Merger;
+use super::named_state::{Boundary, EntryIdentity, NamedState};
+use super::running_changes::ValuePair;
 use crate::error::Result;
 use crate::keys::put_local_id;
 use crate::overlay::Changes;
@@ -21,27 +22,26 @@ use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 use crate::tree::stamp::{self, StampRecord};
 
-impl Merging<'_> {
-    /// Finds the conflicts about what the candidate deleted, and running may have changed since the
-    /// base.
-    pub fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
+impl Merger<'_> {
+    /// Finds conflicts between deletions of the candidate and possible changes of running since the base.
+    pub fn find_uncertain_deletions(&mut self, base: u64) -> Result<()> {
         let stored = Arc::clone(&self.stored);
-        let doubtful = Doubtful {
+        let search = UncertainRows {
             running: self.running,
-            made_on: self.base,
+            base_state: self.base,
             back: self.basis.base.changes,
             changes: &stored,
             base,
             rows: BTreeMap::new(),
         };
-        for (place, value) in doubtful.find()? {
+        for (place, value) in search.find()? {
             let Some(key) = self.running.name(&place)? else {
                 continue;
             };
-            let before = self.base.place(&key)?;
-            // Of keys that the candidate wrote, or deleted one by one, the old values are known.
-            let is_known = before.is_some_and(|before| stored.has_written(&before));
-            if is_known || self.is_settled(&key) {
+            let before = self.base.stored_key(&key)?;
+            // The old values of keys that the candidate wrote, or deleted individually, are stored.
+            let has_old_value = before.is_some_and(|before| stored.has_written(&before));
+            if has_old_value || self.is_resolved(&key) {
                 continue;
             }
             let Some(trail) = self.running.trail(&key)? else {
@@ -52,7 +52,7 @@ impl Merging<'_> {
                 None => self.is_deleted(&key, &trail),
             };
             if is_deleted {
-                let pair = Pair {
+                let pair = ValuePair {
                     base: None,
                     running: Some(value),
                 };
@@ -62,9 +62,9 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Finds what the candidate put between entries of lists that were made anew since: where these
-    /// stood is not known.
-    pub fn placed_among_others(&mut self, base: u64) -> Result<()> {
+    /// Finds entries that the candidate placed in lists that were rewritten since: the positions of their
+    /// former neighbours are lost.
+    pub fn find_uncertain_positions(&mut self, base: u64) -> Result<()> {
         let order = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Order));
         let rows: Vec<_> = self
             .changes
@@ -73,91 +73,94 @@ impl Merging<'_> {
             .collect();
         for (row, position) in rows {
             let entry = in_subspace(&row, Subspace::Tree);
-            if self.is_settled(&entry)
+            if self.is_resolved(&entry)
                 || self
                     .running
                     .position(&entry)?
                     .is_some_and(|now| now == position)
-                || !self.is_among_others(&entry, base)?
+                || !self.is_list_rewritten(&entry, base)?
             {
                 continue;
             }
             self.node_conflict(&entry)?;
             if self.prefers_running() {
-                self.leave(&entry);
+                self.use_running(&entry);
             }
-            self.settle(&entry);
+            self.mark_resolved(&entry);
         }
         Ok(())
     }
 
-    /// Whether running has entries in the list of an entry, and made all of that list anew.
-    fn is_among_others(&self, entry: &[u8], base: u64) -> Result<bool> {
+    /// Whether running has entries in the list of an entry, and rewrote the whole list.
+    fn is_list_rewritten(&self, entry: &[u8], base: u64) -> Result<bool> {
         let Some(list) = self.running.list_of(entry)? else {
             return Ok(false);
         };
-        let Some(list) = self.running.place(list)? else {
+        let Some(list) = self.running.stored_key(list)? else {
             return Ok(false);
         };
         if !self.running.stored.any(&KeyRange::prefix(&list))? {
             return Ok(false);
         }
-        let mut around = self.running.boundaries(&list, Told::ByPosition);
-        around.retain(|own| !own.is_whole);
-        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+        let mut enclosing = self.running.boundaries(&list, EntryIdentity::ByPosition);
+        enclosing.retain(|own| !own.is_list_prefix);
+        let lengths: Vec<usize> = enclosing.iter().map(|own| own.length).collect();
         let record = stamp::find_record(self.running.stored.snapshot, &list, &lengths)?;
         Ok(record.whole.version > base)
     }
 }
 
-/// A search for such rows, by stored keys.
-struct Doubtful<'a> {
-    running: Named<'a>,
-    made_on: Named<'a>,
-    /// What is known of that.
+/// A search for possibly changed rows, by stored keys.
+struct UncertainRows<'a> {
+    running: NamedState<'a>,
+    base_state: NamedState<'a>,
+    /// The changes from running to the base, as far as available.
     back: &'a Changes,
-    /// What the candidate changes.
+    /// The changes of the candidate.
     changes: &'a Changes,
-    /// The version that it was made on.
+    /// The base version.
     base: u64,
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-impl Doubtful<'_> {
-    /// The rows of running, in key order.
+impl UncertainRows<'_> {
+    /// The rows of running that may have changed, in key order.
     fn find(mut self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let all = KeyRange::prefix(&tree);
         for cleared in self.changes.cleared_in(&all) {
-            self.deleted(&cleared.intersection(&all))?;
+            self.scan_deleted(&cleared.intersection(&all))?;
         }
         let changes = self.changes;
         for (key, value) in changes.written_in(&all) {
             if value.is_none() {
-                self.deleted(&KeyRange::prefix(key))?;
+                self.scan_deleted(&KeyRange::prefix(key))?;
             }
         }
         Ok(self.rows)
     }
 
-    /// Looks through a range that the candidate deleted.
-    fn deleted(&mut self, range: &KeyRange) -> Result<()> {
-        for now in self.made_on.ranges_now(&self.running, range, self.back)? {
-            self.now(&now)?;
+    /// Searches a range that the candidate deleted.
+    fn scan_deleted(&mut self, range: &KeyRange) -> Result<()> {
+        for now in self
+            .base_state
+            .ranges_in_running(&self.running, range, self.back)?
+        {
+            self.scan_running(&now)?;
         }
         Ok(())
     }
 
-    /// Looks through a range of running.
-    fn now(&mut self, range: &KeyRange) -> Result<()> {
-        let around = self.around(range);
-        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+    /// Searches a range of running.
+    fn scan_running(&mut self, range: &KeyRange) -> Result<()> {
+        let enclosing = self.enclosing(range);
+        let lengths: Vec<usize> = enclosing.iter().map(|own| own.length).collect();
         let snapshot = self.running.stored.snapshot;
         let outer = stamp::find_record(snapshot, &range.start, &lengths)?;
         if outer.whole.version > self.base {
             return self.rows_in(range);
         }
-        if let Some(own) = around.last()
+        if let Some(own) = enclosing.last()
             && outer.any.version > self.base
         {
             self.entries_of(&range.start[..own.length], own.node, range)?;
@@ -183,7 +186,7 @@ impl Doubtful<'_> {
                 if let Some(value) = snapshot.get(&key)? {
                     self.rows.insert(key.clone(), value.into_owned());
                 }
-                let own = self.running.boundaries(&key, Told::ByPosition);
+                let own = self.running.boundaries(&key, EntryIdentity::ByPosition);
                 let node = own.last().and_then(|own| own.node);
                 self.entries_of(&key, node, range)?;
             }
@@ -191,27 +194,34 @@ impl Doubtful<'_> {
         Ok(())
     }
 
-    /// The resources that a range is in, the innermost last.
-    fn around(&self, range: &KeyRange) -> Vec<Boundary> {
+    /// The resources that contain a range, the innermost last.
+    fn enclosing(&self, range: &KeyRange) -> Vec<Boundary> {
         let schema = self.running.stored.schema();
         let is_leaf_list = |own: &Boundary| {
             own.node
                 .is_some_and(|node| schema.node(node).is_leaf_list())
         };
-        let mut around = self.running.boundaries(&range.start, Told::ByPosition);
-        around.retain(|own| {
+        let mut enclosing = self
+            .running
+            .boundaries(&range.start, EntryIdentity::ByPosition);
+        enclosing.retain(|own| {
             let is_in = range.contains(&range.start[..own.length]);
-            !own.is_whole && !is_in && !is_leaf_list(own)
+            !own.is_list_prefix && !is_in && !is_leaf_list(own)
         });
-        around
+        enclosing
     }
 
-    /// The entries of the leaf-lists of a node, as far as they are in a range.
-    fn entries_of(&mut self, around: &[u8], node: Option<NodeId>, range: &KeyRange) -> Result<()> {
+    /// Adds the entries in a range of the leaf-lists of a node.
+    fn entries_of(
+        &mut self,
+        enclosing: &[u8],
+        node: Option<NodeId>,
+        range: &KeyRange,
+    ) -> Result<()> {
         let compiled = self.running.stored.compiled;
         for child in compiled.layout.children(node) {
             if compiled.schema.node(child).is_leaf_list() {
-                let mut key = around.to_vec();
+                let mut key = enclosing.to_vec();
                 put_local_id(&mut key, compiled.layout.id(child));
                 self.rows_in(&KeyRange::prefix(&key).intersection(range))?;
             }

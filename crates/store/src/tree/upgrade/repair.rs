@@ -1,16 +1,16 @@
-//! Whether everything that is stored is what its schema says, and taking out what is not.
+//! Checks stored data against its schema, and removes what does not conform.
 //!
-//! A datastore is converted to its own schema, with every value read again. What does not fit was left by
-//! a program that did not look when modules changed, or by damage.
+//! A datastore is converted to its own schema, and every value is read again. Nonconforming data was left
+//! by a program that did not check the data when the modules changed, or by damage.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, ErrorKind, Precondition, Snapshot};
 use espalier_yang::{Errors, InstancePath};
 
-use super::convert::{Conversion, Misfits, convert};
+use super::anchor_upgrade::{has_changes, state};
+use super::convert::{Conversion, MismatchPolicy, convert};
 use super::nodes::Correspondence;
-use super::prepare::{has_changes, state};
 use super::report::{Places, UpgradeOptions};
 use crate::check::stale_order_rows;
 use crate::dictionary;
@@ -20,18 +20,18 @@ use crate::keys::take_local_id;
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::candidate::Standing;
+use crate::tree::candidate::CandidateState;
 use crate::tree::change::{KeyChange, each_change, logged_ranges};
+use crate::tree::commit_pipeline::Basis;
 use crate::tree::locate::State;
 use crate::tree::read::skip_entry;
-use crate::tree::settle::Basis;
 use crate::tree::{Datastore, Tree, View};
 
-/// How often a repair begins again where the data changed meanwhile.
+/// Maximum number of tries of a repair when the data changes meanwhile.
 const REPAIR_TRIES_MAX: usize = 8;
 
-/// The datastores that have something of their own, candidates last: they are laid over running.
-const REPAIRED: [Datastore; 5] = [
+/// The datastores with rows of their own, candidates last, because they are based on running.
+const REPAIRED_DATASTORES: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -39,80 +39,80 @@ const REPAIRED: [Datastore; 5] = [
     Datastore::Candidate,
 ];
 
-/// Where a repair puts what it takes out.
+/// Receives the rows that a repair removes.
 pub trait RepairOutput {
-    /// Takes a row, before it is removed.
+    /// Receives a row before it is removed.
     ///
     /// # Errors
-    /// What is returned ends the repair; the row's datastore is not changed then.
+    /// An error ends the repair; the datastore of the row is unchanged then.
     fn row(&mut self, removed: &Removed) -> Result<()>;
 
-    /// Sees to it that the rows are kept, come what may: called before they are removed.
+    /// Makes the rows durable; called before they are removed.
     ///
     /// # Errors
     /// As of [`Self::row`].
     fn sync(&mut self) -> Result<()>;
 }
 
-/// What a repair does with what it finds.
-enum Work<'a> {
-    Look,
-    TakeOut(&'a mut dyn RepairOutput),
+/// The mode of a repair.
+enum RepairMode<'a> {
+    Check,
+    Remove(&'a mut dyn RepairOutput),
 }
 
-/// One row, or some leaves of one, that a repair takes out.
+/// A row, or some leaves of one, that a repair removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// The dataspace and the anchor, with `/` between.
+    /// The dataspace and the anchor, separated by `/`.
     pub anchor: String,
     /// The datastore.
     pub datastore: Datastore,
-    /// Whose private candidate it is; else empty.
+    /// The session of a private candidate; else empty.
     pub session: String,
-    /// The node, as far as its path can be read.
+    /// The node, as far as its path is readable.
     pub path: String,
-    /// The values that are taken out, by the names of their leaves; a leaf-list entry has no name.
+    /// The removed values by leaf name; a leaf-list entry has no name.
     pub values: Vec<(String, String)>,
     /// The key, in hexadecimal.
     pub key: String,
-    /// What the row held, in hexadecimal.
+    /// The value of the row, in hexadecimal.
     pub row: String,
 }
 
-/// What a repair found in one datastore.
+/// The result of a repair of one datastore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The dataspace and the anchor, with `/` between.
+    /// The dataspace and the anchor, separated by `/`.
     pub anchor: String,
     /// The datastore.
     pub datastore: Datastore,
-    /// Whose private candidate it is; else empty.
+    /// The session of a private candidate; else empty.
     pub session: String,
-    /// What does not fit, and why.
+    /// The data that does not conform, with the reasons.
     pub removed: Places,
-    /// What is stored in another form than the schema has.
+    /// Data whose stored form differs from the schema's.
     pub converted: Places,
-    /// The rows that are changed, without those of the order index.
+    /// The number of changed rows, without those of the order index.
     pub rows: u64,
-    /// The version that the repair made.
+    /// The version that the repair created.
     pub version: Option<u64>,
-    /// The constraints that what is left breaks.
+    /// The constraints that the remaining data violates.
     pub violations: Errors,
 }
 
-/// What does not fit the schema of a view.
-pub(crate) struct Examined {
+/// The data that does not conform to the schema of a view.
+pub(crate) struct SchemaCheck {
     pub errors: Errors,
     pub converted: Places,
 }
 
 impl View {
-    /// Finds what is stored in this state and is not what its schema says.
-    pub(crate) fn examine(&self) -> Result<Examined> {
+    /// Finds data of this state that does not conform to its schema.
+    pub(crate) fn examine(&self) -> Result<SchemaCheck> {
         let state = self.state();
-        let nodes = Correspondence::examining(state.compiled);
-        let conversion = convert(state, state.compiled, &nodes, Misfits::Refuse)?;
-        Ok(Examined {
+        let nodes = Correspondence::identity(state.compiled);
+        let conversion = convert(state, state.compiled, &nodes, MismatchPolicy::Refuse)?;
+        Ok(SchemaCheck {
             errors: conversion.errors,
             converted: conversion.converted,
         })
@@ -120,22 +120,21 @@ impl View {
 }
 
 impl Store {
-    /// Finds what is stored and is not what the schema has: values of other types, rows of nodes that are
-    /// gone, entries with other keys. Where there is an output, it gets every such row, and then they are
-    /// removed, by a commit of each datastore that the history has. Where data change meanwhile, the
-    /// output may get a row twice.
+    /// Finds stored data that does not conform to the schema: values of other types, rows of removed nodes,
+    /// entries with other keys. With an output, every such row is passed to it and then removed, by one
+    /// commit for each datastore. If the data changes meanwhile, the output may get a row twice.
     ///
     /// # Errors
-    /// What the output returns, `in-use` where somebody holds a lock or a candidate and running changed the
-    /// same nodes, and what the engine says.
+    /// Errors of the output, `in-use` if a session holds a lock or a candidate conflicts with running, and
+    /// errors of the engine.
     pub fn repair(
         &self,
         options: UpgradeOptions<'_>,
         output: Option<&mut dyn RepairOutput>,
     ) -> Result<Vec<Repair>> {
-        let mut work = match output {
-            Some(output) => Work::TakeOut(output),
-            None => Work::Look,
+        let mut mode = match output {
+            Some(output) => RepairMode::Remove(output),
+            None => RepairMode::Check,
         };
         let mut repairs = Vec::new();
         for dataspace in self.dataspaces()? {
@@ -143,12 +142,12 @@ impl Store {
                 let name = format!("{dataspace}/{}", anchor.name);
                 let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
                 let mut trees = Vec::new();
-                for datastore in REPAIRED {
+                for datastore in REPAIRED_DATASTORES {
                     trees.push(running.beside(datastore, "")?);
                 }
                 trees.extend(running.private_candidates()?);
                 for tree in trees {
-                    repairs.extend(tree.repair(&name, options, &mut work)?);
+                    repairs.extend(tree.repair(&name, options, &mut mode)?);
                 }
             }
         }
@@ -161,14 +160,14 @@ impl Tree {
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let mut tries = 0;
         loop {
             tries += 1;
             let repaired = match self.datastore().is_candidate() {
-                true => self.repair_candidate(name, options, work),
-                false => self.repair_stored(name, options, work),
+                true => self.repair_candidate(name, options, mode),
+                false => self.repair_stored(name, options, mode),
             };
             match repaired {
                 Err(Error::Engine(error))
@@ -182,15 +181,15 @@ impl Tree {
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let (overlay, mut conversion) = self.repaired(self.stored_view()?.into_snapshot())?;
         if !has_changes(&overlay, self)? {
             return Ok(None);
         }
         let mut repair = self.report(name, &mut conversion);
-        repair.rows = self.note(name, &overlay, work)?;
-        if let Work::TakeOut(output) = work {
+        repair.rows = self.report_rows(name, &overlay, mode)?;
+        if let RepairMode::Remove(output) = mode {
             output.sync()?;
             repair.version = Some(self.put_repaired(overlay, &conversion, options)?);
         }
@@ -202,21 +201,21 @@ impl Tree {
         Ok(Some(repair))
     }
 
-    /// Repairs what a candidate changes itself. What it shows of running is repaired there.
+    /// Repairs the changes of a candidate. The content of running is repaired there.
     fn repair_candidate(
         &self,
         name: &str,
         options: UpgradeOptions<'_>,
-        work: &mut Work<'_>,
+        mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
         let snapshot = self.store().driver().snapshot()?;
-        let standing = self.standing(&*snapshot)?;
-        if !standing.has_changes() {
+        let candidate_state = self.candidate_state(&*snapshot)?;
+        if !candidate_state.has_changes() {
             return Ok(None);
         }
-        // Running has to be as it was found until the candidate is stored anew.
+        // Running must not change until the candidate is stored again.
         let basis = self.beside(Datastore::Running, "")?.basis(&*snapshot)?;
-        let own = standing.data(self);
+        let own = candidate_state.data(self);
         let (overlay, mut conversion) =
             self.repaired(Box::new(Overlay::with(snapshot, Arc::clone(&own))))?;
         let mut is_own = false;
@@ -228,18 +227,18 @@ impl Tree {
             return Ok(None);
         }
         let mut repair = self.report(name, &mut conversion);
-        repair.rows = self.note(name, &overlay, work)?;
-        if let Work::TakeOut(output) = work {
-            standing.conflicts().into_result()?;
+        repair.rows = self.report_rows(name, &overlay, mode)?;
+        if let RepairMode::Remove(output) = mode {
+            candidate_state.conflicts().into_result()?;
             output.sync()?;
-            self.put_candidate((standing, basis), overlay, options)?;
+            self.put_candidate((candidate_state, basis), overlay, options)?;
         }
         Ok(Some(repair))
     }
 
     fn put_candidate(
         &self,
-        (standing, basis): (Standing, Basis),
+        (candidate_state, basis): (CandidateState, Basis),
         repaired: Overlay,
         options: UpgradeOptions<'_>,
     ) -> Result<()> {
@@ -248,11 +247,17 @@ impl Tree {
         for Precondition { key, value } in basis.conditions {
             batch.require(key, value);
         }
-        standing.require(&mut batch);
-        let holds = self.require_unheld(&repaired, options.session, &mut batch)?;
-        self.require_parts_unheld(&holds, repaired.changes(), options.session)?;
+        candidate_state.require(&mut batch);
+        let lock_record = self.require_unlocked(&repaired, options.session, &mut batch)?;
+        self.require_no_partial_lock(&lock_record, repaired.changes(), options.session)?;
         let running = Overlay::new(driver.snapshot()?);
-        self.put_revised(standing, running, &repaired, basis.last.version, &mut batch)?;
+        self.put_recomputed(
+            candidate_state,
+            running,
+            &repaired,
+            basis.last.version,
+            &mut batch,
+        )?;
         driver.commit(batch)?;
         Ok(())
     }
@@ -270,14 +275,14 @@ impl Tree {
         }
     }
 
-    /// Hands every row that is changed to the output, and counts them.
-    fn note(&self, name: &str, overlay: &Overlay, work: &mut Work<'_>) -> Result<u64> {
+    /// Passes every changed row to the output, and counts them.
+    fn report_rows(&self, name: &str, overlay: &Overlay, mode: &mut RepairMode<'_>) -> Result<u64> {
         let (compiled, mut rows) = (self.compiled(), 0);
         let state = state(overlay.base(), compiled, self);
         each_change(overlay, &logged_ranges(self.id()), &mut |change| {
             if let Some(removed) = self.removed(&state, name, change)? {
                 rows += 1;
-                if let Work::TakeOut(output) = work {
+                if let RepairMode::Remove(output) = mode {
                     output.row(&removed)?;
                 }
             }
@@ -286,12 +291,12 @@ impl Tree {
         Ok(rows)
     }
 
-    /// What a state is without what does not fit.
+    /// The state without nonconforming data.
     fn repaired(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<(Overlay, Conversion)> {
         let compiled = self.compiled();
-        let nodes = Correspondence::examining(compiled);
+        let nodes = Correspondence::identity(compiled);
         let read = state(&*snapshot, compiled, self);
-        let conversion = convert(read, compiled, &nodes, Misfits::DropAll)?;
+        let conversion = convert(read, compiled, &nodes, MismatchPolicy::DropAll)?;
         let mut overlay = Overlay::new(snapshot);
         overlay.apply(&conversion.changes);
         for key in stale_order_rows(&state(&overlay, compiled, self))? {
@@ -319,7 +324,7 @@ impl Tree {
         Ok(next.version)
     }
 
-    /// What a changed row loses; nothing where that is only a row of the order index.
+    /// The data that a changed row loses; none if it is a row of the order index.
     fn removed(
         &self,
         state: &State<'_>,
@@ -346,13 +351,13 @@ impl Tree {
 
 /// The path of a row, as far as the schema and the dictionary have it.
 fn readable_path(state: &State<'_>, key: &[u8]) -> String {
-    let known = || -> Result<Option<InstancePath>> {
+    let readable = || -> Result<Option<InstancePath>> {
         let Some(trail) = state.trail(key)? else {
             return Ok(None);
         };
         state.named_path_of(key, &trail).map(Some)
     };
-    match known() {
+    match readable() {
         Ok(Some(path)) if path.is_root() => "/".to_owned(),
         Ok(Some(path)) => path.to_instance_identifier(state.schema()),
         _ => readable_names(state, key).unwrap_or_else(|_| String::from("/")),
@@ -361,7 +366,7 @@ fn readable_path(state: &State<'_>, key: &[u8]) -> String {
 
 fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
     let mut at = state.tree.prefix(Subspace::Tree).len();
-    let (mut around, mut names) = (None, String::new());
+    let (mut parent, mut names) = (None, String::new());
     while at < key.len() {
         let mut rest = &key[at..];
         let id = take_local_id(&mut rest)?;
@@ -370,14 +375,14 @@ fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
             "{names}/{}",
             name.unwrap_or_else(|| format!("(node {})", id.0))
         );
-        let Some(node) = state.layout().child(around, id) else {
+        let Some(node) = state.layout().child(parent, id) else {
             break;
         };
         if skip_entry(state.schema().node(node), &mut rest).is_err() {
             break;
         }
         at = key.len() - rest.len();
-        around = Some(node);
+        parent = Some(node);
     }
     Ok(names)
 }

@@ -1,10 +1,10 @@
-//! The modules that older versions are read by.
+//! The modules of older versions.
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
-//! | version | the record of the schema set that this version and those before it were made under |
+//! | version | the record of the schema set of this version and earlier ones |
 //!
-//! A row is written when the modules change, and released when its version is no longer kept.
+//! A row is written when the modules change, and deleted when its version is no longer kept.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -12,7 +12,7 @@ use crate::catalog::Record;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
-use crate::tree::history::Kept;
+use crate::tree::history::KeptVersions;
 use crate::tree::log::LogTarget;
 
 fn row(tree: TreeId, version: u64) -> Vec<u8> {
@@ -21,16 +21,16 @@ fn row(tree: TreeId, version: u64) -> Vec<u8> {
     key
 }
 
-/// Keeps the modules of the versions up to one. Where nothing older than that is kept, none are needed.
-pub(crate) fn put_past(
+/// Stores the modules of the versions up to `version`, if such versions are kept.
+pub(crate) fn put_past_schema(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     version: u64,
     replaced: &Record,
     batch: &mut Batch,
 ) -> Result<()> {
-    let Kept { oldest, .. } = Kept::read(snapshot, tree)?;
-    release_past(snapshot, tree, oldest, batch)?;
+    let KeptVersions { oldest, .. } = KeptVersions::read(snapshot, tree)?;
+    release_past_schemas(snapshot, tree, oldest, batch)?;
     let key = row(tree, version);
     if version == 0 || version < oldest || snapshot.get(&key)?.is_some() {
         return Ok(());
@@ -39,8 +39,8 @@ pub(crate) fn put_past(
     Ok(())
 }
 
-/// Releases the modules that only versions before `oldest` were made under.
-pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
+/// Deletes the modules that only versions before `oldest` need.
+pub(in crate::tree) fn release_past_schemas<T: LogTarget + ?Sized>(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     oldest: u64,
@@ -54,8 +54,8 @@ pub(in crate::tree) fn release_past<T: LogTarget + ?Sized>(
     }
 }
 
-/// The modules of a version; none where they are those of the newest.
-pub(in crate::tree) fn models_at(
+/// The modules of a version; none if they are those of the newest version.
+pub(in crate::tree) fn past_schema_at(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     version: u64,
@@ -72,7 +72,7 @@ pub(in crate::tree) fn models_at(
     }
 }
 
-/// Every record that an older version of any datastore needs.
+/// Visits every record that an older version of any datastore needs.
 pub(crate) fn past_records(snapshot: &dyn Snapshot, visit: &mut dyn FnMut(Record)) -> Result<()> {
     let range = Subspace::Models.range();
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;

@@ -1,36 +1,36 @@
-//! Candidates whose modules change: their changes are worked out again over running as it will be.
+//! Recomputes the changes of candidates over the future running when modules change.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::Errors;
 
-use super::fold::rows_of_all;
+use super::cache::StoredCandidate;
+use super::fold::rows_of_changes;
 use super::header::Header;
 use super::merge::Merged;
-use super::resident::Stored;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::Tree;
-use crate::tree::copy::differ;
-use crate::tree::settle::write_stamps;
+use crate::tree::commit_pipeline::write_stamps;
+use crate::tree::copy::put_differences;
 
-/// A candidate as a snapshot has it.
-pub(in crate::tree) struct Standing {
-    stored: Stored,
+/// A candidate in a snapshot.
+pub(in crate::tree) struct CandidateState {
+    stored: StoredCandidate,
     merged: Arc<Merged>,
-    /// Whether running is still what its changes were made on.
+    /// Whether running is still the base of its changes.
     pub is_on_newest: bool,
 }
 
-impl Standing {
-    /// Whether it changes anything.
+impl CandidateState {
+    /// Whether it has changes.
     pub fn has_changes(&self) -> bool {
         !self.stored.changes.is_empty()
     }
 
-    /// What it and running changed differently.
+    /// Its conflicts with running, as errors.
     pub fn conflicts(&self) -> Errors {
         let mut errors = Errors::new();
         for conflict in &self.merged.conflicts {
@@ -39,7 +39,7 @@ impl Standing {
         errors
     }
 
-    /// Its changes of the data.
+    /// Its changes of data, without stamps.
     pub fn data(&self, tree: &Tree) -> Arc<Changes> {
         let stamps = KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
         let mut changes = Arc::clone(&self.merged.changes);
@@ -47,56 +47,59 @@ impl Standing {
         changes
     }
 
-    /// That it is still so when a batch is committed.
+    /// Requires that the candidate is unchanged when a batch is committed.
     pub fn require(&self, batch: &mut Batch) {
         batch.require(self.stored.rows.header(), self.stored.header_bytes.clone());
     }
 }
 
 impl Tree {
-    /// The candidate of a snapshot.
-    pub(in crate::tree) fn standing(&self, snapshot: &dyn Snapshot) -> Result<Standing> {
+    /// The candidate in a snapshot.
+    pub(in crate::tree) fn candidate_state(
+        &self,
+        snapshot: &dyn Snapshot,
+    ) -> Result<CandidateState> {
         let stored = self.stored_candidate(snapshot)?;
         let merged = self.merged(snapshot, &stored)?;
         let running = self.running_stamp(snapshot)?.version;
-        Ok(Standing {
+        Ok(CandidateState {
             is_on_newest: stored.header.base == running,
             stored,
             merged,
         })
     }
 
-    /// Puts the candidate into a batch as the changes that make `candidate` of `running`, which will be
-    /// of a version.
-    pub(in crate::tree) fn put_revised(
+    /// Puts the candidate into a batch, as the changes from `running` to `candidate`; `version` is the
+    /// future version of running.
+    pub(in crate::tree) fn put_recomputed(
         &self,
-        standing: Standing,
+        candidate_state: CandidateState,
         running: Overlay,
         candidate: &dyn Snapshot,
         version: u64,
         batch: &mut Batch,
     ) -> Result<()> {
-        let Stored {
+        let StoredCandidate {
             rows,
             header,
             header_bytes,
             ..
-        } = standing.stored;
+        } = candidate_state.stored;
         let now = self.store().now();
         let next = Header {
             sessions: header.sessions.clone(),
             ..header.edited(version, now, "")
         };
         let mut overlay = Overlay::over(running);
-        differ(candidate, self.id(), &mut overlay, self.id())?;
+        put_differences(candidate, self.id(), &mut overlay, self.id())?;
         let touched = self.touched_by(&mut overlay)?;
         write_stamps(&mut overlay, touched, next.stamp())?;
         let (running, changes) = overlay
             .into_below()
             .ok_or_else(|| Error::corrupt("a candidate is not over running"))?;
-        batch.append(rows_of_all(self, &rows, &changes, &running)?);
+        batch.append(rows_of_changes(self, &rows, &changes, &running)?);
         self.put_header(&rows, header_bytes, next, &changes, batch);
-        self.store().candidates().forget(&rows);
+        self.store().candidates().remove(&rows);
         Ok(())
     }
 }

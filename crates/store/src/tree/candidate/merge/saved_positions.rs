@@ -1,46 +1,49 @@
-//! Which entries of lists ordered by user stood where when a candidate was changed.
+//! The saved positions of entries of lists ordered by user, as they were when a candidate was edited.
 //!
-//! Keys hold positions, and a position says nothing once running has put another entry there. So a
-//! candidate keeps, beside its changes, the entries that these are in, and their positions. Where
-//! the log no longer has what it was made on, this is how its changes find their entries again.
+//! Keys contain positions, which become meaningless once running puts another entry there. Next to its
+//! changes, a candidate therefore stores the entries that contain them, with their positions. If the log no
+//! longer reaches back to the base version, the changes find their entries by these rows.
 
 use std::borrow::Cow;
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::named::{Boundary, Named, Told, is_within, list_keys};
-use super::naming::with_prefix;
-use super::resolve::PLACES;
+use super::named_state::{Boundary, EntryIdentity, NamedState, is_within, list_keys};
+use super::resolve::SUBSPACES;
+use super::to_named_keys::with_prefix;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, entry_prefix, in_subspace, order_key};
 
-/// A stored key with what it holds.
+/// A stored key with its value.
 type Row = (Vec<u8>, Vec<u8>);
 
-/// The entries ordered by user that a key, or a range of keys, is in or is about, with their rows of
-/// the order index.
-pub(in crate::tree::candidate) fn places(state: State<'_>, range: &KeyRange) -> Result<Vec<Row>> {
-    let view = Named {
+/// The entries ordered by user that contain or equal a key, or a range of keys, with their rows of the
+/// order index.
+pub(in crate::tree::candidate) fn positions_of(
+    state: State<'_>,
+    range: &KeyRange,
+) -> Result<Vec<Row>> {
+    let view = NamedState {
         stored: state,
-        told: Told::ByKeys,
+        identity: EntryIdentity::ByKeys,
     };
     let start = in_subspace(&range.start, Subspace::Tree);
     let mut rows = Vec::new();
     let mut list = 0;
-    for boundary in view.boundaries(&start, Told::ByPosition) {
-        if boundary.is_whole {
+    for boundary in view.boundaries(&start, EntryIdentity::ByPosition) {
+        if boundary.is_list_prefix {
             list = boundary.length;
         } else if view.is_entry(&boundary) {
-            view.place_of(&start[..boundary.length], list, &mut rows)?;
+            view.add_position(&start[..boundary.length], list, &mut rows)?;
             if boundary.length == start.len() {
                 let end = range.end.as_ref();
                 let next = KeyRange {
                     start: KeyRange::prefix(&start).end.unwrap_or_default(),
                     end: end.map(|end| in_subspace(end, Subspace::Tree)),
                 };
-                view.places_in(
+                view.add_positions_in(
                     &next.intersection(&KeyRange::prefix(&start[..list])),
                     list,
                     &mut rows,
@@ -51,19 +54,19 @@ pub(in crate::tree::candidate) fn places(state: State<'_>, range: &KeyRange) -> 
     Ok(rows)
 }
 
-/// The entries that one is put between, as a row of the order index says, and their own rows.
+/// The entries before and after the position in a row of the order index, with their own rows.
 pub(in crate::tree::candidate) fn neighbours(
     state: State<'_>,
     row: &[u8],
     position: &[u8],
 ) -> Result<Vec<Row>> {
-    let view = Named {
+    let view = NamedState {
         stored: state,
-        told: Told::ByKeys,
+        identity: EntryIdentity::ByKeys,
     };
     let mut rows = Vec::new();
-    let boundaries = view.boundaries(row, Told::ByPosition);
-    let Some(list) = boundaries.last().filter(|list| list.is_whole) else {
+    let boundaries = view.boundaries(row, EntryIdentity::ByPosition);
+    let Some(list) = boundaries.last().filter(|list| list.is_list_prefix) else {
         return Ok(rows);
     };
     let list = in_subspace(&row[..list.length], Subspace::Tree);
@@ -81,36 +84,39 @@ pub(in crate::tree::candidate) fn neighbours(
         let mut cursor = state.snapshot.scan(&range, direction)?;
         if let Some((key, _)) = cursor.next()? {
             let neighbour = entry_prefix(&list, key)?.to_vec();
-            view.place_of(&neighbour, list.len(), &mut rows)?;
+            view.add_position(&neighbour, list.len(), &mut rows)?;
         }
     }
     Ok(rows)
 }
 
-impl Named<'_> {
-    /// Whether a boundary ends an entry that has a row in the order index.
+impl NamedState<'_> {
+    /// Whether a boundary ends at an entry with a row in the order index.
     pub fn is_entry(&self, boundary: &Boundary) -> bool {
         let schema = self.stored.schema();
-        !boundary.is_whole
+        !boundary.is_list_prefix
             && boundary
                 .node
                 .is_some_and(|node| self.is_indexed(schema.node(node)))
     }
 
-    /// The entry that ends a stored key, where it ends one, and the length of the key of its list.
+    /// The length of the list's key, if a stored key ends at an entry.
     fn own_entry(&self, key: &[u8]) -> Option<usize> {
-        let boundaries = self.boundaries(key, Told::ByPosition);
+        let boundaries = self.boundaries(key, EntryIdentity::ByPosition);
         let last = boundaries.last().filter(|last| last.length == key.len())?;
-        let list = boundaries.iter().rev().find(|boundary| boundary.is_whole)?;
+        let list = boundaries
+            .iter()
+            .rev()
+            .find(|boundary| boundary.is_list_prefix)?;
         self.is_entry(last).then_some(list.length)
     }
 
-    /// Adds an entry, whose list's key has this length, and its row of the order index.
-    fn place_of(&self, entry: &[u8], list: usize, rows: &mut Vec<Row>) -> Result<()> {
+    /// Adds an entry and its row of the order index; `list` is the length of its list's key.
+    fn add_position(&self, entry: &[u8], list: usize, rows: &mut Vec<Row>) -> Result<()> {
         let Some(value) = self.stored.snapshot.get(entry)?.map(Cow::into_owned) else {
             return Ok(());
         };
-        let boundaries = self.boundaries(entry, Told::ByPosition);
+        let boundaries = self.boundaries(entry, EntryIdentity::ByPosition);
         let Some(node) = boundaries.last().and_then(|own| own.node) else {
             return Ok(());
         };
@@ -121,15 +127,15 @@ impl Named<'_> {
         Ok(())
     }
 
-    /// The same of every entry in a range of one list.
-    fn places_in(&self, range: &KeyRange, list: usize, rows: &mut Vec<Row>) -> Result<()> {
+    /// Adds every entry in a range of one list.
+    fn add_positions_in(&self, range: &KeyRange, list: usize, rows: &mut Vec<Row>) -> Result<()> {
         if range.is_empty() {
             return Ok(());
         }
         let mut cursor = self.stored.snapshot.scan(range, Direction::Forward)?;
         while let Some((key, _)) = cursor.next()? {
             let entry = entry_prefix(&key[..list], key)?.to_vec();
-            self.place_of(&entry, list, rows)?;
+            self.add_position(&entry, list, rows)?;
             let Some(end) = KeyRange::prefix(&entry).end else {
                 break;
             };
@@ -138,21 +144,21 @@ impl Named<'_> {
         Ok(())
     }
 
-    /// Where the keys of a stored range of the base are in running.
-    pub(super) fn ranges_now(
+    /// The ranges of running that contain the entries of a stored range of the base.
+    pub(super) fn ranges_in_running(
         &self,
-        running: &Named<'_>,
+        running: &NamedState<'_>,
         range: &KeyRange,
         back: &Changes,
     ) -> Result<Vec<KeyRange>> {
-        let boundaries = self.boundaries(&range.start, Told::ByPosition);
+        let boundaries = self.boundaries(&range.start, EntryIdentity::ByPosition);
         let Some(entry) = boundaries.iter().rev().find(|own| self.is_entry(own)) else {
             return Ok(vec![range.clone()]);
         };
         let prefix = &range.start[..entry.length];
         if is_within(range, prefix) {
             let name = self.name(prefix)?;
-            let now = name.map_or(Ok(None), |name| running.place(&name))?;
+            let now = name.map_or(Ok(None), |name| running.stored_key(&name))?;
             return Ok(now
                 .map(|now| with_prefix(range, prefix, &now))
                 .into_iter()
@@ -162,7 +168,7 @@ impl Named<'_> {
         for (key, _) in back.written_in(range) {
             if self.own_entry(key).is_some()
                 && let Some(name) = self.name(key)?
-                && let Some(now) = running.place(&name)?
+                && let Some(now) = running.stored_key(&name)?
             {
                 ranges.push(KeyRange::prefix(&now));
             }
@@ -171,20 +177,23 @@ impl Named<'_> {
     }
 }
 
-/// What leads from running to what is known of the base, from the keys that are known of it. Where
-/// entries may have changed places, what is not known of them is in neither place.
-pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> Result<Changes> {
-    let running = Named {
+/// The changes from running to the base, as far as its keys were saved. Entries that may have moved are
+/// hidden at both positions, except for the saved rows.
+pub(in crate::tree::candidate) fn saved_base(
+    running: State<'_>,
+    back: &Changes,
+) -> Result<Changes> {
+    let running = NamedState {
         stored: running,
-        told: Told::ByKeys,
+        identity: EntryIdentity::ByKeys,
     };
-    let mut apart = back.clone();
+    let mut saved_base = back.clone();
     let tree = KeyRange::prefix(&running.stored.tree.prefix(Subspace::Tree));
     let base = Layered {
         base: running.stored.snapshot,
         changes: back,
     };
-    let base = Named {
+    let base = NamedState {
         stored: State {
             snapshot: &base,
             ..running.stored
@@ -196,23 +205,25 @@ pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> R
             continue;
         }
         let name = value.map_or(Ok(None), |_| base.name(key))?;
-        let now = name.as_ref().map_or(Ok(None), |name| running.place(name))?;
+        let now = name
+            .as_ref()
+            .map_or(Ok(None), |name| running.stored_key(name))?;
         if now.as_deref() == Some(key) {
             continue;
         }
         for place in [Some(key.to_vec()), now].into_iter().flatten() {
-            for subspace in PLACES {
-                apart.hide(&KeyRange::prefix(&in_subspace(&place, subspace)));
+            for subspace in SUBSPACES {
+                saved_base.hide(&KeyRange::prefix(&in_subspace(&place, subspace)));
             }
-            // Another that is there now was somewhere else, or nowhere.
+            // Another entry that is at this position in running was elsewhere or absent in the base.
             if let Some(other) = running.name(&place)?
                 && Some(&other) != name.as_ref()
-                && let Some(row) = running.place(&in_subspace(&other, Subspace::Order))?
+                && let Some(row) = running.stored_key(&in_subspace(&other, Subspace::Order))?
                 && !back.has_written(&row)
             {
-                apart.delete(row);
+                saved_base.delete(row);
             }
         }
     }
-    Ok(apart)
+    Ok(saved_base)
 }

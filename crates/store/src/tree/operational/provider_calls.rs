@@ -1,4 +1,4 @@
-//! Asking the providers that have a part in a reading, and uniting what they tell.
+//! Calls the providers selected by a read, and layers their data.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,21 +7,21 @@ use espalier_yang::data::DataTree;
 use espalier_yang::path::Selection as Selected;
 use espalier_yang::{Errors, InstancePath, Schema};
 
-use super::check::{check_nodes, check_place};
-use super::layers::{Nothing, Provided};
+use super::check::{check_nodes, check_registered_path};
+use super::layers::{EmptySnapshot, ProvidedSnapshot};
 use super::provider::{PROVIDERS_IN_READING_MAX, ProviderRequest, Warning, WarningReason};
-use super::registry::{Answer, Providers, Registered, meeting};
+use super::registry::{CallResult, Providers, RegisteredProvider, common_path};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
-use crate::tree::edit::{Applying, Edit, Remembered};
+use crate::tree::edit::{Edit, EditApplier, TouchScope};
 use crate::tree::read::Sources;
 use crate::tree::selection::{Content, Selection};
 
-/// Who is asked, and when.
-pub(super) struct Asking<'a> {
+/// The context of provider calls for one read.
+pub(super) struct ProviderCalls<'a> {
     pub registry: &'a Providers,
     pub compiled: &'a Compiled,
     pub tree: TreeId,
@@ -29,46 +29,46 @@ pub(super) struct Asking<'a> {
     pub now: Timestamp,
 }
 
-/// What one provider told, laid out as keys.
-pub(super) struct Layer {
-    registered: Arc<Registered>,
-    told: Overlay,
+/// The data of one provider, as keys and values.
+pub(super) struct ProvidedLayer {
+    registered: Arc<RegisteredProvider>,
+    data: Overlay,
 }
 
-/// A question that was put to a provider.
-struct Asked {
-    registered: Arc<Registered>,
+/// A started call of a provider.
+struct StartedCall {
+    registered: Arc<RegisteredProvider>,
     at: InstancePath,
     path: InstancePath,
-    answer: Answer,
+    result: CallResult,
 }
 
-impl Asking<'_> {
-    /// Asks every provider that has a part in the selection below `path`, all at once, and waits
-    /// for each as long as it may take.
-    pub fn ask(
+impl ProviderCalls<'_> {
+    /// Calls every provider whose data is selected below `path`, all in parallel, and waits for each up to
+    /// its timeout.
+    pub fn call_all(
         &self,
         path: &InstancePath,
         selection: &Selection,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Vec<Layer>> {
+    ) -> Result<Vec<ProvidedLayer>> {
         let begun = Instant::now();
-        let mut asked = Vec::new();
+        let mut started = Vec::new();
         for registered in self.registry.of(self.tree.anchor) {
-            if let Some(question) = self.question(registered, path, selection, warnings) {
-                asked.push(question);
+            if let Some(call) = self.start_call(registered, path, selection, warnings) {
+                started.push(call);
             }
         }
         let mut layers = Vec::new();
-        for question in asked {
-            let registered = Arc::clone(&question.registered);
-            let path = question.path.clone();
-            let told = match layers.len() < PROVIDERS_IN_READING_MAX {
-                true => self.layer(question, begun)?,
+        for call in started {
+            let registered = Arc::clone(&call.registered);
+            let path = call.path.clone();
+            let data = match layers.len() < PROVIDERS_IN_READING_MAX {
+                true => self.wait_for(call, begun)?,
                 false => Err(WarningReason::TooMany),
             };
-            match told {
-                Ok(told) => layers.push(Layer { registered, told }),
+            match data {
+                Ok(data) => layers.push(ProvidedLayer { registered, data }),
                 Err(reason) => warnings.push(self.warning(&registered, &path, reason)),
             }
         }
@@ -77,7 +77,7 @@ impl Asking<'_> {
 
     fn warning(
         &self,
-        registered: &Registered,
+        registered: &RegisteredProvider,
         path: &InstancePath,
         reason: WarningReason,
     ) -> Warning {
@@ -90,35 +90,35 @@ impl Asking<'_> {
         warning
     }
 
-    fn question(
+    fn start_call(
         &self,
-        registered: Arc<Registered>,
+        registered: Arc<RegisteredProvider>,
         path: &InstancePath,
         selection: &Selection,
         warnings: &mut Vec<Warning>,
-    ) -> Option<Asked> {
+    ) -> Option<StartedCall> {
         let Some(at) = registered.at(self.schema) else {
             warnings.push(self.warning(&registered, path, WarningReason::NotInSchema));
             return None;
         };
-        let meeting = meeting(&at, path)?;
+        let common_path = common_path(&at, path)?;
         if !self.is_selected(&at, path, selection) {
             return None;
         }
         let request = ProviderRequest {
             schema: Arc::clone(self.schema),
-            path: meeting.clone(),
+            path: common_path.clone(),
         };
-        let answer = registered.ask(self.registry.workers(), request, self.now);
-        Some(Asked {
+        let result = registered.call(self.registry.workers(), request, self.now);
+        Some(StartedCall {
             registered,
             at,
-            path: meeting,
-            answer,
+            path: common_path,
+            result,
         })
     }
 
-    /// Whether a selection below `path` goes as far as `at`, and wants what is there.
+    /// Whether a selection below `path` reaches `at` and includes its data.
     fn is_selected(&self, at: &InstancePath, path: &InstancePath, selection: &Selection) -> bool {
         let schema = &self.compiled.schema;
         let below = at.steps.get(path.steps.len()..).unwrap_or_default();
@@ -133,81 +133,86 @@ impl Asking<'_> {
             Content::Config => schema.node(target).is_config,
             Content::NonConfig => self.compiled.holds_state(target),
         });
-        let is_wanted = |node| {
+        let is_in_fields = |node| {
             let fields = selection.fields.as_ref();
             fields.is_none_or(|fields| fields.selection(schema, node) != Selected::Not)
         };
-        is_deep_enough && is_content && below.iter().all(|step| is_wanted(step.node))
+        is_deep_enough && is_content && below.iter().all(|step| is_in_fields(step.node))
     }
 
-    /// Waits for an answer and lays it out.
-    fn layer(
+    /// Waits for a call and converts its data.
+    fn wait_for(
         &self,
-        asked: Asked,
+        started: StartedCall,
         begun: Instant,
     ) -> Result<std::result::Result<Overlay, WarningReason>> {
-        let Asked {
+        let StartedCall {
             registered,
             at,
             path,
-            answer,
-        } = asked;
+            result,
+        } = started;
         let timeout = registered.provider.timeout;
-        let tree = match answer {
-            Answer::None(reason) => return Ok(Err(reason)),
-            Answer::Kept(tree) => tree,
-            Answer::Coming(receiver) => {
+        let tree = match result {
+            CallResult::Failed(reason) => return Ok(Err(reason)),
+            CallResult::Cached(tree) => tree,
+            CallResult::Pending(receiver) => {
                 let left = timeout.saturating_sub(begun.elapsed());
                 let tree = match receiver.recv_timeout(left) {
                     Ok(Ok(tree)) => Arc::new(tree),
                     Ok(Err(reason)) => return Ok(Err(reason)),
                     Err(_) => return Ok(Err(WarningReason::TimedOut(timeout))),
                 };
-                registered.keep(path, self.now, &tree);
+                registered.store(path, self.now, &tree);
                 tree
             }
         };
         let checked = check_nodes(self.schema, &tree.nodes);
-        if let Err(error) = checked.and_then(|()| check_place(self.schema, &tree.nodes, &at)) {
+        if let Err(error) =
+            checked.and_then(|()| check_registered_path(self.schema, &tree.nodes, &at))
+        {
             return Ok(Err(WarningReason::Invalid(error.into())));
         }
-        self.lay_out(tree)
+        self.to_overlay(tree)
     }
 
-    /// The keys and values of an answer.
-    fn lay_out(&self, tree: Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
-        let mut overlay = Overlay::new(Box::new(Nothing));
-        let applying = Applying::new(&mut overlay, self.compiled, self.tree);
-        let mut applying = applying.remembering(Remembered::Datastore);
-        // The edit takes the tree, which may be kept for later readings.
-        let tree = Arc::try_unwrap(tree).unwrap_or_else(|kept| DataTree::clone(&kept));
-        applying.edit(&Edit::merge(InstancePath::root(), tree))?;
-        let errors: Errors = applying.errors;
+    /// The keys and values of a provider's data.
+    fn to_overlay(
+        &self,
+        tree: Arc<DataTree>,
+    ) -> Result<std::result::Result<Overlay, WarningReason>> {
+        let mut overlay = Overlay::new(Box::new(EmptySnapshot));
+        let applier = EditApplier::new(&mut overlay, self.compiled, self.tree);
+        let mut applier = applier.with_touch_scope(TouchScope::DatastoreOnly);
+        // The edit consumes the tree, which may be cached for later reads.
+        let tree = Arc::try_unwrap(tree).unwrap_or_else(|shared| DataTree::clone(&shared));
+        applier.edit(&Edit::merge(InstancePath::root(), tree))?;
+        let errors: Errors = applier.errors;
         Ok(match errors.is_empty() {
             true => Ok(overlay),
             false => Err(WarningReason::Invalid(errors)),
         })
     }
 
-    /// Calls `then` with everything that was told laid over `below`.
-    pub fn over(
+    /// Calls `then` with all data layered over `below`.
+    pub fn with_layers(
         &self,
         below: &dyn Sources,
-        layers: &[Layer],
+        layers: &[ProvidedLayer],
         number: usize,
         then: &mut dyn FnMut(&dyn Sources) -> Result<()>,
     ) -> Result<()> {
         let Some((first, rest)) = layers.split_first() else {
             return then(below);
         };
-        let provided = Provided {
+        let provided = ProvidedSnapshot {
             compiled: self.compiled,
             below,
-            told: &first.told,
+            data: &first.data,
             tree: self.tree,
             number,
             origin: first.registered.provider.origin,
         };
-        self.over(&provided, rest, number + 1, then)
+        self.with_layers(&provided, rest, number + 1, then)
     }
 }

@@ -1,4 +1,4 @@
-//! The commit of a load.
+//! Loads a document in one commit.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use espalier_yang::Sink;
 use espalier_yang::validate::Share;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
-use super::sink::{Done, Loading};
+use super::sink::{LoadOutcome, Loader};
 use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
+use crate::tree::commit_pipeline::{Basis, Proposal};
 use crate::tree::datastore::Datastore;
 use crate::tree::lock::NONE_PINNED;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::record_origin_of_all;
-use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::validate::{rebuild, validate_whole};
 
-/// How often a load begins again where somebody else was faster, before the document is asked for.
+/// Maximum number of tries after conflicts, before the document is read.
 const TRIES_MAX: usize = 64;
 
 impl Tree {
-    /// Streams a document into one atomic commit. `document` is called once with the sink that
-    /// takes it; when it fails, nothing is stored.
+    /// Streams a document into one atomic commit. `document` is called once with the sink; if it fails,
+    /// nothing is stored.
     ///
     /// # Errors
-    /// What `document` returns; `data-exists` in [`LoadMode::Create`]; a retryable
-    /// [`Error::Engine`] where another process changed the datastore meanwhile.
+    /// Errors of `document`; `data-exists` in [`LoadMode::Create`]; a retryable [`Error::Engine`] if
+    /// another process changed the datastore meanwhile.
     pub fn load(
         &self,
         mut options: LoadOptions<'_>,
@@ -39,17 +39,19 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.load_candidate(options, document);
         }
-        let mut is_asked = false;
+        let mut is_document_read = false;
         let mut tries = 0;
         loop {
             tries += 1;
             let loaded = self.try_load(&mut options, &mut |sink| {
-                is_asked = true;
+                is_document_read = true;
                 document(sink)
             });
             match loaded {
                 Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && !is_asked && tries < TRIES_MAX => {}
+                    if error.kind() == ErrorKind::Conflict
+                        && !is_document_read
+                        && tries < TRIES_MAX => {}
                 loaded => return loaded,
             }
         }
@@ -60,34 +62,34 @@ impl Tree {
         options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
-        self.check_not_calling()?;
+        self.check_not_in_subscriber_call()?;
         self.store().driver().catch_up()?;
         self.expire()?;
         if self.has_subscribers() {
             return self.load_as_commit(options, document);
         }
         let _one_at_a_time = self.store().lock(self.id());
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         let base = self.store().driver().snapshot()?;
         if options.mode != LoadMode::Replace && !self.is_empty(&*base)? {
-            return self.load_over(options, document);
+            return self.load_into_existing(options, document);
         }
         let Basis {
             last,
             next: stamp,
             conditions,
         } = self.basis(&*base)?;
-        // A view later than `base`: what comes between fails the precondition on the stamp.
+        // The view may be newer than `base`: the precondition on the stamp detects that.
         if let Some(guard) = options.guard {
             guard(&self.stored_view()?)?;
         }
-        let mut held = Batch::new();
-        self.keep_holds_of_all(&*base, options.session, &mut held)?;
-        let conditions = [held.preconditions(), &conditions].concat();
-        let mut done = Done::default();
+        let mut lock_batch = Batch::new();
+        self.authorise_load(&*base, options.session, &mut lock_batch)?;
+        let conditions = [lock_batch.preconditions(), &conditions].concat();
+        let mut done = LoadOutcome::default();
         let mut failure = None;
         let outcome = self.store().driver().write(&conditions, &mut |writer| {
-            write_all(&held, writer)?;
+            write_all(&lock_batch, writer)?;
             match self.write_load(options, &*base, writer, stamp, document) {
                 Ok(written) => done = written,
                 Err(error) => {
@@ -108,7 +110,7 @@ impl Tree {
             return Err(error.into());
         }
         if done.is_changed {
-            self.tell_of_load(stamp, options);
+            self.notify_load(stamp, options);
         }
         let Stamp { version, time } = if done.is_changed { stamp } else { last };
         Ok(LoadReport {
@@ -122,8 +124,8 @@ impl Tree {
         })
     }
 
-    /// Loads a document into what is there: a proposal like that of edits, in memory.
-    fn load_over(
+    /// Loads a document into existing data: as a proposal in memory, like edits.
+    fn load_into_existing(
         &self,
         options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
@@ -141,18 +143,18 @@ impl Tree {
         };
         let base = view.into_snapshot();
         let mut writer = ChangesWriter::new(&*base);
-        let mut loading = Loading::new(self, &*base, &mut writer, None, options);
-        let parsed = document(&mut loading);
-        let done = loading.finish(parsed)?;
+        let mut loader = Loader::new(self, &*base, &mut writer, None, options);
+        let parsed = document(&mut loader);
+        let done = loader.finish(parsed)?;
         let changes = Arc::new(writer.into_changes());
         let mut overlay = Overlay::with(base, changes);
         let touched = self.touched_by(&mut overlay)?;
         let proposal = Proposal {
             overlay,
             touched,
-            beside: Batch::new(),
+            extra: Batch::new(),
         };
-        let commit = self.settle_once(proposal, commit_options)?;
+        let commit = self.commit_proposal(proposal, commit_options)?;
         Ok(LoadReport {
             commit,
             fragments: done.fragments,
@@ -160,8 +162,8 @@ impl Tree {
         })
     }
 
-    /// Writes the document, the log, and the one stamp that says that everything is new; nothing
-    /// where the document changes nothing.
+    /// Writes the document, the log, and a stamp of the whole datastore; nothing if the document changes
+    /// nothing.
     fn write_load(
         &self,
         options: &mut LoadOptions<'_>,
@@ -169,7 +171,7 @@ impl Tree {
         writer: &mut dyn Writer,
         stamp: Stamp,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<Done> {
+    ) -> Result<LoadOutcome> {
         let log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -177,8 +179,8 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let done = self.fill(options, base, writer, log, document)?;
-        // The first commit validates what it does not touch, too.
+        let done = self.write_document(options, base, writer, log, document)?;
+        // The first commit also validates what it does not touch.
         if self.is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
             rebuild(compiled, tree, writer)?;
@@ -205,23 +207,23 @@ impl Tree {
         Ok(done)
     }
 
-    fn fill(
+    fn write_document(
         &self,
         options: &mut LoadOptions<'_>,
         base: &dyn Snapshot,
         writer: &mut dyn Writer,
         mut log: CommitLog,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<Done> {
-        // Asked of the writer, so that an engine that has to tell what was read knows that nothing was.
+    ) -> Result<LoadOutcome> {
+        // Read through the writer, so that an engine that tracks reads sees an empty one.
         let is_empty = self.is_empty(&*writer.snapshot()?)?;
         if !is_empty {
             self.delete_all(base, writer, &mut log)?;
         }
         log.record_loaded();
-        let mut loading = Loading::new(self, base, writer, Some(log), options);
-        let parsed = document(&mut loading);
-        loading.finish(parsed)
+        let mut loader = Loader::new(self, base, writer, Some(log), options);
+        let parsed = document(&mut loader);
+        loader.finish(parsed)
     }
 
     fn is_empty(&self, base: &dyn Snapshot) -> Result<bool> {
@@ -247,7 +249,7 @@ impl Tree {
     }
 }
 
-/// Writes what a small batch of puts and deletes says.
+/// Applies a small batch to a writer.
 fn write_all(batch: &Batch, writer: &mut dyn Writer) -> espalier_keyspace::Result<()> {
     for operation in batch.operations() {
         match operation {

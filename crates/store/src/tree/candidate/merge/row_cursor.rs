@@ -1,18 +1,18 @@
-//! A cursor over rows that are in memory.
+//! A cursor over rows in memory.
 
 use espalier_keyspace::{Cursor, Direction, Result};
 
-/// Keys with their values, and how far a scan over them is.
+/// Rows with the state of a scan.
 pub(super) struct RowCursor {
     /// In key order.
     rows: Vec<(Vec<u8>, Vec<u8>)>,
     direction: Direction,
-    /// How many rows are passed, from the side that the scan began at.
+    /// The number of rows passed since the start of the scan.
     passed: usize,
 }
 
 impl RowCursor {
-    /// A scan over rows that are in key order.
+    /// A scan over rows in key order.
     pub fn new(rows: Vec<(Vec<u8>, Vec<u8>)>, direction: Direction) -> Self {
         Self {
             rows,

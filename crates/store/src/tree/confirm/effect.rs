@@ -1,32 +1,32 @@
-//! What a commit does to a confirmed commit that is pending.
+//! The effect of a commit on a pending confirmed commit.
 
 use std::time::Duration;
 
 use espalier_yang::{DataError, ErrorTag};
 
-use super::begin::Confirmed;
+use super::commit::Confirmed;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
-use crate::tree::lock::{Holds, PendingCommit, Timing};
+use crate::tree::lock::{LockRecord, PendingCommit, Timing};
 
-/// Tells an error that a pending commit has run out from the others.
+/// The app-tag of errors caused by a timed-out pending commit.
 const OVERDUE: &str = "confirmed-commit-overdue";
 
-/// What a commit means for a pending confirmed commit.
+/// The effect of a commit on a pending confirmed commit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::tree) enum Plan<'a> {
-    /// An edit of running: it confirms what is pending, unless that outlives sessions (RFC 8040
+pub(in crate::tree) enum ConfirmEffect<'a> {
+    /// An edit of running: confirms the pending commit, unless that persists beyond its session (RFC 8040
     /// §1.4).
     #[default]
     Edit,
     /// A commit of a candidate.
     Commit(Confirmed<'a>),
-    /// The rollback of what is pending.
+    /// The rollback of the pending commit.
     Rollback,
 }
 
-/// Whether a commit was refused because a pending one has to be rolled back first.
+/// Whether a commit failed because a pending one must be rolled back first.
 pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
     let Error::Data(errors) = error else {
         return false;
@@ -36,27 +36,33 @@ pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
         .any(|error| error.app_tag.as_deref() == Some(OVERDUE))
 }
 
-impl Plan<'_> {
-    /// Changes what holds running as the commit of `last + 1` needs it.
-    pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
+impl ConfirmEffect<'_> {
+    /// Updates the lock record of running for the commit `last + 1`.
+    pub fn apply(
+        self,
+        tree: &Tree,
+        lock_record: &mut LockRecord,
+        session: &str,
+        last: u64,
+    ) -> Result<()> {
         let clock = tree.store().clock();
-        if let Some(pending) = &holds.locks.pending
+        if let Some(pending) = &lock_record.locks.pending
             && pending.remaining(clock).is_zero()
             && !matches!(self, Self::Rollback)
         {
-            let message = "a confirmed commit has run out and is being rolled back";
+            let message = "a confirmed commit has timed out and is being rolled back";
             return Err(DataError::new(ErrorTag::InUse, message)
                 .with_app_tag(OVERDUE)
                 .into());
         }
         match self {
-            Self::Rollback => holds.locks.pending = None,
-            Self::Edit => match &holds.locks.pending {
+            Self::Rollback => lock_record.locks.pending = None,
+            Self::Edit => match &lock_record.locks.pending {
                 Some(pending) if pending.persist.is_some() => return Err(in_use(pending).into()),
-                _ => holds.locks.pending = None,
+                _ => lock_record.locks.pending = None,
             },
             Self::Commit(confirmed) => {
-                holds.locks.pending = confirmed.next(holds, session, clock, last)?;
+                lock_record.locks.pending = confirmed.next(lock_record, session, clock, last)?;
             }
         }
         Ok(())
@@ -64,15 +70,15 @@ impl Plan<'_> {
 }
 
 impl Confirmed<'_> {
-    /// What is pending after a commit.
+    /// The pending commit after this one.
     fn next(
         self,
-        holds: &Holds,
+        lock_record: &LockRecord,
         session: &str,
         clock: &dyn Clock,
         last: u64,
     ) -> Result<Option<PendingCommit>> {
-        let pending = holds.locks.pending.as_ref();
+        let pending = lock_record.locks.pending.as_ref();
         match pending {
             Some(pending) => check_owner(pending, self.persist_id, session)?,
             None if self.persist_id.is_some() => return Err(no_such().into()),
@@ -82,18 +88,18 @@ impl Confirmed<'_> {
             return Ok(None);
         };
         let timing = Timing::now(clock);
-        let known = pending.and_then(|pending| pending.persist.as_deref());
+        let old_persist = pending.and_then(|pending| pending.persist.as_deref());
         Ok(Some(PendingCommit {
             session: session.to_owned(),
             deadline: timing.begun.plus(Duration::from_secs(timeout.into())),
             timing: Some(timing),
             restores: pending.map_or(last, |pending| pending.restores),
-            persist: self.persist.or(known).map(str::to_owned),
+            persist: self.persist.or(old_persist).map(str::to_owned),
         }))
     }
 }
 
-/// Requires that a session may confirm or cancel what is pending.
+/// Fails unless a session may confirm or cancel the pending commit.
 pub(super) fn check_owner(
     pending: &PendingCommit,
     persist_id: Option<&str>,
@@ -115,13 +121,13 @@ fn no_such() -> DataError {
 fn in_use(pending: &PendingCommit) -> DataError {
     let how = match pending.persist {
         Some(_) => "confirm or cancel it with its persist-id",
-        None => "its session has to confirm or cancel it",
+        None => "its session must confirm or cancel it",
     };
-    let whose = match pending.session.as_str() {
+    let owner = match pending.session.as_str() {
         "" => String::new(),
         session => format!(" of session “{session}”"),
     };
     let message =
-        format!("a confirmed commit{whose} is pending: {how}, or wait until it is rolled back");
+        format!("a confirmed commit{owner} is pending: {how}, or wait until it is rolled back");
     DataError::new(ErrorTag::InUse, message)
 }

@@ -1,55 +1,56 @@
-//! Committing a candidate, with and without confirmation.
+//! Commits a candidate, with or without confirmation, and cancels a pending confirmed commit.
 
 use espalier_keyspace::{Batch, ErrorKind};
 use espalier_yang::ErrorTag;
 
-use super::plan::Plan;
+use super::effect::ConfirmEffect;
 use crate::error::{Error, Result};
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
-/// Seconds to confirm in, where nobody says otherwise (RFC 6241 §8.4.1).
+/// The default confirm timeout in seconds (RFC 6241 §8.4.1).
 pub const CONFIRM_SECONDS_DEFAULT: u32 = 600;
 
-/// How often a confirmation is tried again when somebody else changed the locks meanwhile.
+/// Maximum number of tries of a confirmation when others change the locks meanwhile.
 const CONFIRM_TRIES_MAX: usize = 64;
 
-/// How a commit is to be confirmed.
+/// The confirmation parameters of a commit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Confirmed<'a> {
-    /// Seconds to confirm in; none for a commit that needs no confirmation, and confirms the one
-    /// that is pending.
+    /// The confirm timeout in seconds; none for a commit that needs no confirmation and confirms the
+    /// pending one.
     pub timeout: Option<u32>,
-    /// Makes the commit outlive its session; whoever gives the same as `persist_id` confirms it.
+    /// Keeps the commit pending beyond its session; it is then confirmed by passing this value as
+    /// `persist_id`.
     pub persist: Option<&'a str>,
-    /// Names a pending commit of another session, to confirm or extend it.
+    /// The persist value of a pending commit of another session, to confirm or extend it.
     pub persist_id: Option<&'a str>,
 }
 
 impl Tree {
-    /// Commits the candidate to running, as [`Tree::commit_candidate`], to be confirmed; or, where
-    /// a confirmed commit is pending, confirms or extends that with it.
+    /// Commits the candidate to running, as [`Tree::commit_candidate`], as a confirmed commit; or confirms
+    /// or extends the pending one.
     ///
     /// # Errors
-    /// `in-use` where another session's confirmed commit is pending, `invalid-value` where
-    /// `persist_id` names none.
+    /// `in-use` if a confirmed commit of another session is pending, `invalid-value` if `persist_id`
+    /// matches none.
     pub fn commit_confirmed(
         &self,
         confirmed: Confirmed<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        let plan = Plan::Commit(confirmed);
-        let commit = self.commit_planned(plan, options)?;
+        let effect = ConfirmEffect::Commit(confirmed);
+        let commit = self.commit_candidate_with(effect, options)?;
         if !commit.is_changed {
-            // Nothing was written, so the confirmation stands for itself.
+            // No data was written: the confirmation is a commit of its own.
             let running = self.beside(Datastore::Running, "")?;
-            running.confirm_only(plan, options, commit)?;
+            running.confirm_only(effect, options, commit)?;
         }
         Ok(commit)
     }
 
     fn confirm_only(
         &self,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         options: CommitOptions<'_>,
         commit: Commit,
     ) -> Result<()> {
@@ -58,14 +59,14 @@ impl Tree {
         loop {
             tries += 1;
             let snapshot = self.store().driver().snapshot()?;
-            let mut holds = self.holds(&*snapshot)?;
-            let before = holds.clone();
-            plan.apply(self, &mut holds, options.session, commit.version)?;
-            if holds == before {
+            let mut lock_record = self.lock_record(&*snapshot)?;
+            let before = lock_record.clone();
+            effect.apply(self, &mut lock_record, options.session, commit.version)?;
+            if lock_record == before {
                 return Ok(());
             }
             let mut batch = Batch::new();
-            self.put_holds(holds, &mut batch);
+            self.put_lock_record(lock_record, &mut batch);
             match self.store().driver().commit(batch) {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFIRM_TRIES_MAX => {}
                 result => return Ok(result.map(|_| ())?),
@@ -73,11 +74,11 @@ impl Tree {
         }
     }
 
-    /// Takes back the pending confirmed commit now (RFC 6241 §8.4.4.1).
+    /// Cancels the pending confirmed commit (RFC 6241 §8.4.4.1).
     ///
     /// # Errors
-    /// `operation-failed` where none is pending; `in-use` where it is another session's, and
-    /// `invalid-value` where `persist_id` does not name it.
+    /// `operation-failed` if none is pending; `in-use` if it belongs to another session, and
+    /// `invalid-value` if `persist_id` does not match.
     pub fn cancel_commit(
         &self,
         persist_id: Option<&str>,
@@ -88,7 +89,7 @@ impl Tree {
             let message = "no confirmed commit is pending";
             return Err(Error::data(ErrorTag::OperationFailed, message));
         };
-        super::plan::check_owner(&pending, persist_id, options.session)?;
+        super::effect::check_owner(&pending, persist_id, options.session)?;
         running.roll_back_pending("the confirmed commit was cancelled")
     }
 }

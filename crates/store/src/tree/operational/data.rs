@@ -1,21 +1,21 @@
-//! Reading the operational state datastore: what is stored, and what providers tell.
+//! Reads the operational state datastore: stored data and the data of providers.
 
 use espalier_yang::InstancePath;
 use parking_lot::Mutex;
 
-use super::answers::Asking;
 use super::layers::Operational;
 use super::provider::Warning;
+use super::provider_calls::ProviderCalls;
 use crate::error::Result;
 use crate::store::Store;
 use crate::tree::locate::State;
 use crate::tree::read::Sources;
 use crate::tree::selection::Selection;
 
-/// The number of the first layer that a provider may have; what was pushed is before it.
+/// The first layer number of providers; pushed data is the layer before.
 const FIRST_PROVIDER: usize = 2;
 
-/// The operational state as of one moment; providers tell as of when they are asked.
+/// The operational state at one point in time; providers return their state at the time of the call.
 pub(in crate::tree) struct OperationalData {
     operational: Operational,
     store: Store,
@@ -31,23 +31,23 @@ impl OperationalData {
         }
     }
 
-    /// What is stored.
+    /// The stored data.
     pub fn operational(&self) -> &Operational {
         &self.operational
     }
 
-    /// The same, to be kept.
+    /// Returns the stored data.
     pub fn into_operational(self) -> Operational {
         self.operational
     }
 
-    /// What readings had to do without, since this was last called.
+    /// Removes and returns the warnings of reads since the last call.
     pub fn take_warnings(&self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings.lock())
     }
 
-    /// Calls `then` with what is stored and what the providers tell that have a part in a
-    /// selection; `stored` is the state without them.
+    /// Calls `then` with the stored data and the data of providers for a selection; `stored` is the state
+    /// without providers.
     pub fn with_providers(
         &self,
         stored: State<'_>,
@@ -55,7 +55,7 @@ impl OperationalData {
         selection: &Selection,
         then: &mut dyn FnMut(State<'_>, &dyn Sources) -> Result<()>,
     ) -> Result<()> {
-        let asking = Asking {
+        let calls = ProviderCalls {
             registry: self.store.providers(),
             compiled: stored.compiled,
             tree: stored.tree,
@@ -63,9 +63,9 @@ impl OperationalData {
             now: self.store.now(),
         };
         let mut warnings = Vec::new();
-        let layers = asking.ask(path, selection, &mut warnings)?;
+        let layers = calls.call_all(path, selection, &mut warnings)?;
         self.warnings.lock().extend(warnings);
-        asking.over(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
+        calls.with_layers(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
             let state = State {
                 snapshot: sources.as_snapshot(),
                 ..stored

@@ -1,4 +1,4 @@
-//! From a key of the tree back to the nodes on the way to it.
+//! Maps a key of the tree to the schema nodes on its path.
 
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step, Value};
 use smallvec::SmallVec;
@@ -10,36 +10,36 @@ use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
 
-/// A node on the way to a key.
+/// A schema node on the path of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waypoint {
+pub(crate) struct KeyNode {
     /// The container, list or leaf-list.
     pub node: NodeId,
-    /// The length of the key up to the node's number: the key of the whole list, for entries.
+    /// The length of the key up to the node's local id: for entries, the key of the whole list.
     pub list: usize,
     /// The length of the key of the container, list entry or leaf-list entry.
     pub end: usize,
 }
 
-/// The nodes on the way to a key, outermost first.
-pub(crate) type Trail = SmallVec<[Waypoint; 8]>;
+/// The nodes on the path of a key, outermost first.
+pub(crate) type KeyNodes = SmallVec<[KeyNode; 8]>;
 
 impl State<'_> {
-    /// The nodes on the way to a key of [`Subspace::Tree`]; none where the schema no longer has
-    /// one of them. The datastore's own key has an empty trail.
-    pub fn trail(&self, key: &[u8]) -> Result<Option<Trail>> {
+    /// The nodes on the path of a key of [`Subspace::Tree`]; none if one of them is no longer in the
+    /// schema. Empty for the datastore's own key.
+    pub fn trail(&self, key: &[u8]) -> Result<Option<KeyNodes>> {
         let mut at = self.tree.prefix(Subspace::Tree).len();
-        let mut trail = Trail::new();
+        let mut trail = KeyNodes::new();
         while at < key.len() {
             let mut rest = &key[at..];
-            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let parent = trail.last().map(|point: &KeyNode| point.node);
             let Some(node) = self.layout().child(parent, take_local_id(&mut rest)?) else {
                 return Ok(None);
             };
             let list = key.len() - rest.len();
             skip_entry(self.schema().node(node), &mut rest)?;
             at = key.len() - rest.len();
-            trail.push(Waypoint {
+            trail.push(KeyNode {
                 node,
                 list,
                 end: at,
@@ -48,9 +48,9 @@ impl State<'_> {
         Ok(Some(trail))
     }
 
-    /// The path of a trail along a key. Key values are read from the fragments on the way, as
-    /// keys may hold them shortened.
-    pub fn path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+    /// The instance path of a key. Key values are read from the fragments, because the key may contain them
+    /// shortened.
+    pub fn path_of(&self, key: &[u8], trail: &[KeyNode]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
             let keys = self.keys_of(key, point)?;
@@ -62,11 +62,12 @@ impl State<'_> {
         Ok(path)
     }
 
-    /// The same, where entries that have only a position stand without it: it changes when others do.
-    pub fn named_path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+    /// As [`Self::path_of`], but without the positions of entries that have no keys: these change when
+    /// other entries change.
+    pub fn named_path_of(&self, key: &[u8], trail: &[KeyNode]) -> Result<InstancePath> {
         let mut path = InstancePath::root();
         for point in trail {
-            let keys = match self.is_numbered(point) {
+            let keys = match self.has_only_position(point) {
                 true => Keys::None,
                 false => self.keys_of(key, point)?,
             };
@@ -78,8 +79,8 @@ impl State<'_> {
         Ok(path)
     }
 
-    /// Whether only its position tells an entry from the others.
-    fn is_numbered(&self, point: &Waypoint) -> bool {
+    /// Whether an entry is identified only by its position.
+    fn has_only_position(&self, point: &KeyNode) -> bool {
         let node = self.schema().node(point.node);
         match &node.kind {
             NodeKind::List(list) => list.keys.is_empty(),
@@ -88,11 +89,11 @@ impl State<'_> {
         }
     }
 
-    fn keys_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+    fn keys_of(&self, key: &[u8], point: &KeyNode) -> Result<Keys> {
         let node = self.schema().node(point.node);
         let entry = &key[..point.end];
         match &node.kind {
-            _ if self.is_numbered(point) => self.index_of(key, point),
+            _ if self.has_only_position(point) => self.index_of(key, point),
             NodeKind::List(list) => {
                 let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
                 let fragment = Fragment::decode(&stored, list.keys.len())?;
@@ -109,8 +110,8 @@ impl State<'_> {
         }
     }
 
-    /// The number of an entry among the entries of its list, from 1.
-    fn index_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+    /// The index of an entry in its list, from 1.
+    fn index_of(&self, key: &[u8], point: &KeyNode) -> Result<Keys> {
         let range = espalier_keyspace::KeyRange {
             start: key[..point.list].to_vec(),
             end: Some(key[..point.end].to_vec()),
@@ -138,5 +139,5 @@ fn value_of(packed: Packed) -> Result<Value> {
 }
 
 fn missing() -> Error {
-    Error::corrupt("an entry on the way to a key is missing")
+    Error::corrupt("an entry on the path of a key is missing")
 }

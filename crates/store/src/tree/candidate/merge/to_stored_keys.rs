@@ -1,71 +1,71 @@
-//! The merged changes, from named keys to stored ones.
+//! Converts the merged changes from named to stored keys.
 //!
-//! Here positions come back. Each entry of a list ordered by user has one, by the row of the order
-//! index that the merge left it: its own key, the keys of what is in it and the row itself are all
-//! made from this one value, so that they agree.
+//! Each entry of a list ordered by user has one position, in its merged row of the order index: its own
+//! key, the keys of its content and the key of the row are all derived from this value, so that they agree.
 
 use std::collections::BTreeSet;
 
 use espalier_keyspace::KeyRange;
 
-use super::changed::Changed;
-use super::named::Named;
-use super::naming::{Ordered, Span, with_prefix};
+use super::named_state::NamedState;
+use super::running_changes::RunningChanges;
+use super::to_named_keys::{Span, UserOrderedNodes, with_prefix};
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
 
-/// Where the keys of an entry are.
-const PLACES: [Subspace; 3] = [Subspace::Tree, Subspace::Order, Subspace::Stamp];
+/// The subspaces with keys of an entry.
+const SUBSPACES: [Subspace; 3] = [Subspace::Tree, Subspace::Order, Subspace::Stamp];
 
-/// Finds the stored keys of what a merge came to.
-pub(super) struct Placing<'a> {
-    pub running: &'a Named<'a>,
-    /// The candidate as it was made.
-    pub made: &'a Named<'a>,
-    /// What running changed.
-    pub changed: &'a Changed,
-    pub ordered: &'a Ordered,
-    /// The merged changes, by name.
+/// Converts the result of a merge to stored keys.
+pub(super) struct ToStoredKeys<'a> {
+    pub running: &'a NamedState<'a>,
+    /// The candidate on its base.
+    pub candidate: &'a NamedState<'a>,
+    /// The changes of running.
+    pub changed: &'a RunningChanges,
+    pub ordered: &'a UserOrderedNodes,
+    /// The merged changes, by named keys.
     pub named: Changes,
 }
 
-impl Placing<'_> {
-    /// The changes over running, by stored keys; and those stamps by stored keys too.
+impl ToStoredKeys<'_> {
+    /// Returns the changes over running and the given stamps, both by stored keys.
     pub fn run(mut self, stamps: &Changes) -> Result<(Changes, Changes)> {
-        self.seat_newcomers()?;
+        self.assign_positions()?;
         let mut stored = Changes::default();
-        for left in self.carry()? {
+        for left in self.move_content()? {
             stored.hide(&KeyRange::prefix(&left));
         }
         self.clear(&mut stored)?;
         let deleted = self.named.written().filter(|(_, value)| value.is_none());
         for (name, _) in deleted {
-            if let Some(key) = self.running.place(name)? {
+            if let Some(key) = self.running.stored_key(name)? {
                 stored.delete(key);
             }
         }
         self.put(&self.named, &mut stored)?;
-        let mut counted_on = Changes::default();
-        self.put(stamps, &mut counted_on)?;
-        Ok((stored, counted_on))
+        let mut stored_stamps = Changes::default();
+        self.put(stamps, &mut stored_stamps)?;
+        Ok((stored, stored_stamps))
     }
 
-    /// Puts what is written under the keys where it is in the merged state.
+    /// Puts the written rows under their keys in the merged state.
     fn put(&self, named: &Changes, stored: &mut Changes) -> Result<()> {
         for (name, value) in named.written() {
             let Some(value) = value else { continue };
-            if let Some(key) = self.place(name)? {
+            if let Some(key) = self.stored_key(name)? {
                 stored.put(key, value.to_vec());
             }
         }
         Ok(())
     }
 
-    /// The stored key of a named one in the merged state.
-    fn place(&self, name: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.running.place_by(name, &|entry| self.position(entry))
+    /// The stored key of a named key in the merged state.
+    fn stored_key(&self, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.running
+            .stored_key_with(name, &|entry| self.position(entry))
     }
 
     /// The position of a named entry in the merged state.
@@ -78,9 +78,9 @@ impl Placing<'_> {
         }
     }
 
-    /// Takes everything that running has in an entry along to where the entry is to be; the stored
-    /// places that are left.
-    fn carry(&mut self) -> Result<Vec<Vec<u8>>> {
+    /// Copies the content that running has in moved entries to the changes. Returns the stored keys of
+    /// their old positions.
+    fn move_content(&mut self) -> Result<Vec<Vec<u8>>> {
         let order = self.running.stored.tree.prefix(Subspace::Order);
         let mut moved = Vec::new();
         for (row, position) in self.named.written_in(&KeyRange::prefix(&order)) {
@@ -92,10 +92,10 @@ impl Placing<'_> {
         }
         let mut left = Vec::new();
         for entry in moved {
-            let Some(place) = self.running.place(&entry)? else {
+            let Some(place) = self.running.stored_key(&entry)? else {
                 continue;
             };
-            for subspace in PLACES {
+            for subspace in SUBSPACES {
                 let all = KeyRange::prefix(&in_subspace(&entry, subspace));
                 for (name, value) in self.running.rows(&all)? {
                     if !self.named.has_written(&name) && !self.named.is_cleared(&name) {
@@ -108,9 +108,9 @@ impl Placing<'_> {
         Ok(left)
     }
 
-    /// Hides what running has in the named ranges that are deleted.
+    /// Hides the content of running in deleted ranges.
     fn clear(&self, stored: &mut Changes) -> Result<()> {
-        // What has no range of its own in the store, because positions order it otherwise.
+        // Ranges that are not contiguous in the store, because of positions.
         let mut scattered = BTreeSet::new();
         for range in self.named.cleared() {
             self.clear_range(&range, stored, &mut scattered)?;
@@ -118,7 +118,7 @@ impl Placing<'_> {
         for prefix in scattered {
             for (name, _) in self.running.rows(&KeyRange::prefix(&prefix))? {
                 if self.named.is_cleared(&name)
-                    && let Some(key) = self.running.place(&name)?
+                    && let Some(key) = self.running.stored_key(&name)?
                 {
                     stored.delete(key);
                 }
@@ -134,27 +134,27 @@ impl Placing<'_> {
         scattered: &mut BTreeSet<Vec<u8>>,
     ) -> Result<()> {
         let schema = self.running.stored.schema();
-        let Some(span) = Span::of(self.running, range, self.running.told) else {
+        let Some(span) = Span::of(self.running, range, self.running.identity) else {
             return Ok(());
         };
-        let prefix = &range.start[..span.around.length];
+        let prefix = &range.start[..span.boundary.length];
         if span.is_all {
-            for place in self.running.places(prefix)? {
+            for place in self.running.stored_prefixes(prefix)? {
                 stored.hide(&KeyRange::prefix(&place));
             }
-        } else if !self.ordered.is_below(schema, &span.around) {
-            if let Some(place) = self.running.place(prefix)? {
+        } else if !self.ordered.is_below(schema, &span.boundary) {
+            if let Some(place) = self.running.stored_key(prefix)? {
                 stored.hide(&with_prefix(range, prefix, &place));
             }
-        } else if span.around.is_whole {
+        } else if span.boundary.is_list_prefix {
             scattered.insert(prefix.to_vec());
         } else {
             if range.contains(prefix)
-                && let Some(place) = self.running.place(prefix)?
+                && let Some(place) = self.running.stored_key(prefix)?
             {
                 stored.delete(place);
             }
-            for part in self.running.children_in(range, &span.around) {
+            for part in self.running.children_in(range, &span.boundary) {
                 self.clear_range(&part, stored, scattered)?;
             }
         }

@@ -1,70 +1,70 @@
-//! Positions for the entries that running does not have where they are to be.
+//! Assigns positions to entries that running does not have at their merged place.
 //!
-//! What the candidate created or moved stands before the entry that it stood before in the candidate,
-//! or at the end; what running put into the same gap goes first. The position that the candidate gave
-//! is kept where it says just this.
+//! An entry that the candidate created or moved is put before its successor in the candidate, or at the
+//! end; entries that running inserted in the same gap come first. The candidate's own position is kept if
+//! it already meets this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::placing::Placing;
+use super::to_stored_keys::ToStoredKeys;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace};
 
-/// An entry that is to get a position.
-struct Newcomer {
+/// An entry that needs a position.
+struct NewEntry {
     /// Its named key.
     entry: Vec<u8>,
-    /// Where it is in the candidate.
-    made: Position,
-    /// What the merge gave it.
-    wanted: Position,
+    /// Its position in the candidate.
+    candidate: Position,
+    /// Its position in the merged changes.
+    merged: Position,
 }
 
-/// Entries that follow in the candidate and stand where running has them: their positions there.
+/// Positions in running of the entries that follow in the candidate and stay where running has them.
 #[derive(Default)]
 struct Followers {
     /// The first that neither side moved.
     unmoved: Option<Position>,
-    /// The first.
+    /// The first of all.
     any: Option<Position>,
 }
 
-/// One list with newcomers.
-struct Seating {
-    /// The stored key of the list in running; none where it is not there.
+/// The positions of one list.
+struct ListPositions {
+    /// The stored key of the list in running; none if it does not exist there.
     running: Option<Vec<u8>>,
-    /// Positions that newcomers have.
+    /// The positions assigned so far.
     taken: BTreeSet<Position>,
 }
 
-impl Placing<'_> {
-    /// Gives every newcomer a position of its own.
-    pub fn seat_newcomers(&mut self) -> Result<()> {
-        for (list, mut newcomers) in self.newcomers()? {
-            newcomers.sort_by(|one, other| one.made.cmp(&other.made));
-            let followers = self.followers(&list, &newcomers)?;
-            let mut seating = Seating {
-                running: self.running.place(&list)?,
+impl ToStoredKeys<'_> {
+    /// Assigns a unique position to every new entry.
+    pub fn assign_positions(&mut self) -> Result<()> {
+        for (list, mut new_entries) in self.new_entries()? {
+            new_entries.sort_by(|one, other| one.candidate.cmp(&other.candidate));
+            let followers = self.followers(&list, &new_entries)?;
+            let mut list_positions = ListPositions {
+                running: self.running.stored_key(&list)?,
                 taken: BTreeSet::new(),
             };
-            let mut seated = 0;
+            let mut assigned_count = 0;
             for group in followers.chunk_by(|one, other| one == other) {
-                let members = &newcomers[seated..seated + group.len()];
-                self.seat(&mut seating, members, group[0].as_ref())?;
-                seated += group.len();
+                let members = &new_entries[assigned_count..assigned_count + group.len()];
+                self.assign_group(&mut list_positions, members, group[0].as_ref())?;
+                assigned_count += group.len();
             }
         }
         Ok(())
     }
 
-    /// The newcomers, list by list.
-    fn newcomers(&self) -> Result<BTreeMap<Vec<u8>, Vec<Newcomer>>> {
+    /// The entries that need a position, by list.
+    fn new_entries(&self) -> Result<BTreeMap<Vec<u8>, Vec<NewEntry>>> {
         let order = self.running.stored.tree.prefix(Subspace::Order);
-        let mut lists: BTreeMap<Vec<u8>, Vec<Newcomer>> = BTreeMap::new();
+        let mut lists: BTreeMap<Vec<u8>, Vec<NewEntry>> = BTreeMap::new();
         for (row, position) in self.named.written_in(&KeyRange::prefix(&order)) {
             let Some(position) = position else { continue };
             let entry = in_subspace(row, Subspace::Tree);
@@ -74,43 +74,43 @@ impl Placing<'_> {
             let Some(list) = self.running.list_of(&entry)?.map(<[u8]>::to_vec) else {
                 continue;
             };
-            let made = self.made.position(&entry)?;
-            let made = made.unwrap_or_else(|| position.to_vec());
-            lists.entry(list).or_default().push(Newcomer {
+            let candidate = self.candidate.position(&entry)?;
+            let candidate = candidate.unwrap_or_else(|| position.to_vec());
+            lists.entry(list).or_default().push(NewEntry {
                 entry,
-                made: Position::take(&mut made.as_slice())?,
-                wanted: Position::take(&mut &*position)?,
+                candidate: Position::take(&mut candidate.as_slice())?,
+                merged: Position::take(&mut &*position)?,
             });
         }
         Ok(lists)
     }
 
-    /// For each newcomer, the position in running of the entry that it is to stand before: of those
-    /// that follow in the candidate, the first that neither side moved. Where none of them stayed, it
-    /// stands at the end, if it stood behind one that did, else before the first that there is.
-    fn followers(&self, list: &[u8], newcomers: &[Newcomer]) -> Result<Vec<Option<Position>>> {
-        let Some(list) = self.made.place(list)? else {
-            return Ok(vec![None; newcomers.len()]);
+    /// For each new entry, the position in running of the entry to put it before: the first following entry
+    /// in the candidate that neither side moved. If there is none: the end if an unmoved entry precedes it,
+    /// else before the first following entry.
+    fn followers(&self, list: &[u8], new_entries: &[NewEntry]) -> Result<Vec<Option<Position>>> {
+        let Some(list) = self.candidate.stored_key(list)? else {
+            return Ok(vec![None; new_entries.len()]);
         };
-        let mut followers = Vec::with_capacity(newcomers.len());
+        let mut followers = Vec::with_capacity(new_entries.len());
         let mut found = Followers::default();
         let mut end = KeyRange::prefix(&list).end;
-        for newcomer in newcomers.iter().rev() {
+        for new_entry in new_entries.iter().rev() {
             let mut key = list.clone();
-            newcomer.made.put(&mut key);
-            let beyond = KeyRange {
+            new_entry.candidate.put(&mut key);
+            let following = KeyRange {
                 start: KeyRange::prefix(&key).end.unwrap_or_else(|| key.clone()),
                 end,
             };
-            let nearer = self.followers_in(&list, &beyond)?;
+            let closer = self.followers_in(&list, &following)?;
             found = Followers {
-                unmoved: nearer.unmoved.or(found.unmoved),
-                any: nearer.any.or(found.any),
+                unmoved: closer.unmoved.or(found.unmoved),
+                any: closer.any.or(found.any),
             };
             let mut follower = found.unmoved.clone();
             if follower.is_none() && found.any.is_some() {
-                let ahead = KeyRange::new(KeyRange::below(&list).start, key.clone());
-                let is_behind = self.followers_in(&list, &ahead)?.unmoved.is_some();
+                let preceding = KeyRange::new(KeyRange::below(&list).start, key.clone());
+                let is_behind = self.followers_in(&list, &preceding)?.unmoved.is_some();
                 follower = found.any.clone().filter(|_| !is_behind);
             }
             followers.push(follower);
@@ -120,13 +120,17 @@ impl Placing<'_> {
         Ok(followers)
     }
 
-    /// What there is to stand before in a range of the candidate.
+    /// The possible successors in a range of the candidate.
     fn followers_in(&self, list: &[u8], range: &KeyRange) -> Result<Followers> {
         let mut found = Followers::default();
-        let mut cursor = self.made.stored.snapshot.scan(range, Direction::Forward)?;
+        let mut cursor = self
+            .candidate
+            .stored
+            .snapshot
+            .scan(range, Direction::Forward)?;
         while let Some((key, _)) = cursor.next()? {
             let entry = entry_prefix(list, key)?.to_vec();
-            if let Some(name) = self.made.name(&entry)?
+            if let Some(name) = self.candidate.name(&entry)?
                 && let Some(position) = self.running.position(&name)?
                 && self.position(&name)?.as_ref() == Some(&position)
             {
@@ -146,58 +150,58 @@ impl Placing<'_> {
         Ok(found)
     }
 
-    /// Gives newcomers that follow each other positions before that of an entry, or at the end.
-    fn seat(
+    /// Assigns positions before that of an entry, or at the end, to consecutive new entries.
+    fn assign_group(
         &mut self,
-        seating: &mut Seating,
-        newcomers: &[Newcomer],
+        list_positions: &mut ListPositions,
+        new_entries: &[NewEntry],
         before: Option<&Position>,
     ) -> Result<()> {
-        let wanted: Vec<Position> = newcomers.iter().map(|one| one.wanted.clone()).collect();
-        let seats = match self.fits(seating, &wanted, before)? {
-            true => wanted,
+        let merged: Vec<Position> = new_entries.iter().map(|one| one.merged.clone()).collect();
+        let positions = match self.can_keep(list_positions, &merged, before)? {
+            true => merged,
             false => {
-                let last = self.last_before(seating, before)?;
-                let seats = spread(last.as_ref(), before, newcomers.len());
-                match seats {
-                    Some(seats) => seats,
-                    // No room between two neighbours: to the end.
+                let last = self.last_before(list_positions, before)?;
+                let positions = spread(last.as_ref(), before, new_entries.len());
+                match positions {
+                    Some(positions) => positions,
+                    // No room between two neighbours: put them at the end.
                     None => spread(
-                        self.last_before(seating, None)?.as_ref(),
+                        self.last_before(list_positions, None)?.as_ref(),
                         None,
-                        newcomers.len(),
+                        new_entries.len(),
                     )
                     .ok_or_else(|| Error::corrupt("a list has no further positions"))?,
                 }
             }
         };
-        for (newcomer, seat) in newcomers.iter().zip(seats) {
+        for (new_entry, assigned) in new_entries.iter().zip(positions) {
             let mut position = Vec::new();
-            seat.put(&mut position);
-            let row = in_subspace(&newcomer.entry, Subspace::Order);
+            assigned.put(&mut position);
+            let row = in_subspace(&new_entry.entry, Subspace::Order);
             self.named.put(row, position);
-            seating.taken.insert(seat);
+            list_positions.taken.insert(assigned);
         }
         Ok(())
     }
 
-    /// Whether the wanted positions are right as they are: in order, and nothing else from the first
-    /// of them up to the entry that they are to stand before.
-    fn fits(
+    /// Whether positions can be kept: they ascend, and nothing else is between the first of them and the
+    /// successor.
+    fn can_keep(
         &self,
-        seating: &Seating,
-        wanted: &[Position],
+        list_positions: &ListPositions,
+        merged: &[Position],
         before: Option<&Position>,
     ) -> Result<bool> {
-        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
+        let (Some(first), Some(last)) = (merged.first(), merged.last()) else {
             return Ok(true);
         };
-        let is_rising = wanted.is_sorted_by(|one, other| one < other);
+        let is_rising = merged.is_sorted_by(|one, other| one < other);
         if !is_rising || before.is_some_and(|before| last >= before) {
             return Ok(false);
         }
         let is_between = |taken: &&Position| before.is_none_or(|before| *taken < before);
-        if seating
+        if list_positions
             .taken
             .range(first..)
             .next()
@@ -206,7 +210,7 @@ impl Placing<'_> {
         {
             return Ok(false);
         }
-        let Some(list) = &seating.running else {
+        let Some(list) = &list_positions.running else {
             return Ok(true);
         };
         let range = range_of(list, Some(first), before);
@@ -229,17 +233,17 @@ impl Placing<'_> {
         Ok(true)
     }
 
-    /// The last position before another that running or a newcomer has.
+    /// The last position before another one, in running or assigned.
     fn last_before(
         &self,
-        seating: &Seating,
+        list_positions: &ListPositions,
         before: Option<&Position>,
     ) -> Result<Option<Position>> {
         let taken = match before {
-            Some(before) => seating.taken.range(..before).next_back(),
-            None => seating.taken.last(),
+            Some(before) => list_positions.taken.range(..before).next_back(),
+            None => list_positions.taken.last(),
         };
-        let Some(list) = &seating.running else {
+        let Some(list) = &list_positions.running else {
             return Ok(taken.cloned());
         };
         let range = range_of(list, None, before);
@@ -254,7 +258,7 @@ impl Placing<'_> {
     }
 }
 
-/// The stored keys of the entries of a list from one position to before another.
+/// The stored keys of the entries of a list from one position to another (exclusive).
 fn range_of(list: &[u8], from: Option<&Position>, before: Option<&Position>) -> KeyRange {
     let key = |position: &Position| {
         let mut key = list.to_vec();
@@ -268,34 +272,34 @@ fn range_of(list: &[u8], from: Option<&Position>, before: Option<&Position>) -> 
     }
 }
 
-/// So many positions in order between two others; none where there is no room.
+/// A number of ascending positions between two others; none if there is no room.
 fn spread(
     after: Option<&Position>,
     before: Option<&Position>,
     count: usize,
 ) -> Option<Vec<Position>> {
-    let mut seats = Vec::with_capacity(count);
+    let mut positions = Vec::with_capacity(count);
     match (after, before) {
         (_, None) => {
             for _ in 0..count {
-                seats.push(Position::between(seats.last().or(after), None)?);
+                positions.push(Position::between(positions.last().or(after), None)?);
             }
         }
         (None, Some(_)) => {
             for _ in 0..count {
-                seats.push(Position::between(None, seats.last().or(before))?);
+                positions.push(Position::between(None, positions.last().or(before))?);
             }
-            seats.reverse();
+            positions.reverse();
         }
-        // Halves of halves, so that positions stay short.
+        // Bisection keeps positions short.
         (Some(_), Some(_)) if count > 0 => {
             let middle = Position::between(after, before)?;
-            seats = spread(after, Some(&middle), count / 2)?;
+            positions = spread(after, Some(&middle), count / 2)?;
             let behind = spread(Some(&middle), before, count - 1 - count / 2)?;
-            seats.push(middle);
-            seats.extend(behind);
+            positions.push(middle);
+            positions.extend(behind);
         }
         (Some(_), Some(_)) => {}
     }
-    Some(seats)
+    Some(positions)
 }

@@ -1,4 +1,16 @@
-//! From a proposed state to a commit: the one way that data becomes durable.
+//! The commit pipeline: the only path from a proposed state to durable data.
+//!
+//! The steps:
+//!
+//! 1. *propose*: `try_commit` applies the edits to an overlay; subscribers may add edits;
+//! 2. *authorise*: the caller's guard is checked before the proposal, the locks after it;
+//! 3. *validate* the constraints;
+//! 4. *log* the changes in the batch;
+//! 5. *announce* the commit to subscribers, which may refuse it;
+//! 6. *commit* the batch;
+//! 7. *notify* subscribers.
+//!
+//! A conflict with another process repeats all steps on a new snapshot.
 
 use std::borrow::Cow;
 
@@ -10,15 +22,15 @@ use espalier_yang::Errors;
 
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
-use super::confirm::{Plan, is_overdue};
+use super::confirm::{ConfirmEffect, is_overdue};
 use super::datastore::Datastore;
-use super::edit::{Touch, Touched};
+use super::edit::{TouchExtent, TouchedResources};
 use super::locate::State;
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
 use super::too_big::is_too_big;
-use super::validate::{definition_key, is_kept, rebuild, validate};
+use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::clock::Timestamp;
@@ -26,60 +38,61 @@ use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
-/// How often a commit is tried again when another process changed the datastore meanwhile.
+/// Maximum number of tries of a commit when other processes change the datastore meanwhile.
 const COMMIT_TRIES_MAX: usize = 64;
 
-/// A state that is proposed to be the next.
+/// A proposed next state of a datastore.
 pub(super) struct Proposal {
-    /// What changes, over the state that it is based on.
+    /// The changes, over the state that they are based on.
     pub overlay: Overlay,
-    /// Resources that were touched, by their key.
-    pub touched: Touched,
-    /// What happens in the same commit beside the data, and what it depends on: the end of a
-    /// candidate, a confirmation. Dropped where the data does not change.
-    pub beside: Batch,
+    /// The touched resources, by key.
+    pub touched: TouchedResources,
+    /// Writes and preconditions besides the data that belong to the same commit, such as the end of a
+    /// candidate or a confirmation. Dropped if the data does not change.
+    pub extra: Batch,
 }
 
-/// What a commit is based on.
+/// The version and the preconditions that a commit is based on.
 pub(super) struct Basis {
     /// The newest commit.
     pub last: Stamp,
-    /// The stamp of the commit that is being made.
+    /// The stamp of this commit.
     pub next: Stamp,
-    /// The datastore did not move, its anchor still stands, and so do its modules.
+    /// The datastore, its anchor and its modules are unchanged.
     pub conditions: [Precondition; 3],
 }
 
 impl Tree {
-    /// Has a state proposed over the newest one, and commits it; again where another process
-    /// changed the datastore meanwhile.
-    pub(super) fn settle(
+    /// Commits the state that `propose` derives from the newest one. Retries if another process changed the
+    /// datastore meanwhile.
+    pub(super) fn propose_and_commit(
         &self,
         options: CommitOptions<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        self.settle_planned(options, Plan::Edit, &|_| {}, propose)
+        self.propose_and_commit_with(options, ConfirmEffect::Edit, &|_| {}, propose)
     }
 
-    /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending, and
-    /// what the proposal will read.
+    /// As [`Self::propose_and_commit`], with the commit's effect on a pending confirmed commit, and the reads to
+    /// prefetch.
     ///
-    /// Operational state is validated against the running configuration as it is known here: by the
-    /// time it is committed that may have moved anyway, and operational state may then break its
-    /// constraints (RFC 8342, section 5.3).
-    pub(super) fn settle_planned(
+    /// Operational state is validated against the running configuration of this snapshot. Running may
+    /// change before the commit; operational state may then violate its constraints (RFC 8342, section
+    /// 5.3).
+    pub(super) fn propose_and_commit_with(
         &self,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        self.check_not_calling()?;
+        self.check_not_in_subscriber_call()?;
         loop {
-            let result = self.settle_locked(options, plan, expect, propose);
+            let result = self.commit_locked(options, effect, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
                 if result.is_err() {
-                    // An edit of rows that were written under other modules fails in any way.
+                    // If the modules were replaced, any error may follow from that: report the replacement
+                    // instead.
                     self.check_modules(&*self.store().driver().snapshot()?)?;
                 }
                 return result;
@@ -88,10 +101,10 @@ impl Tree {
         }
     }
 
-    fn settle_locked(
+    fn commit_locked(
         &self,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
@@ -100,54 +113,54 @@ impl Tree {
         let mut is_current = false;
         loop {
             tries += 1;
-            let view = self.kept_view(expect)?;
-            let seen = view.state().snapshot.version();
-            match self.settle_on(view, options, plan, propose) {
+            let view = self.view_with_indexes(expect)?;
+            let version = view.state().snapshot.version();
+            match self.try_commit(view, options, effect, propose) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
                     self.check_anchor(&error)?;
                     if tries == COMMIT_TRIES_MAX {
                         return Err(error.into());
                     }
                 }
-                result if is_current || !has_to_be_current(&result) => return result,
-                result if self.store().driver().is_current(seen)? => return result,
+                result if is_current || !requires_newest_state(&result) => return result,
+                result if self.store().driver().is_current(version)? => return result,
                 _ => is_current = true,
             }
         }
     }
 
-    fn settle_on(
+    fn try_commit(
         &self,
         view: View,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
+        // Authorise: the caller's guard.
         if let Some(guard) = options.guard {
             guard(&view)?;
         }
-        self.settle_once_planned(propose(view)?, options, plan)
+        // Propose.
+        self.commit_proposal_with(propose(view)?, options, effect)
     }
 
-    pub(super) fn settle_once(
+    pub(super) fn commit_proposal(
         &self,
         proposal: Proposal,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.settle_once_planned(proposal, options, Plan::Edit)
+        self.commit_proposal_with(proposal, options, ConfirmEffect::Edit)
     }
 
-    fn settle_once_planned(
+    fn commit_proposal_with(
         &self,
         mut proposal: Proposal,
         options: CommitOptions<'_>,
-        plan: Plan<'_>,
+        effect: ConfirmEffect<'_>,
     ) -> Result<Commit> {
-        let Proposal {
-            overlay, beside, ..
-        } = &mut proposal;
-        let pinned = self.keep_holds(overlay, options.session, plan, beside)?;
-        self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
+        let Proposal { overlay, extra, .. } = &mut proposal;
+        let pinned = self.authorise(overlay, options.session, effect, extra)?;
+        self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
@@ -155,7 +168,7 @@ impl Tree {
         let Proposal {
             mut overlay,
             mut touched,
-            beside,
+            extra,
         } = proposal;
         let Basis {
             last,
@@ -169,9 +182,9 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let mut batch = beside;
+        let mut batch = extra;
         batch.read_in_order();
-        self.record(&overlay, &mut log, &mut batch)?;
+        self.log_changes(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
             return Ok(Commit {
                 version: last.version,
@@ -182,23 +195,23 @@ impl Tree {
         let announced = self.announce(&overlay)?;
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
-            // Its parts have no validators: what providers tell changes without a commit.
+            // Its parts have no validators: the data of providers changes without a commit.
             let whole = self.tree_key();
             touched.retain(|key| key == whole);
         }
         let stamps = stamps(&overlay, touched, stamp)?;
-        let below = put_changes(overlay, &mut batch)?;
+        let base = put_changes(overlay, &mut batch)?;
         for (key, value) in stamps {
             batch.put(key, value);
         }
         log.finish(&mut batch)?;
-        self.prune(below.base(), stamp, pinned, &mut batch)?;
+        self.prune(base.base(), stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        drop(below);
+        drop(base);
         self.store().driver().commit(batch)?;
-        announced.committed(stamp, options);
+        announced.notify(stamp, options);
         Ok(Commit {
             version: stamp.version,
             time: stamp.time,
@@ -206,8 +219,8 @@ impl Tree {
         })
     }
 
-    /// Records what changes in the log. Every key and value that no key space takes is an error.
-    fn record(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
+    /// Writes the changes to the log. A key or value that exceeds the limits of the key space is an error.
+    fn log_changes(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
         let mut too_big = Vec::new();
         each_change(overlay, &logged_ranges(self.id()), &mut |change| {
             if let Some(new) = change.new.filter(|new| is_too_big(change.key, new)) {
@@ -227,29 +240,31 @@ impl Tree {
         Ok(errors.into_result()?)
     }
 
-    /// What is stored, with the indexes that the constraints need.
-    fn kept_view(&self, expect: Expect<'_>) -> Result<View> {
+    /// The stored state, with the indexes that the constraints need.
+    fn view_with_indexes(&self, expect: Expect<'_>) -> Result<View> {
         let snapshot = self.store().driver().snapshot_to_change(&|expected| {
-            self.expect_commit(expected);
+            self.expect_commit_reads(expected);
             expect(expected);
         })?;
         let view = self.stored_view_of(snapshot)?.for_change();
-        if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
+        if !self.is_validated()
+            || are_indexes_current(self.compiled(), self.id(), view.state().snapshot)?
+        {
             return Ok(view);
         }
         drop(view);
-        self.keep_indexes()?;
+        self.ensure_indexes()?;
         Ok(self.stored_view()?.for_change())
     }
 
-    /// What every commit reads, whatever it changes.
-    fn expect_commit(&self, expected: &mut Expected) {
+    /// Prefetches what every commit reads.
+    fn expect_commit_reads(&self, expected: &mut Expected) {
         expected.key(stamp_key(&self.tree_key()));
-        expected.key(self.holds_key());
+        expected.key(self.lock_key());
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
             expected.key(definition_key(self.id()));
         }
-        // What is to be kept of the log, and the oldest of it: one row where nobody said it, else two.
+        // The retention of the log and its oldest version: one row if no retention is set, else two.
         let log = self.id().prefix(Subspace::Log);
         expected.range(KeyRange::prefix(&log), 1);
         expected.range(KeyRange::below(&log), 1);
@@ -259,14 +274,13 @@ impl Tree {
         }
     }
 
-    /// Builds the indexes that the constraints need, where a model that changed needs others than
-    /// there are.
-    pub(super) fn keep_indexes(&self) -> Result<()> {
+    /// Rebuilds the indexes if a changed model needs others than those stored.
+    pub(super) fn ensure_indexes(&self) -> Result<()> {
         if !self.is_validated() {
             return Ok(());
         }
         let snapshot = self.store().driver().snapshot()?;
-        if is_kept(self.compiled(), self.id(), &*snapshot)? {
+        if are_indexes_current(self.compiled(), self.id(), &*snapshot)? {
             return Ok(());
         }
         let Basis { conditions, .. } = self.basis(&*snapshot)?;
@@ -282,13 +296,14 @@ impl Tree {
             (Some(error), _) => Err(error),
             (None, Err(error)) if error.kind() == ErrorKind::Conflict => {
                 self.check_anchor(&error)?;
-                self.keep_indexes()
+                self.ensure_indexes()
             }
             (None, outcome) => Ok(outcome.map(|_| ())?),
         }
     }
 
-    /// What a commit on a snapshot is based on. Time runs backwards in a log only where a clock was wrong.
+    /// The version and preconditions of a commit on a snapshot. A version's time is before its
+    /// predecessor's only if a clock was wrong.
     pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
         let root = stamp_key(&self.tree_key());
         let stored = snapshot.get(&root)?.map(Cow::into_owned);
@@ -319,7 +334,7 @@ impl Tree {
 }
 
 impl Tree {
-    /// The time of the commit after another one.
+    /// The time of the commit that follows `last`.
     fn time_after(&self, last: Stamp) -> Timestamp {
         let now = self.store().now();
         if last.time.is_ahead_of(now) {
@@ -327,25 +342,25 @@ impl Tree {
             tracing::warn!(
                 version = last.version,
                 seconds = ahead,
-                "this version has a time that is still to come: the clock of the machine that made it was ahead, \
-                 or this one is behind"
+                "the time of this version is in the future: the clock of the machine that committed it was ahead, \
+                 or the local clock is behind"
             );
         }
         now.after(last.time)
     }
 }
 
-/// Whether a result says something of the state that it was decided on. What was committed does not:
-/// it required that the state is still so.
-fn has_to_be_current(result: &Result<Commit>) -> bool {
+/// Whether a result is only valid for the newest state. A successful commit needs no check: its
+/// preconditions ensured that.
+fn requires_newest_state(result: &Result<Commit>) -> bool {
     match result {
         Ok(commit) => !commit.is_changed,
         Err(error) => !matches!(error, Error::Engine(_)),
     }
 }
 
-/// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
-/// written again. What it was over is left.
+/// Puts the changes of an overlay into a batch and returns the overlay's base. A cleared range is deleted
+/// as a range if nothing is written in it.
 pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     for cleared in overlay.cleared() {
         if !overlay.writes_in(&cleared) {
@@ -359,48 +374,61 @@ pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay
             }
         }
     }
-    let (below, changes) = overlay.split();
+    let (base, changes) = overlay.split();
     batch.reserve(changes.written_len());
     for (key, new) in changes.into_written() {
-        let old = below.get_below(&key)?;
+        let old = base.get_below(&key)?;
         match new {
             new if new.as_deref() == old.as_deref() => {}
             Some(new) => batch.put(key, new),
             None => batch.delete(key),
         }
     }
-    Ok(below)
+    Ok(base)
 }
 
-/// Stamps the touched resources.
-pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
+/// Writes the stamps of the touched resources into the overlay.
+pub(super) fn write_stamps(
+    overlay: &mut Overlay,
+    touched: TouchedResources,
+    stamp: Stamp,
+) -> Result<()> {
     for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
     }
     Ok(())
 }
 
-/// The keys and values of the stamps of the touched resources. Those around a touched one are
-/// touched too, and come before it. What is new within something new is stamped as well: candidates
-/// tell by the stamps of running what that changed, and count on their own.
-fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+/// The keys and values of the stamps of the touched resources. Enclosing resources are touched too and come
+/// first. A new resource inside a new one is stamped as well: candidates compare the stamps of running one
+/// by one.
+fn stamps(
+    overlay: &Overlay,
+    touched: TouchedResources,
+    stamp: Stamp,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
-    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
+    let mut ancestors: Vec<(Vec<u8>, Stamp)> = Vec::new();
     for (key, touch) in touched.into_entries() {
-        while around
+        while ancestors
             .last()
             .is_some_and(|(outer, _)| !key.starts_with(outer))
         {
-            around.pop();
+            ancestors.pop();
         }
-        let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
+        let inherited = ancestors
+            .last()
+            .map(|(_, whole)| *whole)
+            .unwrap_or_default();
         let whole = match touch {
-            Touch::Whole => stamp,
-            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
+            TouchExtent::Whole => stamp,
+            TouchExtent::Within => {
+                stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole)
+            }
         };
         let record = StampRecord { any: stamp, whole };
         stamps.push((stamp_key(&key), record.encode()));
-        around.push((key, whole));
+        ancestors.push((key, whole));
     }
     Ok(stamps)
 }

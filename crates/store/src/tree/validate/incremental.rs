@@ -1,4 +1,4 @@
-//! Validating a proposed state against the state that it is based on.
+//! Validates a proposed state against its base.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
@@ -6,24 +6,24 @@ use espalier_yang::validate::{Effort, Incremental, Removal, Share, States, valid
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
-use super::changes::tell;
+use super::changes::report_changes;
 use super::index::Updates;
-use super::instances::{Indexes, Place, StoreInstances};
+use super::instances::{Indexes, NodeRef, StoreInstances};
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::{KeyChange, each_change};
-use crate::tree::edit::Applying;
+use crate::tree::commit_pipeline::Proposal;
+use crate::tree::edit::EditApplier;
 use crate::tree::locate::State;
-use crate::tree::settle::Proposal;
 
-/// A key that a removal took away, with what it held.
+/// The keys deleted by a removal, with their values.
 type Removed = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Brings indexes and counts of a proposed state up to date, and validates it. What exists only by a
-/// `when` that does not hold any more is taken out of it (RFC 7950 §8.2).
+/// Updates the indexes and counts of a proposed state, and validates it. Nodes whose `when` became false
+/// are removed from it (RFC 7950 §8.2).
 ///
 /// # Errors
 /// [`crate::Error::Data`] with every violation.
@@ -55,7 +55,7 @@ pub(in crate::tree) fn validate(
 struct Validation<'a> {
     compiled: &'a Compiled,
     tree: TreeId,
-    incremental: Incremental<Place>,
+    incremental: Incremental<NodeRef>,
 }
 
 impl Validation<'_> {
@@ -67,21 +67,21 @@ impl Validation<'_> {
         }
     }
 
-    /// Tells of the changes (at first, all of them), and settles `when`s until one takes something
-    /// away.
+    /// Reports the changes (all of them in the first round), and evaluates `when`s until one removes
+    /// something.
     fn round(
         &mut self,
         overlay: &Overlay,
         removed: Option<Removed>,
-    ) -> Result<Vec<Removal<Place>>> {
+    ) -> Result<Vec<Removal<NodeRef>>> {
         let (compiled, tree) = (self.compiled, self.tree);
         let state = |snapshot| State {
             snapshot,
             compiled,
             tree,
         };
-        let new = StoreInstances::new(state(overlay), Indexes::Kept);
-        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let new = StoreInstances::new(state(overlay), Indexes::Current);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let incremental = &mut self.incremental;
         let new_state = state(overlay);
@@ -89,7 +89,7 @@ impl Validation<'_> {
             let Some(trail) = new_state.trail(change.key)? else {
                 return Ok(());
             };
-            tell(&new_state, &new, &change, &trail, &mut |change| {
+            report_changes(&new_state, &new, &change, &trail, &mut |change| {
                 incremental.changed(&states, &change)
             })
         };
@@ -110,14 +110,14 @@ impl Validation<'_> {
         Ok(removals)
     }
 
-    /// Takes out of a proposal what must go; tells the keys that it had.
-    fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<Place>>) -> Result<Removed> {
+    /// Removes nodes from a proposal; returns their keys.
+    fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<NodeRef>>) -> Result<Removed> {
         let mut paths = Vec::new();
         let mut removed = Vec::new();
         let mut updates = Updates::default();
         {
             let overlay = &proposal.overlay;
-            let data = StoreInstances::new(self.state(overlay), Indexes::Kept);
+            let data = StoreInstances::new(self.state(overlay), Indexes::Current);
             for removal in removals {
                 let (place, path) = match removal {
                     Removal::Inner(place) => {
@@ -139,16 +139,16 @@ impl Validation<'_> {
             let state = self.state(overlay);
             for (key, _) in &removed {
                 if let Some(trail) = state.trail(key)? {
-                    updates.remember(Some(&state), &state, key, &trail)?;
+                    updates.record_old_uniques(Some(&state), &state, key, &trail)?;
                 }
             }
         }
-        let mut applying = Applying::new(&mut proposal.overlay, self.compiled, self.tree);
-        applying.touched = std::mem::take(&mut proposal.touched);
+        let mut applier = EditApplier::new(&mut proposal.overlay, self.compiled, self.tree);
+        applier.touched = std::mem::take(&mut proposal.touched);
         for path in &paths {
-            applying.delete_path(path, Operation::Remove)?;
+            applier.delete_path(path, Operation::Remove)?;
         }
-        proposal.touched = std::mem::take(&mut applying.touched);
+        proposal.touched = std::mem::take(&mut applier.touched);
         let mut gone = Vec::new();
         {
             let state = self.state(&proposal.overlay);
@@ -163,7 +163,7 @@ impl Validation<'_> {
                     new: new.as_deref(),
                 };
                 if let Some(trail) = state.trail(&key)? {
-                    updates.note(&state, &change, &trail)?;
+                    updates.record(&state, &change, &trail)?;
                 }
                 gone.push((key, old));
             }
@@ -179,11 +179,11 @@ impl Validation<'_> {
             compiled,
             tree,
         };
-        let new = StoreInstances::new(state(overlay), Indexes::Kept);
-        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let new = StoreInstances::new(state(overlay), Indexes::Current);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
-        // Nothing was validated before: the change is everything, and an empty tree may be invalid.
+        // Nothing was validated before: the whole state changed, and an empty tree may be invalid.
         if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
             let (plan, limits) = (compiled.plan(), Limits::default());
             let (found, more) = validate_measured(plan, &new, &new.root(), limits, Share::ALL)?;
@@ -207,7 +207,7 @@ fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<(
     Ok(())
 }
 
-/// Brings the indexes and counts of an overlay up to date with all that it changes.
+/// Updates the indexes and counts of an overlay for all its changes.
 fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> Result<()> {
     if compiled.index_definition().is_empty() {
         return Ok(());
@@ -224,8 +224,8 @@ fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> R
             let Some(trail) = new.trail(change.key)? else {
                 return Ok(());
             };
-            updates.remember(Some(&old), &new, change.key, &trail)?;
-            updates.note(&new, &change, &trail)
+            updates.record_old_uniques(Some(&old), &new, change.key, &trail)?;
+            updates.record(&new, &change, &trail)
         })?;
     }
     put_updates(compiled, tree, overlay, updates)

@@ -1,4 +1,4 @@
-//! The row that says what holds a datastore.
+//! The stored record of a datastore's locks.
 
 use std::time::Duration;
 
@@ -14,46 +14,46 @@ use crate::tree::{Datastore, Tree};
 /// A lock of a whole datastore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// The session that has it.
+    /// The session that owns it.
     pub session: String,
-    /// When it was taken.
+    /// When it was acquired.
     pub time: Timestamp,
 }
 
-/// A lock of some nodes and everything in them.
+/// A lock of some subtrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartialLock {
-    /// Its number, unique among those of the datastore.
+    /// Its number, unique in the datastore.
     pub id: u32,
-    /// The session that has it.
+    /// The session that owns it.
     pub session: String,
-    /// When it was taken.
+    /// When it was acquired.
     pub time: Timestamp,
     /// The nodes, as instance identifiers.
     pub paths: Vec<String>,
-    /// The keys of the nodes behind the prefix of the tree.
+    /// The keys of the nodes without the prefix of the tree.
     pub(in crate::tree) keys: Vec<Vec<u8>>,
 }
 
-/// A commit that is rolled back unless it is confirmed.
+/// A confirmed commit that is rolled back unless it is confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingCommit {
-    /// The session that made it.
+    /// The session that committed it.
     pub session: String,
-    /// When it is rolled back, by the wall clock of the process that made it.
+    /// When it is rolled back, by the wall clock of the process that committed it.
     pub deadline: Timestamp,
-    /// How the time until then is measured; none where an earlier version of this program made the commit.
+    /// How the remaining time is measured; none if an earlier version of this program made the commit.
     pub timing: Option<Timing>,
-    /// The version that is restored then.
+    /// The version that a rollback restores.
     pub restores: u64,
-    /// What confirms it from any session, if it outlives its own.
+    /// The persist-id, with which any session may confirm it; it then outlives its own session.
     pub persist: Option<String>,
 }
 
 impl PendingCommit {
-    /// How much longer it waits. While the machine runs on which it was made, that is a matter of its uptime, whatever
-    /// becomes of the wall clock. On another machine and after a restart there is only the wall clock; it then waits
-    /// no longer than it would have from the beginning.
+    /// The time until the rollback. On the machine that made the commit, until a restart, it is measured by
+    /// the uptime, independently of the wall clock. Otherwise by the wall clock, limited to the original
+    /// timeout.
     pub(in crate::tree) fn remaining(&self, clock: &dyn Clock) -> Duration {
         let left = self.deadline.since(clock.now());
         let Some(Timing { begun, uptime }) = &self.timing else {
@@ -68,8 +68,8 @@ impl PendingCommit {
         }
     }
 
-    /// Whether nothing tells how long it has been waiting: the wall clock is behind what it was when it began.
-    pub(in crate::tree) fn is_before_its_beginning(&self, clock: &dyn Clock) -> bool {
+    /// Whether the elapsed time is unknown: the wall clock is before the start of the timeout.
+    pub(in crate::tree) fn is_clock_behind(&self, clock: &dyn Clock) -> bool {
         let Some(Timing { begun, uptime }) = &self.timing else {
             return false;
         };
@@ -81,8 +81,8 @@ impl PendingCommit {
         !is_same_boot && begun.is_ahead_of(clock.now())
     }
 
-    /// The same commit, waiting from now on.
-    pub(in crate::tree) fn begun_anew(mut self, clock: &dyn Clock) -> Self {
+    /// The same commit with its timeout restarted.
+    pub(in crate::tree) fn restarted(mut self, clock: &dyn Clock) -> Self {
         let begun = self.timing.map_or(self.deadline, |timing| timing.begun);
         let timeout = self.deadline.since(begun);
         let timing = Timing::now(clock);
@@ -93,7 +93,7 @@ impl PendingCommit {
 }
 
 impl Timing {
-    /// From now on.
+    /// Starts now.
     pub(in crate::tree) fn now(clock: &dyn Clock) -> Self {
         Self {
             begun: clock.now(),
@@ -102,47 +102,47 @@ impl Timing {
     }
 }
 
-/// From when, and for how long, a confirmed commit waits.
+/// The start of a confirmed commit's timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// When that was by the wall clock.
+    /// By the wall clock.
     pub begun: Timestamp,
-    /// How long the machine had been running then, where that is known.
+    /// The uptime of the machine, if known.
     pub uptime: Option<Uptime>,
 }
 
-/// Everything that holds a datastore.
+/// All locks of a datastore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locks {
     /// The lock of the whole datastore.
     pub lock: Option<Lock>,
-    /// The locks of parts.
+    /// The partial locks.
     pub partial: Vec<PartialLock>,
-    /// The commit that waits for its confirmation.
+    /// The pending confirmed commit.
     pub pending: Option<PendingCommit>,
 }
 
 /// The stored row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::tree) struct Holds {
+pub(in crate::tree) struct LockRecord {
     /// The row of the anchor in the catalog.
     pub anchor: Vec<u8>,
     /// The number of the last partial lock.
     pub last_partial: u32,
     pub locks: Locks,
-    /// The row as it was read.
+    /// The row as read.
     pub stored: Option<Vec<u8>>,
 }
 
-/// The number before each thing that a row lists.
+/// The tag of each item in a row.
 const LOCK: u8 = 1;
 const PARTIAL: u8 = 2;
 const PENDING: u8 = 3;
-/// Behind what it belongs to.
+/// Follows the pending commit that it belongs to.
 const TIMING: u8 = 4;
 
 impl Tree {
-    /// The number of the datastore itself, where candidates and running differ.
+    /// The id of the datastore itself, which is distinct for candidates.
     pub(in crate::tree) fn own_id(&self) -> TreeId {
         TreeId {
             anchor: self.id().anchor,
@@ -151,7 +151,7 @@ impl Tree {
     }
 
     /// The key of the row.
-    pub(in crate::tree) fn holds_key(&self) -> Vec<u8> {
+    pub(in crate::tree) fn lock_key(&self) -> Vec<u8> {
         let mut key = anchor_prefix(Subspace::Hold, self.id().anchor);
         key.push(self.datastore().id());
         if self.datastore() == Datastore::PrivateCandidate {
@@ -160,35 +160,35 @@ impl Tree {
         key
     }
 
-    /// What holds the datastore in a snapshot.
-    pub(in crate::tree) fn holds(&self, snapshot: &dyn Snapshot) -> Result<Holds> {
-        let stored = snapshot.get(&self.holds_key())?;
-        let mut holds = match &stored {
-            Some(stored) => Holds::decode(stored)?,
-            None => Holds {
+    /// The lock record of the datastore in a snapshot.
+    pub(in crate::tree) fn lock_record(&self, snapshot: &dyn Snapshot) -> Result<LockRecord> {
+        let stored = snapshot.get(&self.lock_key())?;
+        let mut lock_record = match &stored {
+            Some(stored) => LockRecord::decode(stored)?,
+            None => LockRecord {
                 anchor: self.anchor().key.clone(),
-                ..Holds::default()
+                ..LockRecord::default()
             },
         };
-        holds.stored = stored.map(std::borrow::Cow::into_owned);
-        Ok(holds)
+        lock_record.stored = stored.map(std::borrow::Cow::into_owned);
+        Ok(lock_record)
     }
 
-    /// Puts a changed row, under the condition that it is what was read.
-    pub(in crate::tree) fn put_holds(&self, holds: Holds, batch: &mut Batch) {
-        let key = self.holds_key();
-        if holds.locks == Locks::default() {
-            if holds.stored.is_some() {
+    /// Puts a changed row, on condition that the stored one is unchanged.
+    pub(in crate::tree) fn put_lock_record(&self, lock_record: LockRecord, batch: &mut Batch) {
+        let key = self.lock_key();
+        if lock_record.locks == Locks::default() {
+            if lock_record.stored.is_some() {
                 batch.delete(key.clone());
             }
         } else {
-            batch.put(key.clone(), holds.encode());
+            batch.put(key.clone(), lock_record.encode());
         }
-        batch.require(key, holds.stored);
+        batch.require(key, lock_record.stored);
     }
 }
 
-impl Holds {
+impl LockRecord {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_bytes(&mut bytes, &self.anchor);
@@ -226,10 +226,10 @@ impl Holds {
         bytes
     }
 
-    /// Unpacks a row.
+    /// Decodes a row.
     pub fn decode(mut bytes: &[u8]) -> Result<Self> {
         let rest = &mut bytes;
-        let mut holds = Self {
+        let mut lock_record = Self {
             anchor: take_bytes(rest)?.to_vec(),
             last_partial: take_u32(rest)?,
             ..Self::default()
@@ -238,21 +238,21 @@ impl Holds {
             *rest = after;
             match kind {
                 LOCK => {
-                    holds.locks.lock = Some(Lock {
+                    lock_record.locks.lock = Some(Lock {
                         session: take_text(rest)?,
                         time: Timestamp(take_varint(rest)?),
                     });
                 }
-                PARTIAL => holds.locks.partial.push(take_partial(rest)?),
-                PENDING => holds.locks.pending = Some(take_pending(rest)?),
+                PARTIAL => lock_record.locks.partial.push(take_partial(rest)?),
+                PENDING => lock_record.locks.pending = Some(take_pending(rest)?),
                 TIMING => {
-                    let pending = holds.locks.pending.as_mut().ok_or_else(damaged)?;
+                    let pending = lock_record.locks.pending.as_mut().ok_or_else(damaged)?;
                     pending.timing = Some(take_timing(rest)?);
                 }
                 _ => return Err(damaged()),
             }
         }
-        Ok(holds)
+        Ok(lock_record)
     }
 }
 

@@ -1,15 +1,14 @@
-//! A state of the tree with the entries of lists ordered by user under their list keys.
+//! A state of the tree in which entries of lists ordered by user are keyed by their list keys.
 //!
-//! In the store such an entry has two keys: its own, with its position in it, and one in the order
-//! index, which leads from its list keys to the position. Positions are of no use to a merge: one
-//! entry has different ones in the states to be merged, and one position is that of different
-//! entries. So the merge reads every state through this view. A *named* key holds the list keys
-//! where the stored key holds the position, as the keys of sorted lists do, and the key of the entry
-//! in the order index is the named key of the entry itself, in [`Subspace::Order`]: the position is
-//! one more thing that the entry holds, beside its leaves and what is in it.
+//! In the store, such an entry has two keys: its own, which contains its position, and one in the order
+//! index, which maps its list keys to the position. A merge cannot use positions: one entry has different
+//! positions in the merged states, and one position belongs to different entries. The merge therefore reads
+//! every state through this view. A *named* key contains the list keys in place of the position, as in
+//! sorted lists, and the order-index key of an entry is the named key of the entry in [`Subspace::Order`]:
+//! the position is one more value of the entry, next to its leaves and content.
 //!
-//! State data that have a position and no row in the order index (RFC 7950 §7.8.2: lists without
-//! keys) keep their positions in named keys.
+//! State data with a position but no row in the order index (RFC 7950 §7.8.2: lists without keys) keep
+//! their positions in named keys.
 
 use std::borrow::Cow;
 
@@ -19,20 +18,20 @@ use espalier_keyspace::{
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::rows::RowCursor;
+use super::row_cursor::RowCursor;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::{put_key_value, put_local_id, skip_key_values, take_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
+use crate::tree::key_nodes::{KeyNode, KeyNodes};
 use crate::tree::locate::{State, in_subspace, order_key};
 use crate::tree::skip_entry;
-use crate::tree::trail::{Trail, Waypoint};
 
-/// How entries ordered by user are told from each other while a merge goes on.
+/// How a merge identifies entries ordered by user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// By position, as they are stored. Right where no side changed any position, and free.
+pub(super) enum EntryIdentity {
+    /// By position, as stored. Correct only if no side changed a position; costs nothing.
     ByPosition,
     /// By their list keys.
     ByKeys,
@@ -40,34 +39,34 @@ pub(super) enum Told {
 
 /// A state read by named keys.
 #[derive(Clone, Copy)]
-pub(super) struct Named<'a> {
-    /// The state, as it is stored.
+pub(super) struct NamedState<'a> {
+    /// The stored state.
     pub stored: State<'a>,
-    pub told: Told,
+    pub identity: EntryIdentity,
 }
 
-/// The part of a key up to a node, and which node that is.
+/// A prefix of a key that ends at a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Boundary {
     pub length: usize,
-    /// None: the datastore.
+    /// The node; none for the datastore.
     pub node: Option<NodeId>,
-    /// Whether the key ends before what tells the entries of the node from each other.
-    pub is_whole: bool,
+    /// Whether the prefix ends before the part that identifies the entries of the node.
+    pub is_list_prefix: bool,
 }
 
-/// Where the position of a named entry is looked up.
+/// Returns the position of a named entry.
 type Lookup<'l> = &'l dyn Fn(&[u8]) -> Result<Option<Vec<u8>>>;
 
-impl<'a> Named<'a> {
-    /// Whether the entries of a node have rows in the order index, and keys instead of positions
-    /// in named keys.
+impl<'a> NamedState<'a> {
+    /// Whether the entries of a node have rows in the order index, and list keys instead of positions in
+    /// named keys.
     pub fn is_indexed(&self, node: &Node) -> bool {
         let has_keys = match &node.kind {
             NodeKind::List(list) => !list.keys.is_empty(),
             _ => true,
         };
-        self.told == Told::ByKeys && node.is_config && node.is_positional() && has_keys
+        self.identity == EntryIdentity::ByKeys && node.is_config && node.is_positional() && has_keys
     }
 
     fn child(&self, parent: Option<NodeId>, rest: &mut &[u8]) -> Result<Option<&'a Node>> {
@@ -80,7 +79,7 @@ impl<'a> Named<'a> {
         self.stored.tree.prefix(Subspace::Tree).len()
     }
 
-    /// Moves past what tells an entry from others in a named key.
+    /// Skips the part of a named key that identifies an entry.
     fn skip_named(&self, node: &Node, rest: &mut &[u8]) -> Result<()> {
         if self.is_indexed(node) {
             return skip_key_values(rest, node.keys().len().max(1));
@@ -88,20 +87,20 @@ impl<'a> Named<'a> {
         skip_entry(node, rest)
     }
 
-    /// The nodes on the way to a named key; none where the schema no longer has one of them.
-    pub fn trail(&self, named: &[u8]) -> Result<Option<Trail>> {
-        let mut trail = Trail::new();
+    /// The nodes on the path of a named key; none if one of them is no longer in the schema.
+    pub fn trail(&self, named: &[u8]) -> Result<Option<KeyNodes>> {
+        let mut trail = KeyNodes::new();
         let mut at = self.root_length();
         while at < named.len() {
             let mut rest = &named[at..];
-            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let parent = trail.last().map(|point: &KeyNode| point.node);
             let Some(node) = self.child(parent, &mut rest)? else {
                 return Ok(None);
             };
             let list = named.len() - rest.len();
             self.skip_named(node, &mut rest)?;
             at = named.len() - rest.len();
-            trail.push(Waypoint {
+            trail.push(KeyNode {
                 node: node.id,
                 list,
                 end: at,
@@ -110,22 +109,21 @@ impl<'a> Named<'a> {
         Ok(Some(trail))
     }
 
-    /// The named key of the list that a named entry is in.
+    /// The named key of the list that contains a named entry.
     pub fn list_of<'k>(&self, entry: &'k [u8]) -> Result<Option<&'k [u8]>> {
         let trail = self.trail(entry)?;
         let own = trail.and_then(|trail| trail.last().copied());
         Ok(own.map(|own| &entry[..own.list]))
     }
 
-    /// The nodes whose keys a stored or named key begins with, as far as it can be read; the datastore
-    /// first.
-    pub fn boundaries(&self, key: &[u8], told: Told) -> Vec<Boundary> {
-        let of = Self { told, ..*self };
+    /// The nodes on the path of a stored or named key, as far as it can be decoded; the datastore first.
+    pub fn boundaries(&self, key: &[u8], identity: EntryIdentity) -> Vec<Boundary> {
+        let of = Self { identity, ..*self };
         let mut at = of.root_length();
         let mut boundaries = vec![Boundary {
             length: at,
             node: None,
-            is_whole: false,
+            is_list_prefix: false,
         }];
         while at < key.len() {
             let mut rest = &key[at..];
@@ -134,11 +132,11 @@ impl<'a> Named<'a> {
                 break;
             };
             let is_entries = node.is_list() || node.is_leaf_list();
-            let mut push = |rest: &[u8], is_whole| {
+            let mut push = |rest: &[u8], is_list_prefix| {
                 boundaries.push(Boundary {
                     length: key.len() - rest.len(),
                     node: Some(node.id),
-                    is_whole,
+                    is_list_prefix,
                 });
             };
             if is_entries {
@@ -157,20 +155,20 @@ impl<'a> Named<'a> {
         boundaries
     }
 
-    /// The parts of a range that are in the children of the node that it is around.
-    pub fn children_in(&self, range: &KeyRange, around: &Boundary) -> Vec<KeyRange> {
+    /// The parts of a range that lie in the children of the node that encloses it.
+    pub fn children_in(&self, range: &KeyRange, boundary: &Boundary) -> Vec<KeyRange> {
         let layout = self.stored.layout();
-        let children = layout.children(around.node).map(|child| {
-            let mut key = range.start[..around.length].to_vec();
+        let children = layout.children(boundary.node).map(|child| {
+            let mut key = range.start[..boundary.length].to_vec();
             put_local_id(&mut key, layout.id(child));
             KeyRange::prefix(&key).intersection(range)
         });
         children.filter(|part| !part.is_empty()).collect()
     }
 
-    /// The named key of a stored key; none where an entry on the way is not there.
+    /// The named key of a stored key; none if an entry on the path does not exist.
     pub fn name(&self, stored: &[u8]) -> Result<Option<Vec<u8>>> {
-        if self.told == Told::ByPosition {
+        if self.identity == EntryIdentity::ByPosition {
             return Ok(Some(stored.to_vec()));
         }
         let mut at = self.root_length();
@@ -187,7 +185,7 @@ impl<'a> Named<'a> {
                 break;
             }
             if crate::tree::is_order_index(&stored[..list], stored) && node.is_positional() {
-                // Behind the byte that marks the index stand the list keys.
+                // The list keys follow the byte that marks the index.
                 let keys = if self.is_indexed(node) { 1 } else { 0 };
                 named.extend_from_slice(&rest[keys..]);
                 return Ok(Some(named));
@@ -213,23 +211,23 @@ impl<'a> Named<'a> {
         Ok(Some(named))
     }
 
-    /// The stored key of a named key; none where an entry on the way is not there.
-    pub fn place(&self, named: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.place_by(named, &|entry| self.position(entry))
+    /// The stored key of a named key; none if an entry on the path does not exist.
+    pub fn stored_key(&self, named: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.stored_key_with(named, &|entry| self.position(entry))
     }
 
     /// The position of a named entry.
     pub fn position(&self, entry: &[u8]) -> Result<Option<Vec<u8>>> {
-        let Some(row) = self.place(&in_subspace(entry, Subspace::Order))? else {
+        let Some(row) = self.stored_key(&in_subspace(entry, Subspace::Order))? else {
             return Ok(None);
         };
         let found = self.stored.snapshot.get(&row)?;
         Ok(found.map(Cow::into_owned))
     }
 
-    /// The stored key of a named key, where the positions are what `lookup` says.
-    pub fn place_by(&self, named: &[u8], lookup: Lookup<'_>) -> Result<Option<Vec<u8>>> {
-        if self.told == Told::ByPosition {
+    /// The stored key of a named key, with the positions that `lookup` returns.
+    pub fn stored_key_with(&self, named: &[u8], lookup: Lookup<'_>) -> Result<Option<Vec<u8>>> {
+        if self.identity == EntryIdentity::ByPosition {
             return Ok(Some(named.to_vec()));
         }
         let is_order = named[0] == Subspace::Order as u8;
@@ -273,15 +271,15 @@ impl<'a> Named<'a> {
         Ok(Some(stored))
     }
 
-    /// What the stored keys of everything at and below a named key begin with.
-    pub fn places(&self, named: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let Some(own) = self.place(named)? else {
+    /// The prefixes of the stored keys at and below a named key.
+    pub fn stored_prefixes(&self, named: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let Some(own) = self.stored_key(named)? else {
             return Ok(Vec::new());
         };
         let mut places = vec![own];
-        if self.told == Told::ByKeys
+        if self.identity == EntryIdentity::ByKeys
             && named[0] == Subspace::Order as u8
-            && let Some(inner) = self.place(&in_subspace(named, Subspace::Tree))?
+            && let Some(inner) = self.stored_key(&in_subspace(named, Subspace::Tree))?
         {
             let inner = in_subspace(&inner, Subspace::Order);
             if inner != places[0] {
@@ -291,9 +289,9 @@ impl<'a> Named<'a> {
         Ok(places)
     }
 
-    /// Whether anything is at or below a named key.
+    /// Whether any key is at or below a named key.
     pub fn any(&self, named: &[u8]) -> Result<bool> {
-        for place in self.places(named)? {
+        for place in self.stored_prefixes(named)? {
             if self.stored.any(&KeyRange::prefix(&place))? {
                 return Ok(true);
             }
@@ -301,16 +299,16 @@ impl<'a> Named<'a> {
         Ok(false)
     }
 
-    /// The named keys of a range with their values, in order.
+    /// The rows of a range of named keys, in order.
     pub fn rows(&self, range: &KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let boundaries = self.boundaries(&range.start, self.told);
-        let around = boundaries
+        let boundaries = self.boundaries(&range.start, self.identity);
+        let boundary = boundaries
             .iter()
             .rev()
             .find(|boundary| is_within(range, &range.start[..boundary.length]));
-        let length = around.map_or(self.root_length(), |boundary| boundary.length);
+        let length = boundary.map_or(self.root_length(), |boundary| boundary.length);
         let mut rows = Vec::new();
-        for place in self.places(&range.start[..length])? {
+        for place in self.stored_prefixes(&range.start[..length])? {
             let all = KeyRange::prefix(&place);
             let mut cursor = self.stored.snapshot.scan(&all, Direction::Forward)?;
             while let Some((key, value)) = cursor.next()? {
@@ -326,7 +324,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Whether all of a range begins with a prefix.
+/// Whether every key of a range starts with a prefix.
 pub(super) fn is_within(range: &KeyRange, prefix: &[u8]) -> bool {
     let whole = KeyRange::prefix(prefix);
     range.start.starts_with(prefix)
@@ -337,7 +335,7 @@ pub(super) fn is_within(range: &KeyRange, prefix: &[u8]) -> bool {
         }
 }
 
-/// The list keys of an entry, as keys hold them.
+/// The list keys of an entry, encoded as in keys.
 pub(super) fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
     let mut keys = Vec::new();
     if node.is_leaf_list() {
@@ -354,20 +352,20 @@ pub(super) fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
     Ok(keys)
 }
 
-impl Snapshot for Named<'_> {
+impl Snapshot for NamedState<'_> {
     fn version(&self) -> Version {
         self.stored.snapshot.version()
     }
 
     fn get(&self, key: &[u8]) -> EngineResult<Option<Cow<'_, [u8]>>> {
-        match self.place(key).map_err(engine_error)? {
+        match self.stored_key(key).map_err(engine_error)? {
             Some(place) => self.stored.snapshot.get(&place),
             None => Ok(None),
         }
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> EngineResult<Box<dyn Cursor + '_>> {
-        if self.told == Told::ByPosition {
+        if self.identity == EntryIdentity::ByPosition {
             return self.stored.snapshot.scan(range, direction);
         }
         let rows = self.rows(range).map_err(engine_error)?;
@@ -375,7 +373,7 @@ impl Snapshot for Named<'_> {
     }
 }
 
-/// Damage that was found on the way is told as the engine tells it.
+/// Converts an error to one of the engine, as [`Snapshot`] requires.
 fn engine_error(error: Error) -> espalier_keyspace::Error {
     match error {
         Error::Engine(error) => error,

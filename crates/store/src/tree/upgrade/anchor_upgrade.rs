@@ -1,14 +1,14 @@
-//! What a change of modules does to one anchor, as part of the batch that changes the catalog.
+//! Prepares a change of modules for one anchor, as part of the batch that changes the catalog.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, KeyRange, Precondition, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
-use super::convert::{Conversion, Misfits, convert};
+use super::convert::{Conversion, MismatchPolicy, convert};
 use super::load::UpgradeLoad;
 use super::nodes::Correspondence;
-use super::past::put_past;
+use super::past_schemas::put_past_schema;
 use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
 use crate::catalog::{AnchorRow, Record};
 use crate::error::{Error, Result};
@@ -16,16 +16,16 @@ use crate::overlay::{Changes, Overlay};
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 use crate::tree::change::{each_change, logged_ranges};
-use crate::tree::confirm::Plan;
+use crate::tree::commit_pipeline::{Basis, put_changes};
+use crate::tree::confirm::ConfirmEffect;
 use crate::tree::locate::State;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::move_origins;
-use crate::tree::settle::{Basis, put_changes};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::{Datastore, Tree};
 
-/// The datastores that have rows of their own.
-const STORED: [Datastore; 4] = [
+/// The datastores with rows of their own.
+const STORED_DATASTORES: [Datastore; 4] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -38,26 +38,26 @@ pub(crate) struct AnchorUpgrade<'a> {
     pub row: &'a AnchorRow,
     pub old: &'a Arc<Compiled>,
     pub new: &'a Arc<Compiled>,
-    /// The modules of the old schema, kept for older versions.
+    /// The record of the old modules, kept for older versions.
     pub replaced: &'a Record,
     pub nodes: &'a Correspondence,
     pub options: UpgradeOptions<'a>,
 }
 
-/// What a change of modules does to an anchor.
+/// The prepared change of modules of an anchor.
 #[derive(Default)]
-pub(crate) struct Prepared {
-    /// What is written, and what it depends on.
+pub(crate) struct PreparedUpgrade {
+    /// The writes and preconditions.
     pub batch: Batch,
-    /// The datastores that are changed.
+    /// The changed datastores.
     pub datastores: Vec<DatastoreUpgrade>,
-    /// What does not fit. Where there is any, the batch is incomplete.
+    /// The data that does not conform. If there is any, the batch is incomplete.
     pub errors: Errors,
 }
 
-/// What happened to a datastore that candidates are laid over.
-pub(in crate::tree) struct Revised {
-    /// What the change of modules changes in it.
+/// The result for a datastore that candidates are based on.
+pub(in crate::tree) struct UpgradedDatastore {
+    /// The changes of its data.
     pub changes: Arc<Changes>,
     /// Its version afterwards.
     pub version: u64,
@@ -66,26 +66,25 @@ pub(in crate::tree) struct Revised {
 }
 
 impl AnchorUpgrade<'_> {
-    /// Reads all datastores of the anchor by the old schema, makes of them what they are under the new
-    /// one, and validates the result.
-    pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<Prepared> {
-        let mut prepared = Prepared::default();
-        for datastore in STORED {
+    /// Converts all datastores of the anchor from the old schema to the new one, and validates the result.
+    pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<PreparedUpgrade> {
+        let mut prepared = PreparedUpgrade::default();
+        for datastore in STORED_DATASTORES {
             let load = load
                 .as_deref_mut()
                 .filter(|load| load.datastore == datastore);
-            let revised = self.datastore(datastore, load, &mut prepared)?;
+            let upgraded = self.datastore(datastore, load, &mut prepared)?;
             if datastore == Datastore::Running {
-                self.candidates(&revised, &mut prepared)?;
+                self.candidates(&upgraded, &mut prepared)?;
             }
         }
         Ok(prepared)
     }
 
-    pub(super) fn misfits(&self) -> Misfits {
+    pub(super) fn mismatch_policy(&self) -> MismatchPolicy {
         match self.options.unknown {
-            UnknownData::Refuse => Misfits::Refuse,
-            UnknownData::Drop => Misfits::DropUnknown,
+            UnknownData::Refuse => MismatchPolicy::Refuse,
+            UnknownData::Drop => MismatchPolicy::DropUnknown,
         }
     }
 
@@ -98,8 +97,8 @@ impl AnchorUpgrade<'_> {
         &self,
         datastore: Datastore,
         load: Option<&mut UpgradeLoad<'_, '_>>,
-        prepared: &mut Prepared,
-    ) -> Result<Revised> {
+        prepared: &mut PreparedUpgrade,
+    ) -> Result<UpgradedDatastore> {
         let tree = self.tree(self.new, datastore);
         let snapshot = self.store.driver().snapshot()?;
         let basis = tree.basis(&*snapshot)?;
@@ -107,20 +106,20 @@ impl AnchorUpgrade<'_> {
             refuse_pending(&tree, &*snapshot, prepared)?;
         }
         let mut conversion = match &load {
-            Some(load) if load.replaces() => everything_cleared(&tree),
+            Some(load) if load.replaces() => conversion_to_empty(&tree),
             _ => {
                 let state = State {
                     snapshot: &*snapshot,
                     compiled: self.old,
                     tree: tree.id(),
                 };
-                convert(state, self.new, self.nodes, self.misfits())?
+                convert(state, self.new, self.nodes, self.mismatch_policy())?
             }
         };
         let mut overlay =
             Overlay::with(snapshot, Arc::new(std::mem::take(&mut conversion.changes)));
         let fits = conversion.errors.is_empty();
-        prepared.refuse(datastore, "", std::mem::take(&mut conversion.errors));
+        prepared.add_errors(datastore, "", std::mem::take(&mut conversion.errors));
         let mut is_loaded = false;
         if let Some(load) = load.filter(|_| fits) {
             overlay = load.apply(&tree, overlay)?;
@@ -130,11 +129,11 @@ impl AnchorUpgrade<'_> {
         let is_empty = basis.last == Stamp::default() && !is_changed;
         if fits && tree.is_validated() && !is_empty {
             match tree.validate_whole_with(overlay.changes()) {
-                Err(Error::Data(errors)) => prepared.refuse(datastore, "", errors),
+                Err(Error::Data(errors)) => prepared.add_errors(datastore, "", errors),
                 result => result?,
             }
         }
-        let revised = Revised {
+        let upgraded = UpgradedDatastore {
             changes: overlay.shared_changes(),
             version: if is_changed {
                 basis.next.version
@@ -144,7 +143,7 @@ impl AnchorUpgrade<'_> {
             is_changed,
         };
         if !prepared.errors.is_empty() {
-            return Ok(revised);
+            return Ok(upgraded);
         }
         self.put(&tree, overlay, basis, &conversion, prepared)?;
         if is_changed || is_loaded {
@@ -152,24 +151,24 @@ impl AnchorUpgrade<'_> {
                 anchor: self.row.name.clone(),
                 datastore,
                 session: String::new(),
-                before: revised.version - u64::from(is_changed),
-                version: is_changed.then_some(revised.version),
+                before: upgraded.version - u64::from(is_changed),
+                version: is_changed.then_some(upgraded.version),
                 converted: conversion.converted,
                 dropped: conversion.dropped,
             });
         }
-        Ok(revised)
+        Ok(upgraded)
     }
 
-    /// Puts what changes in a datastore into the batch, as a version of its own, and what the batch
-    /// depends on.
+    /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the
+    /// batch.
     fn put(
         &self,
         tree: &Tree,
         overlay: Overlay,
         basis: Basis,
         conversion: &Conversion,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let Basis {
             last,
@@ -180,15 +179,15 @@ impl AnchorUpgrade<'_> {
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        // They may be of other defaults: built again by the commit that needs them.
+        // The indexes may contain other defaults: the next commit that needs them rebuilds them.
         for subspace in [Subspace::Index, Subspace::Count] {
             batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
         }
         if !has_changes(&overlay, tree)? {
             let until = last.version.saturating_sub(1);
-            return put_past(overlay.base(), tree.id(), until, self.replaced, batch);
+            return put_past_schema(overlay.base(), tree.id(), until, self.replaced, batch);
         }
-        put_past(
+        put_past_schema(
             overlay.base(),
             tree.id(),
             last.version,
@@ -201,8 +200,8 @@ impl AnchorUpgrade<'_> {
 }
 
 impl Tree {
-    /// Puts into a batch what an overlay changes, as a version that the history has. Everything in the
-    /// datastore is as if it was written anew, and indexes are built again by whoever needs them.
+    /// Puts the changes of an overlay into a batch, as a version of the history. The whole datastore gets a
+    /// new stamp; indexes are rebuilt when needed.
     pub(super) fn put_converted(
         &self,
         overlay: Overlay,
@@ -211,7 +210,7 @@ impl Tree {
         options: UpgradeOptions<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
-        self.keep_holds(&overlay, options.session, Plan::Edit, batch)?;
+        self.authorise(&overlay, options.session, ConfirmEffect::Edit, batch)?;
         let (author, comment) = (options.author, options.comment);
         let mut log = CommitLog::new(self.id(), next.version, next.time, author, comment);
         each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
@@ -237,9 +236,14 @@ impl Tree {
     }
 }
 
-impl Prepared {
-    /// Notes what does not fit in a datastore.
-    pub(in crate::tree) fn refuse(&mut self, datastore: Datastore, session: &str, errors: Errors) {
+impl PreparedUpgrade {
+    /// Adds errors of a datastore.
+    pub(in crate::tree) fn add_errors(
+        &mut self,
+        datastore: Datastore,
+        session: &str,
+        errors: Errors,
+    ) {
         if datastore == Datastore::Running {
             return self.errors.append(errors);
         }
@@ -254,10 +258,13 @@ impl Prepared {
     }
 }
 
-/// A commit that waits for its confirmation may have to be rolled back under the modules that it was made
-/// under.
-fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepared) -> Result<()> {
-    if running.holds(snapshot)?.locks.pending.is_some() {
+/// A pending confirmed commit may have to be rolled back with the modules it was made with.
+fn refuse_pending(
+    running: &Tree,
+    snapshot: &dyn Snapshot,
+    prepared: &mut PreparedUpgrade,
+) -> Result<()> {
+    if running.lock_record(snapshot)?.locks.pending.is_some() {
         let message =
             "a confirmed commit is pending; confirm it or cancel it before the modules change";
         let error = DataError::new(ErrorTag::InUse, message);
@@ -266,7 +273,7 @@ fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepar
     Ok(())
 }
 
-fn everything_cleared(tree: &Tree) -> Conversion {
+fn conversion_to_empty(tree: &Tree) -> Conversion {
     let mut conversion = Conversion::default();
     for range in logged_ranges(tree.id()) {
         conversion.changes.delete_range(&range);
@@ -284,8 +291,8 @@ pub(super) fn has_changes(overlay: &Overlay, tree: &Tree) -> Result<bool> {
     Ok(is_any)
 }
 
-/// The stamp of everything that a datastore holds after its modules changed.
-pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
+/// Gives everything in a datastore one stamp after its modules changed.
+pub(in crate::tree) fn stamp_all(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
     let stamps = tree.id().prefix(Subspace::Stamp);
     overlay.delete_range(&KeyRange::prefix(&stamps));
     let record = StampRecord {
@@ -296,7 +303,7 @@ pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Sta
     overlay.put(root, record.encode());
 }
 
-/// The rows of one state, for reading alone.
+/// The state of a tree, read-only.
 pub(in crate::tree) fn state<'s>(
     snapshot: &'s dyn Snapshot,
     compiled: &'s Compiled,

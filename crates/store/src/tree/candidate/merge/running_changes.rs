@@ -1,11 +1,11 @@
-//! What running changed since the base.
+//! The changes of running since the base version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, Snapshot};
 
 use super::moves::{Moves, Repositioned};
-use super::named::Named;
+use super::named_state::NamedState;
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::position::Position;
@@ -13,22 +13,26 @@ use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::locate::in_subspace;
 
-/// What a key held and holds.
+/// The base value and the value in running of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct ValuePair {
     pub base: Option<Vec<u8>>,
     pub running: Option<Vec<u8>>,
 }
 
-/// The named keys that hold something else now.
+/// The named keys whose values changed in running.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changed {
-    keys: BTreeMap<Vec<u8>, Pair>,
+pub(super) struct RunningChanges {
+    keys: BTreeMap<Vec<u8>, ValuePair>,
 }
 
-impl Changed {
-    /// The keys that differ between the base and running; `back` leads from running to the base.
-    pub fn between(base: &Named<'_>, running: &Named<'_>, back: &Changes) -> Result<Self> {
+impl RunningChanges {
+    /// The keys that differ between the base and running; `back` are the changes from running to the base.
+    pub fn between(
+        base: &NamedState<'_>,
+        running: &NamedState<'_>,
+        back: &Changes,
+    ) -> Result<Self> {
         let mut names = BTreeSet::new();
         for (key, value) in back.written() {
             if value.is_some() {
@@ -38,14 +42,14 @@ impl Changed {
                 names.extend(running.name(key)?);
             }
         }
-        // Where an entry has another position, its own key is another too.
+        // An entry with another position has another key.
         let order = running.stored.tree.prefix(Subspace::Order);
         let entries = names.iter().filter(|name| name.starts_with(&order));
         let entries: Vec<_> = entries
             .map(|row| in_subspace(row, Subspace::Tree))
             .collect();
         names.extend(entries);
-        // Everything that is there now came after the base.
+        // The base was empty in this range: all of running's rows are new.
         for range in logged_ranges(running.stored.tree) {
             if !back.is_cleared(&range.start) {
                 continue;
@@ -57,7 +61,7 @@ impl Changed {
         }
         let mut changed = Self::default();
         for name in names {
-            let pair = Pair {
+            let pair = ValuePair {
                 base: base.get(&name)?.map(std::borrow::Cow::into_owned),
                 running: running.get(&name)?.map(std::borrow::Cow::into_owned),
             };
@@ -69,9 +73,9 @@ impl Changed {
         Ok(changed)
     }
 
-    /// Leaves the entries that have another position and are where they were: they stand where
-    /// running has them.
-    fn forget_unmoved(&mut self, base: &Named<'_>, running: &Named<'_>) -> Result<()> {
+    /// Removes the entries that have another position but the same place in the order: running's position
+    /// is used for them.
+    fn forget_unmoved(&mut self, base: &NamedState<'_>, running: &NamedState<'_>) -> Result<()> {
         let mut entries = Vec::new();
         for (entry, pair) in self.positions() {
             let (Some(before), Some(after)) = (pair.base, pair.running) else {
@@ -94,9 +98,8 @@ impl Changed {
         Ok(())
     }
 
-    /// The changed keys of the tree and what they held and hold, in key order: what is around comes
-    /// before what is in it.
-    pub fn rows(&self) -> Vec<(Vec<u8>, Pair)> {
+    /// The changed keys of the tree with both values, in key order: ancestors first.
+    pub fn rows(&self) -> Vec<(Vec<u8>, ValuePair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Tree as u8)
             .map(|(key, pair)| (key.clone(), pair.clone()))
@@ -108,8 +111,8 @@ impl Changed {
         self.keys.contains_key(&in_subspace(entry, Subspace::Order))
     }
 
-    /// The entries whose positions changed, as keys of the tree, and their positions.
-    pub fn positions(&self) -> Vec<(Vec<u8>, Pair)> {
+    /// The entries whose positions changed, as keys of the tree, with their positions.
+    pub fn positions(&self) -> Vec<(Vec<u8>, ValuePair)> {
         let rows = self.keys.iter();
         rows.filter(|(key, _)| key[0] == Subspace::Order as u8)
             .map(|(key, pair)| (in_subspace(key, Subspace::Tree), pair.clone()))

@@ -1,4 +1,4 @@
-//! Validating a whole datastore: on request, after a load, and when its model changed.
+//! Validates a whole datastore: on request, after a load, and after a change of its model.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use espalier_yang::validate::{Effort, Share, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances};
 
-use super::index::is_kept;
+use super::index::are_indexes_current;
 use super::instances::{Indexes, StoreInstances};
 use super::rebuild::rebuild;
 use crate::error::Result;
@@ -19,10 +19,10 @@ use crate::subspace::Subspace;
 use crate::tree::locate::State;
 use crate::tree::{Tree, View};
 
-/// How often snapshots of one version are asked for; then one worker does it all.
+/// Maximum number of tries to get snapshots of one version; then a single worker is used.
 const SNAPSHOT_TRIES_MAX: usize = 8;
 
-/// Validates every constraint in one state of a datastore that has its indexes.
+/// Validates every constraint in a state that has its indexes.
 pub(in crate::tree) fn validate_whole(
     compiled: &Compiled,
     tree: TreeId,
@@ -34,19 +34,19 @@ pub(in crate::tree) fn validate_whole(
         compiled,
         tree,
     };
-    let data = StoreInstances::new(state, Indexes::Kept);
+    let data = StoreInstances::new(state, Indexes::Current);
     let root = data.root();
     validate_measured(compiled.plan(), &data, &root, Limits::default(), share)
 }
 
-/// The indexes that the constraints need, where a state has none or others, as changes over it: with
-/// them every constraint is a look-up, without them `unique` compares each entry with each.
+/// The indexes that the constraints need, if a state does not have them, as changes over it. With indexes
+/// every constraint is a lookup; without them `unique` compares all pairs of entries.
 fn missing_indexes(
     compiled: &Compiled,
     tree: TreeId,
     snapshot: &dyn Snapshot,
 ) -> Result<Arc<Changes>> {
-    if is_kept(compiled, tree, snapshot)? {
+    if are_indexes_current(compiled, tree, snapshot)? {
         return Ok(Arc::default());
     }
     let mut writer = ChangesWriter::new(snapshot);
@@ -55,7 +55,7 @@ fn missing_indexes(
 }
 
 impl View {
-    /// Validates every constraint (RFC 7950 §8.1) in this state, whatever was validated before.
+    /// Validates every constraint (RFC 7950 §8.1) in this state, regardless of earlier validations.
     ///
     /// # Errors
     /// [`crate::Error::Data`] with every violation.
@@ -80,10 +80,11 @@ impl Tree {
         self.validate_changed(Arc::default())
     }
 
-    /// The same of the newest state with changes of the data, under modules that its indexes may not be of.
+    /// As [`Self::validate_whole`], for the newest state with changes of the data, whose indexes may belong
+    /// to other modules.
     pub(in crate::tree) fn validate_whole_with(&self, changes: &Arc<Changes>) -> Result<()> {
         let mut changes = Arc::clone(changes);
-        // Also where no data change: the indexes have schema defaults, which may be others.
+        // Also without data changes: the indexes contain schema defaults, which may differ.
         for subspace in [Subspace::Index, Subspace::Count] {
             let range = KeyRange::prefix(&self.id().prefix(subspace));
             Arc::make_mut(&mut changes).delete_range(&range);
@@ -129,7 +130,7 @@ impl Tree {
         Ok(errors.into_result()?)
     }
 
-    /// A snapshot for each core, all of one version; one where commits come too quickly.
+    /// A snapshot for each core, all of one version; a single one if commits come too quickly.
     fn snapshots_of_one_version(&self) -> Result<Vec<Box<dyn Snapshot + Send>>> {
         let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
         let driver = self.store().driver();
