@@ -1,4 +1,4 @@
-//! A store: a key space with a catalog, and what is cached of it.
+//! A store: a key space with a catalog, and its caches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,10 +28,10 @@ use crate::tree::{
     Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
 };
 
-/// How often a change of the catalog is tried again when another process changed the same keys.
+/// How often a change of the catalog is retried if another process changed the same keys.
 const CATALOG_TRIES_MAX: u32 = 64;
 
-/// After how many conflicts in a row a change of the catalog starts to wait before the next try.
+/// After this many conflicts in a row, a change of the catalog waits before each retry.
 const CATALOG_TRIES_AT_ONCE: u32 = 4;
 
 /// Counts changes of the catalog.
@@ -40,7 +40,7 @@ const CATALOG_CHANGES: &[u8] = b"catalog-changes";
 /// Commits to different trees do not wait for each other, up to this many trees.
 const TREE_LOCKS: usize = 64;
 
-/// Schemas with at least so many nodes are stored compiled; smaller ones are compiled in a few
+/// Schemas with at least this many nodes are stored in compiled form; smaller ones compile in a few
 /// milliseconds.
 const STORED_NODES_MIN: usize = 1000;
 
@@ -69,7 +69,7 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     record: Record,
-    /// What every commit under this schema requires: see [`same_modules`].
+    /// The precondition of every commit under this schema: see [`same_modules`].
     pub same_modules: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
@@ -78,14 +78,14 @@ pub(crate) struct Compiled {
     plan: OnceLock<Plan>,
     /// See [`Self::index_definition`].
     index_definition: OnceLock<Vec<u8>>,
-    /// What it was read from; none where it was compiled here.
+    /// The stored form that it was read from; `None` if it was compiled in this process.
     content: Option<Arc<Content>>,
-    /// Whether it was compiled here and is not stored, as far as is known.
+    /// Whether it was compiled in this process and is not yet stored.
     is_to_be_stored: AtomicBool,
 }
 
 impl Compiled {
-    /// Of a schema that is numbered.
+    /// A compiled schema set from a numbered schema.
     pub fn new(
         (record, same_modules): (Record, Precondition),
         schema: Arc<Schema>,
@@ -106,7 +106,7 @@ impl Compiled {
         }
     }
 
-    /// The same, put into the catalog as this record.
+    /// The same, stored in the catalog as this record.
     pub fn put_as(self, (record, same_modules): (Record, Precondition)) -> Self {
         Self {
             record,
@@ -115,7 +115,7 @@ impl Compiled {
         }
     }
 
-    /// The compilation of a schema set that a state holds; `None` if there is none that fits.
+    /// The stored compilation of a schema set in a snapshot; `None` if there is none that is up to date.
     fn stored(
         snapshot: &dyn Snapshot,
         (record, same_modules): (&Record, &Precondition),
@@ -140,7 +140,7 @@ impl Compiled {
         Ok(content.as_ref().and_then(unpacked))
     }
 
-    /// The constraints; made at the first use, as reading needs none.
+    /// The constraints, compiled on first use: reading data needs none.
     pub fn plan(&self) -> &Plan {
         self.plan.get_or_init(|| {
             let content = self.content.as_ref();
@@ -149,7 +149,7 @@ impl Compiled {
         })
     }
 
-    /// Which indexes and counts the constraints need, in short; empty where none.
+    /// The indexes and counts that the constraints need, encoded; empty if none.
     pub fn index_definition(&self) -> &[u8] {
         self.index_definition.get_or_init(|| index_definition(self))
     }
@@ -164,26 +164,26 @@ impl Compiled {
         self.marks.order[node.0 as usize]
     }
 
-    /// The same of the schema as a whole.
+    /// Whether any node of the schema is a list or leaf-list kept in order.
     pub fn holds_order_anywhere(&self) -> bool {
         let mut roots = self.schema.roots().iter();
         roots.any(|&root| self.holds_order(root))
     }
 }
 
-/// The schema sets that were used, compiled.
+/// The cache of compiled schema sets.
 #[derive(Debug, Default)]
 pub(crate) struct Schemas {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
-    /// Those of older versions, read last.
+    /// The most recently used schemas of older versions.
     past: Mutex<Vec<Arc<Compiled>>>,
 }
 
-/// At most this many schemas of older versions are kept compiled.
+/// At most this many compiled schemas of older versions are cached.
 const PAST_SCHEMAS_MAX: usize = 4;
 
 impl Schemas {
-    /// A schema set as it is in a state.
+    /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let same_modules = same_modules(snapshot, &record)?;
         let cached = self.compiled.read().get(&record.id).cloned();
@@ -200,7 +200,7 @@ impl Schemas {
         Ok(self.keep(compiled))
     }
 
-    /// Keeps a compiled schema set for later uses.
+    /// Caches a compiled schema set.
     fn keep(&self, compiled: Compiled) -> Arc<Compiled> {
         let compiled = Arc::new(compiled);
         let id = compiled.record.id;
@@ -208,8 +208,7 @@ impl Schemas {
         compiled
     }
 
-    /// The schema set of older versions. What is committed under it requires the modules that there are
-    /// in the state.
+    /// The schema set of older versions. Commits under it require the modules that the snapshot has.
     pub fn compiled_past(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let same_modules = same_modules(snapshot, &record)?;
         let mut past = self.past.lock();
@@ -237,7 +236,7 @@ fn compile(
 ) -> Result<Compiled> {
     let compiled = Schema::compile(&record.source(snapshot)?);
     let schema = compiled.map_err(|error| {
-        Error::corrupt(format!("its own modules do not compile any more: {error}"))
+        Error::corrupt(format!("the stored modules no longer compile: {error}"))
     })?;
     let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
     if !new_numbers.is_empty() {
@@ -253,13 +252,11 @@ fn compile(
 }
 
 impl Store {
-    /// Opens a key space, and formats it where it is empty. Costs the same with ten anchors and
-    /// with 100,000.
+    /// Opens a key space, and formats it if it is empty. The cost does not depend on the number of anchors.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the format is of a later version, or not a store at all;
-    /// [`Error::Edited`] where a driver that keeps documents found one that was edited by hand and is
-    /// not valid.
+    /// [`Error::Corrupt`] if the format is of a later version, or the key space is not a store;
+    /// [`Error::Edited`] if a driver that keeps documents found one that was edited by hand and is not valid.
     pub fn open(driver: Arc<dyn Driver>, clock: Arc<dyn Clock>) -> Result<Self> {
         let inner = Inner {
             driver,
@@ -278,21 +275,21 @@ impl Store {
         let store = Self {
             inner: Arc::new(inner),
         };
-        // The watch begins.
+        // Starts the observation of the clock.
         store.now();
         store.check_format()?;
         store.show_to_driver()?;
         Ok(store)
     }
 
-    /// Lets a driver that stores what people read show it, and takes what they have edited.
+    /// Registers the lens with a driver that stores human-readable documents, and imports edited documents.
     fn show_to_driver(&self) -> Result<()> {
         let lens = Arc::new(StoreLens::new(Arc::clone(&self.inner.schemas)));
         let mut refusal = None;
         let shown = self.driver().use_lens(lens, &mut |document| {
             take_edited(self, document).map_err(|error| {
                 refusal = Some(error);
-                espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is refused")
+                espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is rejected")
             })
         });
         match refusal {
@@ -312,7 +309,7 @@ impl Store {
                 .is_some()
             {
                 return Err(Error::corrupt(
-                    "the key space holds something that is not a store",
+                    "the key space is not empty and is not a store",
                 ));
             }
             return self.write_format(key);
@@ -320,7 +317,7 @@ impl Store {
         match take_varint(&mut &*value)? {
             FORMAT_VERSION => Ok(()),
             version => Err(Error::corrupt(format!(
-                "the format is version {version}, this program knows {FORMAT_VERSION}; use the program that wrote it"
+                "the format is version {version}, this program supports {FORMAT_VERSION}; use the program that wrote it"
             ))),
         }
     }
@@ -342,7 +339,7 @@ impl Store {
         &self.inner.driver
     }
 
-    /// Who tells operational state.
+    /// The registered providers of operational state.
     pub(crate) fn providers(&self) -> &Arc<Providers> {
         &self.inner.providers
     }
@@ -352,18 +349,18 @@ impl Store {
         self.inner.clock_watch.now(self.clock())
     }
 
-    /// Where time comes from.
+    /// The source of time.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 
-    /// Since when the wall clock has gone evenly, as far as this process has seen: at the earliest since the store
-    /// was opened here.
+    /// Since when the wall clock has had no step, as far as this process has observed: not before the store
+    /// was opened.
     pub(crate) fn steady_since(&self) -> Timestamp {
         self.inner.clock_watch.steady_since(self.clock())
     }
 
-    /// A datastore of an anchor. Its schema is compiled at the first use and kept.
+    /// A datastore of an anchor. Its schema is compiled on first use and cached.
     ///
     /// # Errors
     /// [`Error::Unknown`] for dataspace and anchor.
@@ -371,7 +368,7 @@ impl Store {
         self.tree_of(dataspace, anchor, datastore, "")
     }
 
-    /// As [`Self::tree`], for a session: the private candidate is that of the session.
+    /// Like [`Self::tree`], for a session: a private candidate belongs to its session.
     pub fn tree_of(
         &self,
         dataspace: &str,
@@ -389,12 +386,12 @@ impl Store {
         let store = self.clone();
         let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
         if let Err(error) = tree.expire() {
-            tracing::warn!(%error, "a confirmed commit, if one has run out, was not rolled back");
+            tracing::warn!(%error, "rolling back expired confirmed commits failed");
         }
         Ok(tree)
     }
 
-    /// How much each key range holds. Linear in the number of keys.
+    /// The number and the size of the keys in each key range. Linear in the number of keys.
     pub fn usage(&self) -> Result<Vec<(Subspace, Usage)>> {
         let snapshot = self.driver().snapshot()?;
         Subspace::ALL
@@ -419,14 +416,14 @@ impl Store {
         self.inner.schemas.compiled_past(snapshot, record)
     }
 
-    /// Takes over a schema set that was compiled to be put into the catalog.
+    /// Caches and stores a schema set that was compiled to be put into the catalog.
     pub(crate) fn adopt_compiled(&self, compiled: Compiled) {
         let compiled = self.inner.schemas.keep(compiled);
         self.store_compiled(&compiled);
     }
 
-    /// Stores a schema set that had to be compiled, so that the next process need not. Where that cannot
-    /// be done (the engine is read-only, or somebody else is faster) the next one compiles.
+    /// Stores a compiled schema set, so that the next process does not compile it. If this fails (the engine
+    /// is read-only, or another process was faster), the next process compiles it.
     fn store_compiled(&self, compiled: &Compiled) {
         if !compiled.is_to_be_stored.swap(false, Ordering::Relaxed)
             || !self.driver().capability().durable
@@ -446,12 +443,12 @@ impl Store {
         }
     }
 
-    /// Who is told of changes.
+    /// The registered subscribers.
     pub(crate) fn subscriptions(&self) -> &Registry {
         &self.inner.subscriptions
     }
 
-    /// How much validation has had to look at since the store was opened here.
+    /// The validation work since the store was opened in this process.
     pub fn validation_effort(&self) -> Effort {
         Effort {
             checks: self.inner.checks.load(Ordering::Relaxed),
@@ -472,12 +469,12 @@ impl Store {
             .fetch_add(effort.visits, Ordering::Relaxed);
     }
 
-    /// The changes of candidates that were read last.
+    /// The cache of candidates' changes.
     pub(crate) fn candidates(&self) -> &Residents {
         &self.inner.candidates
     }
 
-    /// Which of the locks is that of a tree.
+    /// The index of the lock of a tree.
     pub(crate) fn lock_of(tree: TreeId) -> usize {
         let slot = tree
             .anchor
@@ -486,14 +483,15 @@ impl Store {
         (slot % TREE_LOCKS as u64) as usize
     }
 
-    /// Held while a commit to a tree is decided, so that commits of one process do not conflict.
+    /// The lock that is held while a commit to a tree is prepared, so that commits of one process do not
+    /// conflict.
     pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
         self.inner.locks[Self::lock_of(tree)].lock()
     }
 
-    /// Decides on a change of the catalog from a snapshot and commits it; again on conflict.
-    /// Changes of the catalog follow one another: each requires that none came between.
-    /// Returns what `decide` returned for the batch that was committed.
+    /// Prepares a change of the catalog from a snapshot and commits it; retries on conflict. Catalog changes
+    /// are serialized: each one requires that no other came in between. Returns the result of `decide` for
+    /// the committed batch.
     pub(crate) fn change_catalog<T>(
         &self,
         decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<T>,
@@ -510,8 +508,8 @@ impl Store {
             tries += 1;
             match self.driver().commit(batch) {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
-                    // The process that just committed has its next change ready first: without a
-                    // pause, one of two can lose every time.
+                    // Without a pause, one of two processes can lose every time: the one that just committed
+                    // has its next change ready first.
                     let pause = tries.saturating_sub(CATALOG_TRIES_AT_ONCE);
                     thread::sleep(Duration::from_millis(pause.into()));
                 }
@@ -520,7 +518,7 @@ impl Store {
         }
     }
 
-    /// Held while a change of the catalog is decided.
+    /// The lock that is held while a change of the catalog is prepared.
     pub(crate) fn lock_catalog(&self) -> MutexGuard<'_, ()> {
         self.inner.catalog_lock.lock()
     }
@@ -529,7 +527,7 @@ impl Store {
         Self::count(CATALOG_CHANGES, snapshot, batch).map(|_| ())
     }
 
-    /// A number that was never given before and never will be again.
+    /// A new id, never used before and never reused.
     pub(crate) fn allocate_id(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
         Self::count(b"next-id", snapshot, batch)
     }
@@ -549,7 +547,7 @@ impl Store {
     }
 }
 
-/// How often the catalog of a state was changed, as stored.
+/// The catalog's change counter in a snapshot, as stored.
 pub(crate) fn catalog_changes(state: &dyn Snapshot) -> Result<Option<Vec<u8>>> {
     let key = [Subspace::Meta.key().as_slice(), CATALOG_CHANGES].concat();
     Ok(state.get(&key)?.map(std::borrow::Cow::into_owned))

@@ -61,7 +61,7 @@ impl Store {
         dataspaces_of(&*self.driver().snapshot()?)
     }
 
-    /// Whatever key comes first below a prefix.
+    /// The first key below a prefix.
     pub(super) fn first_below(snapshot: &dyn Snapshot, prefix: &[u8]) -> Result<Option<Vec<u8>>> {
         let range = KeyRange::below(prefix);
         let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
@@ -92,7 +92,7 @@ impl Store {
     }
 }
 
-/// The names of the dataspaces of a state, sorted.
+/// The names of the dataspaces in a snapshot, sorted.
 pub(crate) fn dataspaces_of(state: &dyn Snapshot) -> Result<Vec<String>> {
     Store::names(state, &keys::dataspaces(), None, usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Walking over all anchors.
+//! The check of a whole store: catalog, anchors, and keys without an owner.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::tree::{Datastore, OriginRecord, StampRecord, Tree, verify_indexes};
 /// Anchors are read from the catalog this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
 
-/// The datastores that have something of their own to examine; the candidate is read over running.
+/// The datastores that are stored by themselves; the candidate is read as changes over running.
 const STORED: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
@@ -24,20 +24,18 @@ const STORED: [Datastore; 5] = [
 ];
 
 impl Store {
-    /// Examines the engine ([`espalier_keyspace::Driver::check`]), and then what it holds
-    /// ([`Self::check_data`]).
+    /// Checks the engine ([`espalier_keyspace::Driver::check`]), then the stored data ([`Self::check_data`]).
     pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
         let mut findings = self.driver().check()?;
         findings.extend(self.check_data(progress)?);
         Ok(findings)
     }
 
-    /// Examines the catalog and every anchor: that every key belongs to a node of the
-    /// schema, every value decodes, entries have the keys that their place says, nodes stand in
-    /// nodes that exist, the order index agrees with the positions, and indexes and counts with the
-    /// values; that the log has every version that is kept, and that everything belongs to an anchor
-    /// of the catalog. What statistics and documents hold is not looked at. Linear in what is stored;
-    /// `progress` is told the number of keys so far.
+    /// Checks the catalog and every anchor: every key belongs to a schema node, every value decodes, entries
+    /// have the key values of their place, every parent node exists, the order index agrees with the
+    /// positions, and indexes and counts agree with the values; the log has every version that is kept, and
+    /// every key belongs to an anchor in the catalog. The contents of statistics and documents are not
+    /// checked. Linear in the number of keys; `progress` gets the number of keys so far.
     pub fn check_data(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
         let mut findings = self.strays()?;
         let mut anchors_found = BTreeSet::new();
@@ -63,7 +61,7 @@ impl Store {
         Ok(findings)
     }
 
-    /// Finds keys of anchors that the catalog does not have.
+    /// Finds keys of anchors that are not in the catalog.
     fn ownerless(&self, known: &BTreeSet<u64>, findings: &mut Vec<Finding>) -> Result<()> {
         let snapshot = self.driver().snapshot()?;
         for subspace in Subspace::OF_ANCHORS {
@@ -84,7 +82,7 @@ impl Store {
                     break;
                 };
                 if !known.contains(&anchor) {
-                    let problem = format!("the catalog has no anchor of the number {anchor}");
+                    let problem = format!("the catalog has no anchor with the id {anchor}");
                     findings.push(Finding { place, problem });
                 }
                 match KeyRange::prefix(&anchor_prefix(subspace, anchor)).end {
@@ -96,7 +94,7 @@ impl Store {
         Ok(())
     }
 
-    /// The first key of each stretch that is no registered range.
+    /// Finds keys outside the registered ranges; returns the first key of each run of such keys.
     fn strays(&self) -> Result<Vec<Finding>> {
         let snapshot = self.driver().snapshot()?;
         let mut findings = Vec::new();
@@ -108,7 +106,7 @@ impl Store {
             if let Some((key, _)) = cursor.next()? {
                 findings.push(Finding {
                     place: format!("key {}", key.escape_ascii()),
-                    problem: "it lies in no range of a store".to_owned(),
+                    problem: "it is outside the registered key ranges".to_owned(),
                 });
             }
             let Some(end) = next.and_then(|range| range.end) else {
@@ -120,7 +118,7 @@ impl Store {
     }
 }
 
-/// Examines every datastore of an anchor, which is named so.
+/// Checks every datastore of an anchor. `name` is used in the findings.
 fn check_anchor(
     running: &Tree,
     name: &str,
@@ -135,7 +133,7 @@ fn check_anchor(
     for tree in trees {
         tree.locks()?;
         let datastore = tree.datastore();
-        // Where a candidate and running are at odds, what is read is neither.
+        // If a candidate conflicts with running, its reading is neither of the two.
         if datastore.is_candidate() && (!tree.has_changes()? || !tree.conflicts()?.is_empty()) {
             continue;
         }
@@ -148,7 +146,7 @@ fn check_anchor(
         fragments::check(&view, &mut found, progress)?;
         check_fit(&view, &mut found)?;
         order::check(&view, &mut found)?;
-        // A candidate shows its own stamps and those of running, which moved on by itself.
+        // A candidate shows its own stamps and those of running, which has its own versions.
         if !datastore.is_candidate() {
             check_stamps(&view, &mut found)?;
         }
@@ -164,7 +162,7 @@ fn check_anchor(
     Ok(())
 }
 
-/// Where findings are collected.
+/// Collects the findings of one datastore.
 pub(crate) struct Found<'a> {
     place: String,
     findings: &'a mut Vec<Finding>,
@@ -189,7 +187,7 @@ impl Found<'_> {
     }
 }
 
-/// Everything is what its schema says.
+/// Checks that the data matches the schema.
 fn check_fit(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
     let examined = view.examine()?;
     for error in examined.errors.iter() {
@@ -197,17 +195,20 @@ fn check_fit(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
     }
     let more = examined.errors.len() - examined.errors.iter().len();
     if more > 0 {
-        found.push_place("/", &format!("{more} more places do not fit the models"));
+        found.push_place("/", &format!("{more} more places do not match the models"));
     }
     for place in &examined.converted.shown {
-        let problem = format!("it is not stored as the models have it: {}", place.change);
+        let problem = format!(
+            "it is not stored in the form that the models require: {}",
+            place.change
+        );
         found.push_place(&place.path, &problem);
     }
     Ok(())
 }
 
-/// Every stamp decodes, and none is of a version after the datastore's own. (Of a later time it may be, where a
-/// clock was wrong.)
+/// Checks that every stamp decodes, and that none is of a version after the datastore's own. (A later time is
+/// possible: a clock may have been wrong.)
 fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
     let state = view.state();
     let newest = view.stamp(&espalier_yang::InstancePath::root())?;
@@ -225,7 +226,7 @@ fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Every record of origins decodes.
+/// Checks that every record of origins decodes.
 fn check_origins(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
     let state = view.state();
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Origin));

@@ -1,4 +1,4 @@
-//! Every key of the tree, and every value.
+//! The check of every key and value of a tree.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
@@ -11,16 +11,16 @@ use crate::keys::{put_key_value, take_local_id};
 use crate::subspace::Subspace;
 use crate::tree::{State, View, order_key, skip_entry};
 
-/// The progress is told after this many keys.
+/// The progress is reported after this many keys.
 const PROGRESS_EVERY: u64 = 4096;
 
-/// A container or list entry around the key that is looked at.
+/// A container or list entry that contains the current key.
 struct Around {
     node: NodeId,
     key: Vec<u8>,
 }
 
-/// Examines every key of a datastore.
+/// Checks every key of a datastore.
 pub(super) fn check(
     view: &View,
     found: &mut Found<'_>,
@@ -65,7 +65,7 @@ fn check_key(
         let mut rest = &key[at..];
         let id = take_local_id(&mut rest)?;
         let Some(child) = state.layout().child(parent, id) else {
-            // A node that an upgrade of the model took away; its data stays and is not shown.
+            // An upgrade removed the node from the model; its data stays in the store and is not visible.
             return Ok(());
         };
         let node = state.schema().node(child);
@@ -78,10 +78,7 @@ fn check_key(
         if at < key.len() && !node.is_np_container() {
             found.push(
                 key,
-                format!(
-                    "it stands in {}, which does not exist",
-                    state.schema().path(child)
-                ),
+                format!("its parent {} does not exist", state.schema().path(child)),
             );
         }
         around.push(Around {
@@ -124,7 +121,7 @@ fn check_fragment(
     Ok(())
 }
 
-/// Whether an entry stands where its keys say.
+/// Checks that an entry is stored at the place that its key leaves require.
 fn check_place(
     node: &Node,
     key: &[u8],
@@ -138,7 +135,7 @@ fn check_place(
         keys.iter()
             .for_each(|value| put_key_value(&mut expected, value));
         if (node.is_list() || node.is_leaf_list()) && expected != key {
-            found.push(key, "the keys of an entry are not those of its place");
+            found.push(key, "the key leaves of an entry do not match its place");
         }
     } else if node.is_config && !keys.is_empty() {
         let position = state.snapshot.get(&order_key(&key[..list], keys))?;
@@ -179,7 +176,7 @@ fn check_leaves(
         ) {
             found.push(
                 key,
-                format!("{} stands among the leaves", state.schema().path(leaf)),
+                format!("{} is stored among the leaves", state.schema().path(leaf)),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Examining a store: that what is stored is what this code would have written.
+//! The check of a store: that the stored data is what this code writes.
 
 mod examine;
 mod fragments;

@@ -1,22 +1,22 @@
-//! What is known to be absent.
+//! A cache of absent key ranges.
 //!
-//! Where many new keys come, most lookups in what is below find nothing. The two keys that stand
-//! around one that is absent tell that all between them are, without another lookup.
+//! While many new keys are inserted, most lookups in the base find nothing. The two neighbours of an absent
+//! key prove that all keys between them are absent, which saves further lookups.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 
 use espalier_keyspace::{Direction, KeyRange, Result, Snapshot};
 
-/// The keys around are looked for after this many lookups found nothing: one or two are not worth
-/// the scan.
+/// The neighbours are looked up after this many lookups found nothing: for one or two the scan is not worth
+/// it.
 const MISSES: u32 = 4;
 
-/// Ranges of keys that are absent in one snapshot, one for each subspace. They are asked about that
-/// snapshot alone.
+/// Ranges of keys that are absent in one snapshot, one for each subspace. They must be used with that
+/// snapshot only.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// By the first byte of the keys.
+    /// One gap for each first byte of the keys.
     gaps: RefCell<Vec<(u8, Gap)>>,
 }
 
@@ -41,7 +41,7 @@ impl Gaps {
 struct Gap {
     range: Option<KeyRange>,
     misses: u32,
-    /// The first of the keys that were looked for since the range was.
+    /// The first key that was looked up since the range was found.
     first: Vec<u8>,
 }
 
@@ -64,8 +64,8 @@ impl Gap {
         Ok(found)
     }
 
-    /// The range around a key that is absent, from the first that was. Most come in their order, and then
-    /// nobody asks what is before that: so this is looked for the second time only.
+    /// The absent range around a key, starting at the first absent key that was looked up. Most lookups are
+    /// in ascending order, so the range before that key is looked up only the second time.
     fn around(&self, base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
         let first = self.first.as_slice().min(key);
         let mut range = after(base, first)?;
@@ -79,8 +79,8 @@ impl Gap {
     }
 }
 
-/// The range from a key that is absent to the one that stands after it, within its subspace: an engine
-/// may bring many rows with the first, and those of other subspaces are large.
+/// The range from an absent key to its successor within the same subspace: an engine may fetch many rows with
+/// the first one, and those of other subspaces are large.
 fn after(base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
     let mut range = KeyRange {
         start: key.to_vec(),
@@ -91,12 +91,12 @@ fn after(base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
     Ok(range)
 }
 
-/// Where the range begins that ends with such a key.
+/// The start of the absent range that ends at such a key.
 fn before(base: &dyn Snapshot, key: &[u8]) -> Result<Vec<u8>> {
     let KeyRange { start, .. } = subspace(key);
     let upto = KeyRange::new(start.clone(), key.to_vec());
     let last = base.scan(&upto, Direction::Backward)?.next()?.map(owned);
-    // The first key after another is the same with a zero.
+    // The immediate successor of a key is the key with a zero byte appended.
     Ok(last.map_or(start, |last| [&last[..], &[0]].concat()))
 }
 

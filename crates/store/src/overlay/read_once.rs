@@ -1,40 +1,40 @@
-//! A snapshot that a small change reads each key of once.
+//! A read cache for a snapshot, for small changes.
 //!
-//! Applying an edit, bringing indexes up to date, validating and logging each ask for what a node
-//! held before: a one-leaf commit asks for the same fragment ten times. Where each time is a
-//! descent, or a round trip to a server, that is most of its cost. So the first keys that are read
-//! are remembered. A large change reads each key about once, and is not slowed down.
+//! Applying an edit, updating indexes, validating and logging each read the old value of a node: a one-leaf
+//! commit reads the same fragment ten times. If each read is a tree descent or a round trip to a server, that
+//! dominates the cost. Therefore the first keys that are read are cached. A large change reads each key about
+//! once, and must not be slowed down.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
-/// So many keys are remembered: more than a change of one leaf reads.
+/// The number of cached keys: more than a one-leaf change reads.
 const KEYS: usize = 16;
 
-/// After so many readings that were not remembered it is a large change, and nothing is looked for.
+/// After this many cache misses the change counts as large, and the cache is bypassed.
 const MISSES_MAX: usize = 4 * KEYS;
 
-/// Longer values are not copied to be remembered.
+/// Longer values are not cached.
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
-/// Remembers what is read first.
+/// Caches the first values that are read.
 pub(crate) struct ReadOnce {
     snapshot: Box<dyn Snapshot + Send>,
-    /// What was read; those that are not empty come first.
+    /// The cached reads; filled slots come first.
     read: [OnceCell<Reading>; KEYS],
     misses: Cell<usize>,
 }
 
-/// A key and what it holds.
+/// A key and its value.
 struct Reading {
     key: Vec<u8>,
     value: Option<Vec<u8>>,
 }
 
 impl ReadOnce {
-    /// Nothing is remembered at first.
+    /// An empty cache over a snapshot.
     pub fn new(snapshot: Box<dyn Snapshot + Send>) -> Self {
         Self {
             snapshot,

@@ -1,4 +1,4 @@
-//! From the number of an anchor, as keys have it, to its name and its schema.
+//! A cache from anchor ids in keys to the anchors' names and schemas.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct Anchored {
     pub(super) compiled: Arc<Compiled>,
 }
 
-/// The anchors that were asked for, as they were at a state of the catalog.
+/// The anchors that were looked up, valid for one state of the catalog.
 #[derive(Default)]
 pub(super) struct Anchors {
     known: Mutex<Known>,
@@ -25,14 +25,14 @@ pub(super) struct Anchors {
 
 #[derive(Default)]
 struct Known {
-    /// The number of changes of the catalog, as stored.
+    /// The catalog's change counter, as stored.
     changes: Option<Vec<u8>>,
     anchors: FxHashMap<u64, Arc<Anchored>>,
 }
 
 impl Anchors {
-    /// The anchor of a number; `None` where it was deleted. Linear in the number of anchors where the
-    /// catalog has changed since the last call.
+    /// The anchor with an id; `None` if it was deleted. Linear in the number of anchors if the catalog has
+    /// changed since the last call.
     pub(super) fn get(
         &self,
         schemas: &Schemas,
@@ -53,7 +53,7 @@ impl Anchors {
     }
 }
 
-/// Visits every anchor of a state, in the order of dataspaces and names.
+/// Visits every anchor of a snapshot, ordered by dataspace and name.
 pub(super) fn for_each(
     schemas: &Schemas,
     state: &dyn Snapshot,

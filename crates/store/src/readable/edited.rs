@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::tree::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
 
-/// What some editors put before the text of a file in UTF-8 (RFC 8259 §8.1: it may be passed over).
+/// Some editors write this at the start of a UTF-8 file (RFC 8259 §8.1: a parser may ignore it).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Puts an edited document in place of its datastore, or fails and changes nothing. Every error in it
-/// has its line.
+/// Replaces the content of a datastore with an edited document, or fails and changes nothing. Every error has
+/// its line.
 pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
     let parts = names::parse(document.name).ok_or_else(|| Error::Unknown {
         kind: "document",
@@ -37,7 +37,7 @@ pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Resul
     })
 }
 
-/// As an edit, so that the history has what differs.
+/// Replaces the content by an edit, so that the history records the differences.
 fn replace(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
     let mut builder = TreeBuilder::new();
     let parsed = parse(tree.schema(), text, &mut builder);
@@ -71,7 +71,7 @@ fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
     Ok(())
 }
 
-/// The same errors, each with its line. What breaks a constraint has a path only.
+/// Adds the line to each error. A violated constraint has a path only.
 fn located(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
     match errors.iter().all(|error| error.line > 0) {
         true => errors,

@@ -1,4 +1,4 @@
-//! The lens of a store.
+//! The [`Lens`] of a store: its datastores as documents for drivers with readable files.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::store::{Schemas, Store};
 use crate::subspace::Subspace;
 use crate::tree::{Datastore, State, print_stored, stamp_key};
 
-/// Shows the datastores of a store.
+/// Renders the datastores of a store as documents.
 pub(crate) struct StoreLens {
     schemas: Arc<Schemas>,
     anchors: Anchors,
@@ -77,7 +77,7 @@ impl StoreLens {
     }
 }
 
-/// The tree that a key of [`Subspace::Tree`] belongs to, where that is shown.
+/// The tree that a key of [`Subspace::Tree`] belongs to, if its datastore is shown as a document.
 fn tree_of(key: &[u8]) -> Result<Option<(TreeId, Datastore)>> {
     let Some((_, mut rest)) = key
         .split_first()
@@ -105,7 +105,7 @@ fn document(state: &dyn Snapshot, anchored: &Anchored, datastore: Datastore) -> 
         datastore: datastore.id(),
     };
     let stamp = state.get(&stamp_key(&tree.prefix(Subspace::Tree)))?;
-    // Running is always there, so that there is something to begin with.
+    // Running always exists, so that a new anchor has a document to edit.
     let is_there = stamp.is_some() || datastore == Datastore::Running;
     let upgrades = anchored.compiled.same_modules.value.as_deref();
     Ok(Document {

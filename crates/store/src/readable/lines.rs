@@ -1,12 +1,12 @@
-//! On which lines of a document its data nodes stand.
+//! The line numbers of the data nodes in a document.
 
 use espalier_yang::data::Stop;
 use espalier_yang::{Errors, InstancePath, Keys, Mark, NodeId, Schema, Sink, Step, Value};
 
 use crate::error::Result;
 
-/// The same errors, with the lines of their paths: that of the nearest node around where there is
-/// none. `document` sends the document, which may end early.
+/// Adds lines to errors by their paths: the line of the nearest enclosing node if the node itself has none.
+/// `document` parses the document into the sink; it may fail early.
 pub(super) fn with_lines(
     errors: Errors,
     schema: &Schema,
@@ -14,7 +14,7 @@ pub(super) fn with_lines(
 ) -> Errors {
     let mut lines = Lines::default();
     lines.places.push(Place::default());
-    // As far as it goes: what is wrong with it is known already.
+    // The error of the parser is ignored: it is among `errors` already.
     let _ = document(&mut lines);
     errors.map(|error| {
         if error.line > 0 {
@@ -26,7 +26,7 @@ pub(super) fn with_lines(
     })
 }
 
-/// A document's nodes, the document itself first.
+/// The nodes of a document, the document itself first.
 #[derive(Default)]
 struct Lines {
     places: Vec<Place>,

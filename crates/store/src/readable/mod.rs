@@ -1,8 +1,8 @@
-//! What a driver that stores what people read is given: the [lens](espalier_keyspace::Lens) of a store,
-//! and how documents that were edited by hand come back.
+//! Human-readable documents for drivers that store them: the [lens](espalier_keyspace::Lens) of a store, and
+//! the import of documents that were edited by hand.
 //!
-//! A document is a datastore of an anchor. The lens asks the catalog of the very state that it shows,
-//! so it follows new anchors and other modules by itself.
+//! A document is a datastore of an anchor. The lens reads the catalog of the same snapshot that it renders,
+//! so it follows new anchors and changed modules.
 
 mod anchors;
 mod edited;

@@ -1,4 +1,4 @@
-//! Parts in one piece of bytes, each compressed by itself.
+//! The encoding of a compiled schema set: its parts in one byte string, each compressed separately.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::store::Compiled;
 /// The largest part, unpacked.
 const PART_BYTES_MAX: usize = 1 << 30;
 
-/// How many bytes one byte of an LZ4 block can stand for at most: a length goes on by up to 255 a byte.
+/// The maximum compression ratio of an LZ4 block: a length grows by at most 255 for each byte.
 const LZ4_RATIO_MAX: usize = 255;
 
-/// The first parts; those of the schema follow.
+/// The indexes of the first parts; those of the schema follow.
 #[derive(Clone, Copy)]
 enum Piece {
     Layout,
@@ -45,7 +45,7 @@ struct Part {
 }
 
 impl Content {
-    /// Packs a compiled schema set; `None` if it is more than this form can hold.
+    /// Packs a compiled schema set; `None` if it is too large for this format.
     pub fn pack(compiled: &Compiled) -> Option<Vec<u8>> {
         let mut parts = vec![
             packed(&compiled.layout)?,
@@ -66,7 +66,7 @@ impl Content {
         Some(bytes)
     }
 
-    /// Takes what [`Self::pack`] gave; `None` if it is not that.
+    /// Parses the bytes that [`Self::pack`] returned; `None` if they are invalid.
     pub fn new(bytes: Vec<u8>) -> Option<Self> {
         let mut rest = bytes.as_slice();
         let mut number = || usize::try_from(take_varint(&mut rest).ok()?).ok();
@@ -90,20 +90,20 @@ impl Content {
         Some(Self { bytes, parts })
     }
 
-    /// The numbers of the nodes of a schema.
+    /// The node numbers of a schema.
     pub fn layout(&self, schema: &Schema) -> Option<Layout> {
         let layout: Layout = self.decoded(Piece::Layout)?;
         layout.is_of(schema).then_some(layout)
     }
 
-    /// What is known of subtrees of a schema.
+    /// The subtree flags of a schema.
     pub fn marks(&self, schema: &Schema) -> Option<Marks> {
         let marks: Marks = self.decoded(Piece::Marks)?;
         let nodes = schema.nodes().len();
         (marks.state.len() == nodes && marks.order.len() == nodes).then_some(marks)
     }
 
-    /// Which indexes and counts the constraints need.
+    /// The indexes and counts that the constraints need.
     pub fn index_definition(&self) -> Option<Vec<u8>> {
         self.decoded(Piece::IndexDefinition)
     }

@@ -1,4 +1,4 @@
-//! What a stored compilation was made from.
+//! The fingerprint of the inputs of a stored compilation.
 
 use espalier_keyspace::Precondition;
 use espalier_yang::schema::stored::CODE_DIGEST;
@@ -8,8 +8,8 @@ use crate::catalog::Record;
 /// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 16;
 
-/// The code of this crate that a stored compilation depends on, in addition to the crate `yang`. The digest
-/// includes its text, so that a change of it invalidates what older programs stored.
+/// The source code of this crate that a stored compilation depends on, in addition to the crate `yang`. It is
+/// part of the fingerprint, so that a change of this code invalidates stored compilations of older programs.
 const CODE: [&str; 8] = [
     include_str!("content.rs"),
     include_str!("marks.rs"),
@@ -21,8 +21,8 @@ const CODE: [&str; 8] = [
     include_str!("../catalog/schema_set.rs"),
 ];
 
-/// A digest of all that the compilation of a schema set depends on: its record (which has the hashes of
-/// its modules, and its features), how its nodes are numbered, and the code.
+/// A digest of all inputs of the compilation of a schema set: its record (with the hashes of its modules, and
+/// its features), its node numbers, and the code.
 pub(crate) fn fit(record: &Record, same_modules: &Precondition) -> [u8; DIGEST_BYTES] {
     let record = serde_json::to_vec(record).unwrap_or_default();
     let modules = same_modules.value.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The rows of a stored compilation: a header, then the content in pieces.
+//! The rows of a stored compilation: a header, then the content in chunks.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -8,17 +8,17 @@ use crate::error::Result;
 use crate::fragment::{put_varint, take_varint};
 use crate::subspace::Subspace;
 
-/// The version of header and content. What has another is made anew.
+/// The version of header and content. Other versions are ignored, and the set is compiled again.
 const FORM_VERSION: u64 = 1;
 
-/// Bytes of the content in one row: what every engine takes.
+/// Bytes of the content in one row: a size that every engine supports.
 const ROW_BYTES_MAX: usize = 64 << 10;
 
-/// How much memory is set aside for a content before its rows are read; a content may be longer.
+/// How much memory is reserved for a content before its rows are read; a content may be longer.
 const CONTENT_BYTES_RESERVED: u64 = 64 << 20;
 
-/// The first row: varint form version; 16 bytes, a digest of what it was made from; varint length of
-/// the content; 16 bytes, a digest of the content.
+/// The first row: varint format version; 16 bytes, the fingerprint of the inputs; varint length of the
+/// content; 16 bytes, the digest of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     fit: [u8; DIGEST_BYTES],
@@ -55,10 +55,10 @@ pub(crate) fn rows_of(schema_set: u64) -> KeyRange {
     KeyRange::prefix(&prefix(schema_set))
 }
 
-/// The compilation of a schema set that a snapshot holds, if it was made from the same and is whole.
+/// The stored compilation of a schema set in a snapshot, if its fingerprint matches and it is complete.
 ///
 /// # Errors
-/// Those of the engine. What does not fit is no error.
+/// Those of the engine. A compilation that does not match is not an error.
 pub(crate) fn read(
     snapshot: &dyn Snapshot,
     schema_set: u64,
@@ -71,7 +71,7 @@ pub(crate) fn read(
         return Ok(None);
     };
     let mut range = rows_of(schema_set);
-    // All keys behind the header: a row of none of our numbers makes the content unfit.
+    // All keys after the header: a row with an unexpected number makes the content invalid.
     range.start = [key.as_slice(), &[0]].concat();
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut content = Vec::with_capacity(header.length.min(CONTENT_BYTES_RESERVED) as usize);
@@ -85,7 +85,7 @@ pub(crate) fn read(
     Ok(is_whole.then_some(content).and_then(Content::new))
 }
 
-/// Puts the packed compilation of a schema set in place of what is stored of it.
+/// Replaces the stored compilation of a schema set in a batch.
 pub(crate) fn write(batch: &mut Batch, schema_set: u64, fit: [u8; DIGEST_BYTES], content: &[u8]) {
     let header = Header {
         fit,

@@ -1,4 +1,4 @@
-//! What transfers are told, and what they tell.
+//! The options, progress and result types of transfers.
 
 use espalier_keyspace::{Driver, Snapshot};
 
@@ -6,41 +6,41 @@ use super::digest::Digest;
 use super::marker::Marker;
 use crate::error::{Error, Result};
 
-/// What a transfer is doing, and how many rows are done in that.
+/// The phase of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Rows are read from the source, and written.
+    /// Rows are read from the source and written to the target.
     Copying,
-    /// A file is read to its end before anything is written.
+    /// A backup file is read to its end before anything is written.
     Checking,
-    /// The target is read again.
+    /// The target is read back and compared.
     Verifying,
 }
 
-/// Told from time to time: what is being done, and how many rows of it are done.
+/// Called from time to time with the current phase and the number of rows done in it.
 pub type Progress<'a> = &'a mut dyn FnMut(Phase, u64);
 
-/// What is done with what a target holds already.
+/// What to do with existing rows of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is refused, unless the same transfer put it there and was interrupted.
+    /// The transfer is rejected, unless the rows are from an interrupted run of the same transfer.
     Refuse,
-    /// It is deleted, unless the same transfer put it there and was interrupted.
+    /// The rows are deleted, unless they are from an interrupted run of the same transfer.
     Delete,
 }
 
-/// A transfer that is complete.
+/// The result of a complete transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transferred {
-    /// The rows of the source, which are those of the target.
+    /// The digest of the rows of the source, and so of the target.
     pub digest: Digest,
-    /// Rows that this run wrote or removed; the others were there from an interrupted one.
+    /// Rows that this run wrote or removed; the others were written by an interrupted run.
     pub changed: u64,
-    /// Whether an interrupted transfer was gone on with.
+    /// Whether this run resumed an interrupted transfer.
     pub is_resumed: bool,
 }
 
-/// Refuses what nothing can be copied from: the target of a transfer that has not ended.
+/// Rejects a source that is itself the target of an unfinished transfer.
 ///
 /// # Errors
 /// [`Error::Unfinished`].
@@ -48,7 +48,7 @@ pub fn check_source(from: &dyn Driver) -> Result<()> {
     refuse_unfinished(&*from.snapshot()?)
 }
 
-/// Refuses a key space that is the target of a transfer that has not ended.
+/// Rejects a key space that is the target of an unfinished transfer.
 pub(crate) fn refuse_unfinished(snapshot: &dyn Snapshot) -> Result<()> {
     match Marker::read(snapshot)? {
         Some(marker) => Err(Error::Unfinished { from: marker.from }),

@@ -1,11 +1,11 @@
-//! What a sequence of rows comes to.
+//! The digest of a sequence of rows.
 
 use std::fmt;
 
 use crate::fragment::put_varint;
 
-/// How many rows there were, how long they are, and a hash of all of them in order. Two key
-/// spaces with the same digest hold the same.
+/// The number of rows, their size, and a hash of all of them in order. Two key spaces with the same digest
+/// have the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// Rows.
@@ -36,7 +36,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Takes rows in.
+/// Computes a digest incrementally.
 #[derive(Default)]
 pub(super) struct Digester {
     hasher: blake3::Hasher,

@@ -1,4 +1,4 @@
-//! Rows into a target, a chunk at a time, under its marker.
+//! The target of a transfer: writes rows in chunks, protected by a marker.
 
 use std::cmp::Ordering;
 
@@ -13,27 +13,26 @@ use crate::error::{Error, Result};
 /// Rows of a chunk, for engines that take batches of any size.
 const CHUNK_ROWS: usize = 10_000;
 
-/// Bytes of a chunk, for the same.
+/// Bytes of a chunk, for the same engines.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Bytes of a chunk for engines that stage large batches: below what one of their transactions
-/// takes.
+/// Bytes of a chunk for engines that stage large batches: below the limit of one of their transactions.
 const CHUNK_BYTES_STAGED: usize = 512 << 10;
 
-/// Operations of a transaction that are left to an engine that stages large batches, and to the marker.
+/// Operations of a transaction that are reserved for an engine that stages large batches, and for the marker.
 const OPERATIONS_SPARED: usize = 8;
 
-/// How often a target is read again whose snapshots become too old meanwhile.
+/// How often the target is read back if its snapshots become too old.
 const VERIFY_TRIES_MAX: usize = 5;
 
-/// Progress is told after so many rows.
+/// The progress is reported after this many rows.
 const TOLD_EVERY: u64 = 1024;
 
-/// The target of a transfer that has begun.
+/// The target of a transfer in progress.
 pub(super) struct Target<'a> {
     driver: &'a dyn Driver,
     marker: Marker,
-    /// The marker as the target has it.
+    /// The marker as it is stored in the target.
     stored: Vec<u8>,
     pub(super) is_resumed: bool,
     operations_max: usize,
@@ -41,8 +40,8 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Puts the marker into the target, or finds that of the same transfer. `is_source` tells
-    /// whether the source has become one with a marker too: then it is the target.
+    /// Writes the marker to the target, or finds that of an interrupted run of the same transfer. `is_source`
+    /// returns whether the source has a marker now as well: then source and target are the same.
     pub(super) fn begin(
         driver: &'a dyn Driver,
         from: &str,
@@ -98,7 +97,7 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
-    /// Commits operations together with the marker, which has to be as it was left.
+    /// Commits operations together with the marker, which must be unchanged since the last commit.
     fn put_marker(&mut self, stored: Option<Vec<u8>>, operations: Vec<Operation>) -> Result<()> {
         let mut batch = Batch::new();
         batch.require(Marker::key(), stored);
@@ -126,7 +125,7 @@ impl<'a> Target<'a> {
         self.commit(batch)
     }
 
-    /// Deletes everything but the marker.
+    /// Deletes everything except the marker.
     fn clear(&mut self) -> Result<()> {
         let key = Marker::key();
         let after = [&key[..], &[0]].concat();
@@ -141,8 +140,8 @@ impl<'a> Target<'a> {
         self.put_marker(Some(self.stored.clone()), operations)
     }
 
-    /// Writes all rows that are not there yet; returns what they come to, and how many were written
-    /// or removed.
+    /// Writes all rows that are not there yet; returns their digest, and how many rows were written or
+    /// removed.
     pub(super) fn pour(
         &mut self,
         rows: &mut dyn Rows,
@@ -172,7 +171,7 @@ impl<'a> Target<'a> {
         Ok((digester.finish(), changed))
     }
 
-    /// Makes what the target holds after one key, up to another or to its end, be these rows.
+    /// Replaces the target's rows after one key, up to another or to the end, with these rows.
     fn store(&mut self, after: &[u8], rows: Vec<Row>, last: Option<&[u8]>) -> Result<u64> {
         let mut operations = match self.marker.is_over_older() {
             true => self.differences(after, rows, last)?,
@@ -191,7 +190,7 @@ impl<'a> Target<'a> {
         Ok(changed)
     }
 
-    /// How many of the operations go into one batch: one at least.
+    /// How many of the operations fit into one batch: at least one.
     fn fitting(&self, operations: &[Operation]) -> usize {
         let mut bytes = 0;
         let within = operations
@@ -204,7 +203,7 @@ impl<'a> Target<'a> {
         within.count().max(1)
     }
 
-    /// What makes the rows of the target those, in the order of keys.
+    /// The operations that make the target's rows equal to the given ones, in key order.
     fn differences(
         &self,
         after: &[u8],
@@ -246,8 +245,7 @@ impl<'a> Target<'a> {
         Ok(operations)
     }
 
-    /// Reads the target again, and compares it with what was to be written. Then it is no target
-    /// any more.
+    /// Reads the target back and compares it with the expected digest, then removes the marker.
     pub(super) fn finish(mut self, expected: &Digest, progress: Progress<'_>) -> Result<()> {
         let found = self.read_again(progress)?;
         if found != *expected {
@@ -260,7 +258,7 @@ impl<'a> Target<'a> {
             });
         }
         match self.remove_marker() {
-            // Without it everything is there, as was just seen.
+            // The data is complete without it, as just verified.
             Err(Error::Engine(error))
                 if error.kind() == ErrorKind::OutcomeUnknown && !self.has_marker()? => {}
             result => result?,

@@ -1,4 +1,4 @@
-//! From a backup file into an engine.
+//! The restore of a backup file to an engine.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::{Existing, Phase, Progress, Transferred};
 use crate::error::{Error, Result};
 
-/// A backup file that was read to its end and holds what it says.
+/// A backup file that was read to its end and verified.
 pub struct CheckedBackup<F> {
     file: F,
     version: u64,
@@ -19,8 +19,8 @@ pub struct CheckedBackup<F> {
 }
 
 impl<F: Read + Seek> CheckedBackup<F> {
-    /// Reads a backup file to its end and checks it. Nothing is needed yet of the engine that it is to
-    /// go to, so that a file that is refused leaves nothing there.
+    /// Reads a backup file to its end and verifies it. The target engine is not needed yet, so that a
+    /// rejected file leaves nothing there.
     ///
     /// # Errors
     /// [`Error::Damaged`] with the place in the file.
@@ -38,7 +38,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
         if rows.digest() != Some(digest) {
             return Err(Error::Damaged {
                 place: "the end of the file".to_owned(),
-                problem: "it tells other rows than there are".to_owned(),
+                problem: "its digest is not that of the rows".to_owned(),
             });
         }
         Ok(Self {
@@ -48,11 +48,11 @@ impl<F: Read + Seek> CheckedBackup<F> {
         })
     }
 
-    /// Makes `to` hold what the file holds, and compares the two. An interrupted restore is gone on with
-    /// by calling this again.
+    /// Copies the content of the file to `to`, and compares the two. Calling this again resumes an
+    /// interrupted restore.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file was changed since it was checked; those of [`super::copy`].
+    /// [`Error::Damaged`] if the file was changed since it was verified; those of [`super::copy`].
     pub fn restore(
         mut self,
         to: &dyn Driver,
@@ -81,7 +81,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
     }
 }
 
-/// Checks a backup file ([`CheckedBackup::read`]) and makes `to` hold what it holds.
+/// Verifies a backup file ([`CheckedBackup::read`]) and restores it to `to`.
 ///
 /// # Errors
 /// Those of both steps.
