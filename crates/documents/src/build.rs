@@ -1,4 +1,4 @@
-//! Building indexes and migrating documents, in steps, while others go on writing.
+//! Index builds and document migrations: they run in steps, while other writers continue.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::shape::BoundIndex;
 use crate::transaction::Transaction;
 use crate::{Collection, Error, ErrorKind, Result};
 
-/// Whether there is more to do.
+/// Whether more steps are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     More,
@@ -24,20 +24,20 @@ enum Progress {
 }
 
 impl<T: Document> Collection<T> {
-    /// Builds the indexes that are not built, and brings older documents to the schema version of
-    /// this program: in steps of at most [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
-    /// may write meanwhile (not while documents are migrated), and a build that is cut off goes on
-    /// where it was. Indexes that are not declared any more are dropped when all is built.
+    /// Builds the indexes that are not built, and migrates older documents to the schema version of this
+    /// program. It runs in steps of at most [`STEP_DOCUMENTS`] documents, each an atomic commit, so that
+    /// others may write in the meantime (not while documents are migrated), and an interrupted build resumes
+    /// where it stopped. Indexes that are no longer declared are dropped when everything is built.
     ///
-    /// Where the documents refuse an index (two have the same value of a unique one, or a value that
-    /// cannot be indexed), the error names them; all that is not built is given up, and the other
-    /// indexes are as they were before.
+    /// If the documents violate an index (two have the same value of a unique one, or a value cannot be
+    /// indexed), the error names them; all unfinished indexes are abandoned, and the other indexes are
+    /// unchanged.
     pub fn build(&self) -> Result<()> {
         let mut most = STEP_DOCUMENTS;
         loop {
             let (mut refused, mut tries) = (None, 0);
             let stepped = self.core().run_alone(&mut |transaction| {
-                // Others who write all the time do not come before a smaller step.
+                // A smaller step gets through even if others write all the time.
                 most = if tries < 2 { most } else { (most / 2).max(1) };
                 tries += 1;
                 refused = None;
@@ -52,7 +52,7 @@ impl<T: Document> Collection<T> {
                     self.give_up(index)?;
                     self.reopen().ok();
                     return Err(error.and(format_args!(
-                        "the indexes of {:?} stay as they were: change the document, or declare the index otherwise",
+                        "the indexes of {:?} are unchanged: change the document, or the declaration of the index",
                         self.name()
                     )));
                 }
@@ -60,7 +60,7 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    /// The collection, and the key up to which the documents are in each index that is not built.
+    /// The collection, and for each unfinished index the key up to which documents are indexed.
     pub fn progress(&self) -> Result<(Info, Vec<(String, u64)>)> {
         let definition = load(self.core(), self.name())?;
         let keys = &self.opened().shape.keys;
@@ -75,8 +75,8 @@ impl<T: Document> Collection<T> {
         Ok((definition.info(), told))
     }
 
-    /// Takes what cannot be built out of the definition: while documents are migrated, which nothing
-    /// takes back, the index that they refuse, else all that is not built.
+    /// Removes from the definition what cannot be built: during a migration, which cannot be undone, only the
+    /// index that the documents violate, otherwise all unfinished indexes.
     fn give_up(&self, refused: u64) -> Result<()> {
         self.core().run_alone(&mut |transaction| {
             let opened = self.opened();
@@ -133,7 +133,7 @@ impl Stored {
         Ok(Self { row, definition })
     }
 
-    /// Writes it with another generation.
+    /// Writes it with a new generation.
     fn write<T: Document>(
         mut self,
         transaction: &mut Transaction<'_>,
@@ -156,13 +156,13 @@ impl Stored {
     }
 }
 
-/// What is built together: all that has come equally far.
+/// Indexes that are built together, because they have the same progress.
 struct Group {
     ids: Vec<u64>,
     from: u64,
 }
 
-/// Does a step of at most so many documents. Where the documents refuse an index, `refused` is its number.
+/// Processes one step of documents. If the documents violate an index, `refused` is its number.
 fn step<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
@@ -181,7 +181,7 @@ fn step<T: Document>(
     let documents = next_documents(transaction, &opened, group.from, most)?;
     let mut last = None;
     for (key, row) in &documents {
-        // Requires that the document is still the same.
+        // Requires that the document is unchanged at the commit.
         transaction.rows.read(&opened.shape.keys.document(*key))?;
         let target = stored.definition.migrating_to;
         let document = brought(collection, transaction, &opened, target, (*key, row));
@@ -198,7 +198,7 @@ fn step<T: Document>(
         }
         return Ok(Progress::More);
     }
-    // A document that comes after the last one needs the state, which the definition changes.
+    // A document inserted after the last one requires the state row, which this commit changes.
     for id in &group.ids {
         transaction.rows.delete(opened.shape.keys.build(*id));
     }
@@ -263,7 +263,7 @@ fn next_documents<T: Document>(
     Ok(documents)
 }
 
-/// The document of a row; migrated, and stored so, where that is part of it.
+/// The document of a row; during a migration it is migrated and stored first.
 fn brought<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
@@ -284,7 +284,7 @@ fn brought<T: Document>(
     Ok(document)
 }
 
-/// Enters one document in the indexes of a group.
+/// Inserts the entries of one document into the indexes of a group.
 fn enter<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -308,9 +308,9 @@ fn enter<T: Document>(
     Ok(())
 }
 
-/// Enters one document in an index. What a unique index holds already was entered for a document
-/// that has the value now, also where documents change meanwhile: who changes one takes out what
-/// names it, and nothing else.
+/// Inserts the entries of one document into an index. An entry that a unique index already has belongs to a
+/// document that still has the value: a writer that changes a document removes exactly the entries that name
+/// it.
 fn enter_in<T: Document>(
     transaction: &mut Transaction<'_>,
     index: &BoundIndex<T>,
@@ -331,7 +331,7 @@ fn enter_in<T: Document>(
     Ok(())
 }
 
-/// What is left when everything is built: what is not declared any more goes, and the policy is set.
+/// The last step: drops indexes that are no longer declared, and sets the policy.
 fn conclude<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
@@ -351,7 +351,7 @@ fn conclude<T: Document>(
     Ok(Progress::More)
 }
 
-/// A document, brought to a schema version.
+/// Migrates a document to a schema version.
 fn migrated<T: Document>(
     collection: &Collection<T>,
     key: u64,
@@ -368,7 +368,7 @@ fn migrated<T: Document>(
     let migrate = collection.declaration().migrate.as_ref();
     for from in row.schema_version..version {
         let migrate =
-            migrate.ok_or_else(|| fail("nothing brings it to this version".to_owned()))?;
+            migrate.ok_or_else(|| fail("no migration to this version is declared".to_owned()))?;
         json = migrate(from, json).map_err(&fail)?;
     }
     serde_json::from_value(json).map_err(|error| fail(error.to_string()))

@@ -1,4 +1,4 @@
-//! What all collections of a key space share, and how transactions are committed.
+//! The shared core of all collections of a key space, and the commit of transactions.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::rows::{Changes, Parts, Rows};
 use crate::transaction::{Committed, News, Transaction};
 use crate::{Error, Result};
 
-/// The driver, the rows in memory, and whose turn it is.
+/// The driver, the rows in memory, and the lock that serializes transactions.
 pub(crate) struct Core {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
     pub(crate) ram: Arc<RamRows>,
-    /// Held by the one whose transaction is under way, so that transactions of this process do not
+    /// Held by the thread whose transaction is in progress, so that transactions of one process do not
     /// conflict.
     turn: ReentrantMutex<Turns>,
-    /// Threads that wait for their turn.
+    /// The number of threads that wait for their turn.
     waiting: AtomicUsize,
-    /// Held from a commit until caches are told of it.
+    /// Held from a commit until the caches are updated.
     pub(crate) telling: Arc<Mutex<()>>,
 }
 
 #[derive(Default)]
 struct Turns {
     is_under_way: Cell<bool>,
-    /// Transactions that wait to be committed by the next whose turn it is.
+    /// Transactions that wait to be committed by the next thread.
     group: RefCell<Option<Group>>,
 }
 
@@ -45,18 +45,18 @@ pub(crate) type Body<'a, R> = &'a mut dyn FnMut(&mut Transaction<'_>) -> Result<
 /// Whether a transaction may be committed together with those of other threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
-    /// It may, as all that it reads are rows that a transaction shows.
+    /// It may: all that it reads are rows that other transactions of the group show.
     Any,
     /// It is committed alone.
     None,
 }
 
-/// What came of trying.
+/// The outcome of one attempt.
 enum Tried<R> {
     Done(Result<R>),
     /// Another process was faster.
     Overtaken,
-    /// It failed for what others did.
+    /// The group failed, possibly because of another member.
     Divided,
 }
 
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// A view of the newest state of a home.
+    /// A snapshot of the newest state.
     pub(crate) fn snapshot(&self, home: Home) -> Result<Box<dyn Snapshot>> {
         Ok(match home {
             Home::Engine => self.driver.snapshot()?,
@@ -98,7 +98,7 @@ impl Core {
         })
     }
 
-    /// The same, of which that will be read.
+    /// Like [`Self::snapshot`], with rows that are prefetched.
     pub(crate) fn snapshot_expecting(
         &self,
         home: Home,
@@ -115,27 +115,26 @@ impl Core {
         let turn = self.turn.lock();
         self.waiting.fetch_sub(1, Ordering::AcqRel);
         if turn.is_under_way.replace(true) {
-            // It is the guard of the outer transaction that ends it.
+            // The outer transaction's guard resets the flag.
             return Err(Error::argument(
-                "a transaction is under way in this thread; use it instead of the collection",
+                "this thread has a transaction in progress; use the transaction instead of the collection",
             ));
         }
         Ok(Turn(turn))
     }
 
-    /// Does what `body` says in one commit, which it may share with transactions of other threads.
-    /// It is called again where another process was faster, with a rest of chance between, for as long
-    /// as a [`Contention`] lasts.
+    /// Runs `body` in one commit, which may be shared with transactions of other threads. On a conflict with
+    /// another process it is run again, after a random pause, within the limits of a [`Contention`].
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
         self.attempts(Company::Any, None, Contention::new(), body)
     }
 
-    /// The same, for a time of its own.
+    /// Like [`Self::run`], with a given time limit.
     pub(crate) fn run_for<R>(&self, contention: Contention, body: Body<'_, R>) -> Result<R> {
         self.attempts(Company::Any, None, contention, body)
     }
 
-    /// The same for a body of which it is known what it will read.
+    /// Like [`Self::run`], with rows that are prefetched.
     pub(crate) fn run_expecting<R>(
         &self,
         home: Home,
@@ -148,8 +147,8 @@ impl Core {
         }
     }
 
-    /// The same in a commit of its own: for what changes a collection itself, of which others then
-    /// read from snapshots.
+    /// Like [`Self::run`], in a commit of its own: for changes of a collection's definition, which others
+    /// then read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
         self.attempts(Company::None, None, Contention::new(), body)
     }
@@ -226,7 +225,7 @@ impl Core {
         }
     }
 
-    /// A transaction was refused, perhaps for what a view of the engine showed, which may be long over.
+    /// Handles a rejected transaction: if its view of the engine was out of date, it is retried.
     fn refused<R>(&self, error: Error, seen: Option<Version>) -> Tried<R> {
         let is_current = seen.map_or(Ok(true), |seen| self.driver.is_current(seen));
         match is_current {
@@ -236,7 +235,7 @@ impl Core {
         }
     }
 
-    /// Commits in a write, which no other can come before where the engine has them wait.
+    /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
     fn attempt_in_write<R>(&self, body: Body<'_, R>) -> Tried<R> {
         match self.write(body) {
             Err(error) if error.is_overtaken() => Tried::Overtaken,
@@ -268,7 +267,7 @@ impl Core {
                 }
                 Err(error) => {
                     finished = Some(Err(error));
-                    let message = "the transaction was refused";
+                    let message = "the transaction was rejected";
                     Err(espalier_keyspace::Error::new(
                         KeyspaceErrorKind::Aborted,
                         message,
@@ -279,7 +278,11 @@ impl Core {
         let (engine, (result, news, after, operations)) = match (written, finished) {
             (_, Some(Err(error))) => return Err(error),
             (Err(error), _) => return Err(error.into()),
-            (Ok(_), None) => return Err(Error::corrupt("an engine did not write")),
+            (Ok(_), None) => {
+                return Err(Error::corrupt(
+                    "the engine reported a commit without running the write",
+                ));
+            }
             (Ok(version), Some(Ok(planned))) => (Some(version), planned),
         };
         let ram = self.ram.apply(operations)?;

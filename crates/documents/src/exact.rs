@@ -1,5 +1,6 @@
-//! JSON that is stored as it was written, or refused: of two members of one name only the last would
-//! be kept, and an integer of more than 64 bits would become a floating-point number near it.
+//! Strict JSON parsing: a text is stored exactly as written, or rejected. Otherwise, of two members with one
+//! name only the last would be kept, and an integer of more than 64 bits would become an approximate
+//! floating-point number.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::{Error, ErrorKind, Result};
 
-/// JSON of a text that says each member once, and no integer of more than 64 bits.
+/// Parses JSON; rejects duplicate members and integers of more than 64 bits.
 pub fn exact_json(text: &[u8]) -> Result<Json> {
     let json = serde_json::from_slice(text)
         .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
@@ -15,7 +16,7 @@ pub fn exact_json(text: &[u8]) -> Result<Json> {
     Ok(json)
 }
 
-/// Refuses a text, which is JSON, that says a member twice, or an integer of more than 64 bits.
+/// Rejects a JSON text with duplicate members or an integer of more than 64 bits.
 pub fn check_exact(text: &[u8]) -> Result<()> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text;
@@ -43,7 +44,7 @@ pub fn check_exact(text: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// An object or an array whose end was not reached.
+/// An object or an array that is being read.
 #[derive(Default)]
 struct Open {
     names: HashSet<String>,
@@ -71,13 +72,13 @@ fn number(text: &[u8]) -> usize {
     length.max(1)
 }
 
-/// Whether the string before was the name of a member.
+/// Whether the string before is the name of a member.
 fn is_name(after: &[u8]) -> bool {
     after.trim_ascii_start().first() == Some(&b':')
 }
 
-/// Whether a number can be kept as it is written; what has a fraction or an exponent is one of
-/// floating point anyway.
+/// Whether a number is kept as it is written; a number with a fraction or an exponent is a floating-point
+/// number anyway.
 fn is_exact(number: &[u8]) -> bool {
     let text = std::str::from_utf8(number).unwrap_or_default();
     text.contains(['.', 'e', 'E']) || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok()
@@ -95,10 +96,10 @@ fn enter(open: &mut [Open], name: &[u8]) -> Result<()> {
     if is_new {
         return Ok(());
     }
-    Err(at(open, "the member is there twice".to_owned()))
+    Err(at(open, "the member is present twice".to_owned()))
 }
 
-/// An error at the member that is being read.
+/// An error at the current member.
 fn at(open: &[Open], message: String) -> Error {
     let names = open.iter().filter_map(|open| open.name.as_deref());
     let place: String = names.map(|name| format!("/{name}")).collect();
@@ -114,12 +115,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_changed_silently_is_refused_with_its_name() {
+    fn what_would_be_changed_silently_is_rejected_with_its_name() {
         for (text, said) in [
             (r#"{"n":12345678901234567890123}"#, "/n: the integer 1234"),
             (r#"{"a":[{"n":-9223372036854775809}]}"#, "/a/n: the integer"),
             ("18446744073709551616", "the integer 18446744073709551616"),
-            (r#"{"n":"a", "n" :"b"}"#, "/n: the member is there twice"),
+            (r#"{"n":"a", "n" :"b"}"#, "/n: the member is present twice"),
             (r#"{"x":{"n":1,"\u006e":2}}"#, "/x/n: the member"),
         ] {
             let error = exact_json(text.as_bytes()).expect_err(text).to_string();

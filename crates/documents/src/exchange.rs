@@ -1,4 +1,4 @@
-//! Documents as JSON lines: out of a collection and into one.
+//! Export and import of documents as JSON lines.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::exact::check_exact;
 use crate::limits::{IMPORT_DOCUMENTS, IMPORT_PATIENCE, LINE_BYTES_MAX};
 use crate::{Collection, Error, ErrorKind, Result, Selection};
 
-/// One line: a key and a document. In an import the key may be absent, and the document gets one.
+/// One line: a key and a document. In an import the key may be absent; the document then gets a new one.
 #[derive(Debug, Serialize)]
 pub struct Line<D> {
     /// The key.
@@ -28,10 +28,10 @@ pub struct Line<D> {
     pub document: D,
 }
 
-/// What a line is, for who wrote another one.
+/// The format of a line, for error messages.
 const FORM: &str = r#"a line is {"document":...} or {"key":0,"document":...}"#;
 
-/// A line as it is read: each member once, and no others.
+/// Reads a line: each member once, and no other members.
 impl<'de, D: Deserialize<'de>> Deserialize<'de> for Line<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
         deserializer.deserialize_map(Members(PhantomData))
@@ -54,7 +54,7 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
                 "key" if key.is_none() => key = Some(map.next_value::<u64>()?),
                 "document" if document.is_none() => document = Some(map.next_value()?),
                 "key" | "document" => {
-                    return Err(M::Error::custom(format_args!("{name:?} is there twice")));
+                    return Err(M::Error::custom(format_args!("{name:?} is present twice")));
                 }
                 _ => {
                     let message = format_args!("unknown member {name:?}; {FORM}");
@@ -69,7 +69,7 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
     }
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Lines whose documents are stored.
@@ -77,8 +77,8 @@ pub struct Imported {
 }
 
 impl<T: Document> Collection<T> {
-    /// Writes each document as a line `{"key":0,"document":{...}}`, as they are at one time, and
-    /// returns how many.
+    /// Writes each document as a line `{"key":0,"document":{...}}`, all from one snapshot, and returns their
+    /// number.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64> {
         let mut written = Ok(0);
         self.for_each(Selection::all(), |key, document| {
@@ -100,10 +100,10 @@ impl<T: Document> Collection<T> {
         written
     }
 
-    /// Stores the documents of JSON lines, as [`Self::export`] writes them: a document with a key
-    /// replaces the one of that key, one without gets a new key. A thousand lines are one commit, or
-    /// several where others write so much that a thousand lines never come first.
-    /// An error names the line; the lines before its commit are stored then, and told.
+    /// Stores the documents of JSON lines in the format of [`Self::export`]: a document with a key replaces
+    /// the document with that key, one without gets a new key. A thousand lines are one commit, or several
+    /// commits if other writers conflict too often. An error names the line; the lines before its commit are
+    /// stored then, and their number is in the message.
     pub fn import(&self, input: &mut dyn BufRead) -> Result<Imported> {
         let mut imported = Imported::default();
         let mut number = 0;
@@ -115,7 +115,7 @@ impl<T: Document> Collection<T> {
                 None => self.store_all(&lines, &mut imported),
             };
             stored.map_err(|error| match imported.documents {
-                0 => error.at("nothing was imported"),
+                0 => error.at("no documents were imported"),
                 count => error.at(format_args!("{count} documents were imported, then")),
             })?;
             if is_last {
@@ -147,7 +147,7 @@ impl<T: Document> Collection<T> {
         (lines, None)
     }
 
-    /// Stores lines in one commit; in several where that is overtaken for too long.
+    /// Stores lines in one commit, or in several if it conflicts for too long.
     fn store_all(&self, lines: &[(u64, Line<Arc<T>>)], imported: &mut Imported) -> Result<()> {
         let contention = match lines.len() {
             0 | 1 => Contention::new(),
@@ -188,7 +188,7 @@ impl<T: Document> Collection<T> {
             }
             Ok(())
         });
-        // That two documents have a value is known when all lines are stored.
+        // Two documents with the same value are detected after all lines are stored.
         done.map_err(|error| {
             let clash = error.clash().map(|clash| [clash.other, clash.key]);
             let number = clash
@@ -203,14 +203,14 @@ impl<T: Document> Collection<T> {
     }
 }
 
-/// What a line says; else what is wrong, and where in the line.
+/// Parses a line; on error, also returns the place in the line.
 fn read_line<T: Document>(text: &[u8]) -> std::result::Result<Line<Arc<T>>, (String, Error)> {
     let line: Line<T> = serde_json::from_slice(text).map_err(|error| {
         let place = format!(", column {}", error.column());
         let message = without_place(&error);
         (place, Error::new(ErrorKind::Syntax, message))
     })?;
-    // A type says itself what it takes.
+    // Types report the accepted members in their own errors.
     if TypeId::of::<T>() == TypeId::of::<Json>() {
         check_exact(text).map_err(|error| (String::new(), error))?;
     }
@@ -230,10 +230,10 @@ fn write_line<D: Serialize>(out: &mut dyn Write, line: &Line<D>) -> Result<()> {
     })
 }
 
-/// What some programs put before UTF-8.
+/// Some programs write this at the start of UTF-8 text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The next line that is not empty.
+/// Reads the next non-empty line.
 fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>>> {
     loop {
         let mut line = Vec::new();
@@ -261,7 +261,7 @@ fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>
     }
 }
 
-/// What is wrong, without the place that is told for a document of this one line.
+/// The message of an error without its place, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

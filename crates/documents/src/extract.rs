@@ -1,4 +1,4 @@
-//! From a document to its values in an index.
+//! Computes the values of a document in an index.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -16,16 +16,16 @@ use crate::{Error, ErrorKind, Result, Value};
 /// The values of a document in one index, sorted, each once.
 pub(crate) type Values = SmallVec<[Value; 1]>;
 
-/// What a program declares: appends the values of a document.
+/// A declared function: appends the values of a document.
 pub(crate) type Function<T> = Arc<dyn Fn(&T, &mut Values) + Send + Sync>;
 
-/// Where the values of an index come from.
+/// The source of an index's values.
 pub(crate) enum Source<T> {
-    /// A function of the program, of this revision.
+    /// A function of the program, with its revision.
     Program(Function<T>, u32),
     /// Members of the documents.
     Fields(Vec<String>),
-    /// A function of another program.
+    /// A function of another program, with its revision.
     Unknown(u32),
 }
 
@@ -67,7 +67,7 @@ impl<T: Document> Source<T> {
     }
 }
 
-/// Sorts, removes what is there twice, and checks the named limits.
+/// Sorts the values, removes duplicates, and checks the limits.
 fn settle(name: &str, values: &mut Values) -> Result<()> {
     if values.len() > 1 {
         values.sort_unstable();
@@ -75,7 +75,7 @@ fn settle(name: &str, values: &mut Values) -> Result<()> {
     }
     if values.len() > VALUES_MAX {
         return Err(Error::limit(format!(
-            "index {name:?}: {} values of one document are over the limit of {VALUES_MAX}",
+            "index {name:?}: {} values of one document exceed the limit of {VALUES_MAX}",
             values.len()
         )));
     }
@@ -94,7 +94,7 @@ fn as_json<T: Document>(document: &T) -> Result<Cow<'_, Json>> {
         .map_err(|error| Error::new(ErrorKind::Document, error.to_string()))
 }
 
-/// A document that lacks a component, or has null for it, is not in the index; null among tags is no tag.
+/// A document without a component, or with null for it, is not in the index; null among tags is ignored.
 fn fields_of(fields: &[String], kind: Kind, document: &Json, values: &mut Values) -> Result<()> {
     let mut found = SmallVec::<[&Json; 4]>::new();
     for field in fields {

@@ -1,11 +1,11 @@
-//! Transactions that are committed together.
+//! Group commit: transactions that share one commit.
 //!
-//! A transaction whose turn comes while others wait for theirs leaves what it changed to the next,
-//! which reads it as if it were there, and so on; the last commits it all at once. So writers at
-//! the same time share one commit, and one flush where commits are durable, while each call still
-//! returns only when its own changes are committed. What a transaction changed that is refused is
-//! taken back alone. Where the commit fails, none of them happened: they are done again, or each
-//! by itself where one of them may be to blame.
+//! If other threads are waiting when a transaction is done, it passes its changes to the next one, which
+//! reads them as if they were stored, and so on; the last one commits all of them at once. So concurrent
+//! writers share one commit, and one flush if commits are durable, while each call still returns only when
+//! its own changes are committed. The changes of a rejected transaction are undone individually. If the
+//! commit fails, nothing is changed: the transactions are retried together, or each in its own commit if one
+//! of them may be the cause.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use crate::rows::{Changes, Parts, Rows};
 use crate::transaction::{After, Committed, Ended, News, Transaction};
 use crate::{Error, Result};
 
-/// What becomes of a group.
+/// The outcome of a group.
 #[derive(Clone)]
 pub(crate) enum Fate {
     /// It is committed.
     Committed,
-    /// Another process was faster, or the one who had it is gone; nothing happened.
+    /// Another process was faster, or the committing thread panicked; nothing was changed.
     Overtaken,
-    /// It failed, perhaps for one of several; nothing happened.
+    /// It failed, possibly because of one member; nothing was changed.
     Divided,
-    /// It failed. Whether anything happened is what the error says.
+    /// It failed. The error states whether anything was changed.
     Failed(Arc<espalier_keyspace::Error>),
 }
 
-/// Where those of a group wait.
+/// Where the members of a group wait for its outcome.
 #[derive(Default)]
 pub(crate) struct Outcome {
     fate: Mutex<Option<Fate>>,
@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What became of the group; waits until it is known.
+    /// Waits for the outcome of the group.
     pub(crate) fn wait(&self) -> Fate {
         let mut fate = self.fate.lock();
         loop {
@@ -58,11 +58,11 @@ impl Outcome {
     }
 }
 
-/// Transactions over one view that are committed together.
+/// Transactions over one snapshot that are committed together.
 pub(crate) struct Group {
     gathered: Option<Gathered>,
     outcome: Arc<Outcome>,
-    /// How many transactions there are that did not fail.
+    /// The number of transactions that succeeded.
     members: usize,
 }
 
@@ -74,8 +74,8 @@ struct Gathered {
 }
 
 impl Group {
-    /// Without a member, over the newest state that is known here, with what its first one expects to
-    /// read of the engine, where it knows.
+    /// An empty group over the newest state known to this process; `expect` is prefetched for its first
+    /// member.
     pub(crate) fn new(core: &Core, expect: Option<Expect<'_>>) -> Result<Self> {
         let gathered = Gathered {
             engine: EngineView::new(&core.driver, expect)?,
@@ -90,12 +90,12 @@ impl Group {
         })
     }
 
-    /// Does what `body` says as one more of the group, and returns what has to be called after the
-    /// commit. Where it fails, nothing of it stays.
+    /// Runs `body` as the next member of the group; returns its callbacks for after the commit. If it fails,
+    /// its changes are undone.
     pub(crate) fn join<R>(&mut self, core: &Core, body: Body<'_, R>) -> (Result<R>, After) {
-        // Where the body panics, all is gone with it, and those before it do theirs again.
+        // If the body panics, the group is dropped, and earlier members are retried.
         let Some(mut gathered) = self.gathered.take() else {
-            let message = "a group was joined after its end";
+            let message = "a transaction joined a group that has ended";
             return (Err(Error::corrupt(message)), After::new());
         };
         let is_first = self.members == 0;
@@ -123,17 +123,17 @@ impl Group {
         (result, ended.after)
     }
 
-    /// The version of the engine that all of it is decided on, where it looked at the engine.
+    /// The engine version that the group has read, if it has read the engine.
     pub(crate) fn seen(&self) -> Option<Version> {
         self.gathered.as_ref()?.engine.seen()
     }
 
-    /// Whether all of it failed, so that there is nothing to commit.
+    /// Whether all members failed, so that there is nothing to commit.
     pub(crate) fn is_nothing(&self) -> bool {
         self.members == 0
     }
 
-    /// Whether one more may join.
+    /// Whether another member may join.
     pub(crate) fn has_room(&self) -> bool {
         let gathered = self.gathered.as_ref();
         gathered.is_some_and(|gathered| gathered.changes.len() < GROUP_ROWS_MAX)
@@ -144,13 +144,13 @@ impl Group {
         Arc::clone(&self.outcome)
     }
 
-    /// Commits it, and tells its members.
+    /// Commits the group and notifies its members.
     pub(crate) fn commit(mut self, core: &Core) {
         let Some(gathered) = self.gathered.take() else {
             return;
         };
         let seen = gathered.engine.seen();
-        // What its view holds back is not needed any more.
+        // The snapshots are no longer needed; they may hold resources of the engine.
         drop((gathered.engine, gathered.ram));
         let mut parts = gathered.changes.into_parts(&core.layout);
         if let Some(seen) = seen {
@@ -182,7 +182,7 @@ impl Drop for Group {
 
 fn write(core: &Core, parts: Parts, seen: Option<Version>) -> espalier_keyspace::Result<Committed> {
     let engine = if parts.engine.operations().len() == 0 {
-        // Nothing tests what was read here; it may be of a view that is behind.
+        // A read-only transaction has no precondition to test its reads; its snapshot may be stale.
         if let ([first, ..], Some(seen)) = (parts.engine.preconditions(), seen)
             && !core.driver.is_current(seen)?
         {

@@ -1,18 +1,18 @@
-//! Lists of documents as one: what is in all of them, or in any.
+//! Intersection and union of lists of documents.
 
-/// Which documents are meant.
+/// Which documents are in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joining {
     /// Those that are in every list.
     All,
-    /// Those that are in at least one.
+    /// Those that are in at least one list.
     Any,
 }
 
-/// What is in all lists or in any, each key once and in order.
+/// The intersection or union of the lists, each key once, in order.
 pub(crate) fn join<D>(mut lists: Vec<Vec<(u64, D)>>, joining: Joining) -> Vec<(u64, D)> {
     for list in &mut lists {
-        // What begins with a value comes in the order of longer values.
+        // Documents whose value begins with the queried one are in the order of their full values.
         if !list.is_sorted_by_key(|(key, _)| *key) {
             list.sort_by_key(|(key, _)| *key);
         }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_joined_as_sets_are() {
+    fn lists_are_combined_like_sets() {
         let lists: [&[u64]; 3] = [&[5, 1, 3, 3, 9], &[1, 2, 3, 5, 8], &[9, 5, 3, 3]];
         for count in 0..=lists.len() {
             let sets: Vec<BTreeSet<u64>> = lists[..count]

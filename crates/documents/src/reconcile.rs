@@ -1,4 +1,4 @@
-//! Bringing what is stored about a collection in line with what a program declares.
+//! Reconciles the stored definition of a collection with its declaration.
 
 use espalier_keyspace::KeyRange;
 
@@ -9,10 +9,10 @@ use crate::layout::{Home, Keys, State, counter};
 use crate::transaction::Transaction;
 use crate::{Error, Policy, Result};
 
-/// The number under which the progress of a migration stands; indexes have numbers from 1.
+/// The build number of a migration; indexes have numbers from 1.
 pub(crate) const MIGRATION: u64 = 0;
 
-/// Where collections of a policy are kept.
+/// Where the collections of a policy are stored.
 pub(crate) fn home(policy: Policy) -> Home {
     match policy {
         Policy::Ram => Home::Ram,
@@ -20,8 +20,8 @@ pub(crate) fn home(policy: Policy) -> Home {
     }
 }
 
-/// Makes the collection, or changes what is stored about it. What is dropped, and the policy, are
-/// left until the new indexes are built: where one cannot be built, the collection is as it was.
+/// Creates the collection, or changes its stored definition. Drops, and the change of the policy, are
+/// deferred until the new indexes are built: if one cannot be built, the collection is unchanged.
 pub(crate) fn reconcile<T: Document>(
     transaction: &mut Transaction<'_>,
     declaration: &Declaration<T>,
@@ -44,8 +44,7 @@ pub(crate) fn reconcile<T: Document>(
     let stored = Definition::decode(stored)?;
     let mut definition = stored.clone();
     let keys = keys(definition.id);
-    // Whoever puts a document under a key that was used before changes nothing but this of what is
-    // read here.
+    // Putting a document under a key that was used before changes only this row of those that are read here.
     let is_empty = counter(transaction.rows.read(&keys.count())?)? == 0;
     let mut work = Work {
         transaction,
@@ -73,7 +72,7 @@ pub(crate) fn reconcile<T: Document>(
     store(transaction, &keys, row, &definition, state)
 }
 
-/// Refuses a name that the other home has.
+/// Rejects a name that is used in the other storage.
 fn refuse_elsewhere<T>(
     transaction: &mut Transaction<'_>,
     declaration: &Declaration<T>,
@@ -121,7 +120,7 @@ fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Result<Definitio
     Ok(definition)
 }
 
-/// Enters an index under a number that was never used.
+/// Adds an index under a new number.
 fn add<T: Document>(definition: &mut Definition, index: &Declared<T>, is_built: bool) -> u64 {
     let id = definition.next_index;
     definition.next_index += 1;
@@ -160,8 +159,8 @@ struct Work<'t, 'a> {
 }
 
 impl Work<'_, '_> {
-    /// Begins to bring documents to a later schema version. As nobody knows the values that older
-    /// documents have in the indexes, all of these are built anew.
+    /// Starts the migration of documents to a later schema version. The index values of older documents are
+    /// unknown, so all indexes are rebuilt.
     fn schema<T: Document>(
         &mut self,
         definition: &mut Definition,
@@ -171,7 +170,7 @@ impl Work<'_, '_> {
         let stored = definition.migrating_to.unwrap_or(definition.schema_version);
         if stored > wanted {
             return Err(Error::definition(format!(
-                "{:?} is of schema version {stored}, and this program knows version {wanted}",
+                "{:?} has schema version {stored}, but this program supports version {wanted}",
                 definition.name
             )));
         }
@@ -185,7 +184,7 @@ impl Work<'_, '_> {
         }
         if declaration.migrate.is_none() {
             return Err(Error::definition(format!(
-                "{:?} is of schema version {stored}, and nothing is declared that brings it to {wanted}",
+                "{:?} has schema version {stored}, and no migration to {wanted} is declared",
                 definition.name
             )));
         }
@@ -197,9 +196,9 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// Enters what is new, and drops what is not declared any more: at once where nothing has to be
-    /// built, else when that is done. What a program declared by a function goes at once: nobody
-    /// could keep it up to date.
+    /// Adds new indexes, and drops those that are not declared: immediately if nothing has to be built,
+    /// otherwise after the build. An index declared by a function is dropped immediately, because no program
+    /// can maintain it.
     fn indexes<T: Document>(&mut self, definition: &mut Definition, declaration: &Declaration<T>) {
         let (mut kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
             .into_iter()
@@ -248,7 +247,7 @@ fn is_declared<T: Document>(stored: &StoredIndex, declaration: &Declaration<T>) 
     })
 }
 
-/// Refuses a collection that another program has changed since it was opened.
+/// Rejects a collection that another program has changed since it was opened.
 pub(crate) fn check_declared<T: Document>(
     definition: &Definition,
     declaration: &Declaration<T>,

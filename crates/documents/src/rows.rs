@@ -1,4 +1,4 @@
-//! Rows as a transaction changes them: read when first needed, written at its end.
+//! The rows of a transaction: read on demand, written at the commit.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::layout::Layout;
 use crate::reader::{Reader, Visit};
 
-/// The rows that a transaction reads, and what becomes of them.
+/// The rows that a transaction reads and changes.
 pub(crate) struct Rows<'a> {
     layout: &'a Layout,
     engine: &'a dyn Snapshot,
@@ -19,28 +19,28 @@ pub(crate) struct Rows<'a> {
     changes: Changes,
 }
 
-/// What was read and what becomes of it: of one transaction, or of several that are committed
-/// together, each of which reads what those before it changed.
+/// The reads and changes of one transaction, or of a group of transactions that are committed together, each
+/// of which sees the changes of the earlier ones.
 #[derive(Default)]
 pub(crate) struct Changes {
     held: BTreeMap<Vec<u8>, Held>,
     sums: BTreeMap<Vec<u8>, i64>,
     dropped: Vec<KeyRange>,
-    /// How to undo what the newest transaction did; none while it is the first, which is undone by
-    /// forgetting everything.
+    /// How to undo the newest transaction; `None` during the first one, which is undone by discarding
+    /// everything.
     journal: Option<Vec<Undo>>,
 }
 
-/// One step back.
+/// One undo step.
 enum Undo {
-    /// What becomes of a row; none where there was nothing to say of it.
+    /// The previous change of a row; `None` if it was not in the map.
     Now(Vec<u8>, Option<Now>),
-    /// What was added to a counter.
+    /// The amount that was added to a counter.
     Sum(Vec<u8>, i64),
 }
 
 struct Held {
-    /// What was read; none where the row was not looked at.
+    /// The value that was read; `None` if the row was not read.
     before: Option<Option<Vec<u8>>>,
     now: Now,
 }
@@ -51,7 +51,7 @@ enum Now {
     Deleted,
 }
 
-/// What a transaction does to the rows of each place.
+/// The changes for the engine and for the rows in memory.
 pub(crate) struct Parts {
     pub(crate) engine: Batch,
     pub(crate) ram: Vec<Operation>,
@@ -73,7 +73,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What was read and changed.
+    /// The reads and changes.
     pub(crate) fn into_changes(self) -> Changes {
         self.changes
     }
@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
         snapshot(self.layout, self.engine, self.ram, key)
     }
 
-    /// What a row holds. It must still hold what was read when the transaction is committed.
+    /// The value of a row. It becomes a precondition: at the commit the row must have the same value.
     pub(crate) fn read(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         let held = &self.changes.held;
         if held.get(key).is_some_and(|held| held.before.is_some()) {
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
         Ok(self.changes.learn(key, before).now())
     }
 
-    /// Reads rows of one place that will be asked for, many at once.
+    /// Reads rows of one storage in advance, many at once.
     pub(crate) fn bring(&mut self, keys: &[Vec<u8>]) -> Result<()> {
         let held = &self.changes.held;
         let is_unread = |key: &&[u8]| held.get(*key).is_none_or(|held| held.before.is_none());
@@ -109,12 +109,12 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// What a row held before the transaction. It may hold something else when it is committed.
+    /// The value of a row before the transaction, without a precondition.
     pub(crate) fn peek(&self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
         Ok(self.snapshot(key).get(key)?)
     }
 
-    /// Sets what a row holds.
+    /// Sets the value of a row.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
         self.changes.set(key, Now::Put(value));
     }
@@ -129,13 +129,13 @@ impl<'a> Rows<'a> {
         self.changes.add(key, delta);
     }
 
-    /// What will have been added to a counter.
+    /// The amount that the transaction adds to a counter.
     pub(crate) fn added(&self, key: &[u8]) -> i64 {
         self.changes.sums.get(key).copied().unwrap_or(0)
     }
 
-    /// Removes every row of a range that this transaction does not look at otherwise. Only for a
-    /// transaction that is committed alone.
+    /// Deletes every row of a range that this transaction does not access otherwise. Only for a transaction
+    /// with a commit of its own.
     pub(crate) fn drop_range(&mut self, range: KeyRange) {
         self.changes.dropped.push(range);
     }
@@ -151,12 +151,12 @@ fn snapshot<'a>(
 }
 
 impl Changes {
-    /// A transaction begins that may have to be undone without those before it.
+    /// Starts a transaction that can be undone without the earlier ones.
     pub(crate) fn begin(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// Undoes what the newest transaction changed. What it read stays required.
+    /// Undoes the changes of the newest transaction. Its reads stay preconditions.
     pub(crate) fn undo(&mut self) {
         for undo in self.journal.take().into_iter().flatten().rev() {
             match undo {
@@ -178,7 +178,7 @@ impl Changes {
         }
     }
 
-    /// Takes in what a row held before.
+    /// Records the value of a row before the transaction.
     fn learn(&mut self, key: &[u8], before: Option<Vec<u8>>) -> &Held {
         let held = self.held.entry(key.to_vec()).or_insert(Held {
             before: None,
@@ -212,14 +212,14 @@ impl Changes {
         *self.sums.entry(key).or_default() += delta;
     }
 
-    /// How many rows were looked at or changed.
+    /// The number of rows that were read or changed.
     pub(crate) fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// The commit: what was read must still be so, and what changed is written.
+    /// The commit: the reads as preconditions, and the changes.
     pub(crate) fn into_parts(self, layout: &Layout) -> Parts {
-        // Room for all in both: a large list that grows is moved into fresh memory again and again.
+        // Reserves space for everything: a large vector that grows is moved to new memory repeatedly.
         let most = self.dropped.len() + self.held.len() + self.sums.len();
         let mut parts = Parts {
             engine: Batch::new(),
@@ -275,8 +275,8 @@ impl Reader for Rows<'_> {
         Ok(self.read(key)?.map(Cow::Borrowed))
     }
 
-    /// Rows that come into the range until the commit are not noticed; whoever scans requires the
-    /// counter of commits of the collection too.
+    /// Rows inserted into the range before the commit are not detected; a caller that scans also requires the
+    /// collection's commit counter.
     fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()> {
         let mut merge = Merge {
             changed: self.changed(range, direction),
@@ -296,7 +296,7 @@ impl Reader for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// The changed rows of a range, the next one last.
+    /// The changed rows of a range, in reverse order of the scan.
     fn changed(&self, range: &KeyRange, direction: Direction) -> Vec<(&[u8], Option<&[u8]>)> {
         if range.is_empty() {
             return Vec::new();
@@ -313,7 +313,7 @@ impl Rows<'_> {
     }
 }
 
-/// The changed rows that a scan has not come to yet.
+/// The changed rows that a scan has not reached yet.
 struct Merge<'a> {
     changed: Vec<(&'a [u8], Option<&'a [u8]>)>,
     direction: Direction,
@@ -340,7 +340,7 @@ impl Merge<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Whether the row is changed. A changed one is visited by [`Self::before`] of the next.
+    /// Whether the row is changed. A changed row is visited by [`Self::before`] of the next row.
     fn covers(&mut self, key: &[u8]) -> bool {
         match self.changed.last() {
             Some(&(changed, None)) if changed == key => {

@@ -1,7 +1,7 @@
-//! Removing buckets that are no longer kept: those of metrics that nobody writes to any more too.
+//! Removal of expired buckets, also of metrics that are no longer written to.
 //!
-//! In steps, each of which looks at so many metrics and removes so many rows in one commit, so that
-//! an engine is never held up, however much there is to remove.
+//! It runs in steps. Each step checks a limited number of metrics and removes a limited number of rows in one
+//! commit, so that other users of the engine are not blocked, however much there is to remove.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
@@ -10,19 +10,18 @@ use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
 use crate::stats::{Rules, Stats};
 use crate::{Granularity, Metric, Result};
 
-/// What one step did.
+/// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expired {
-    /// How many rows it removed: of buckets, or of parts of large ones.
+    /// The number of removed rows: of buckets, or of parts of large ones.
     pub rows: u64,
-    /// The metric that the next step begins with; none where all have been looked at.
+    /// The metric at which the next step starts; `None` if all are done.
     pub next: Option<Metric>,
 }
 
 impl Stats {
-    /// Removes all buckets that are no longer kept, and returns how many rows that were. (Writing to
-    /// a metric removes its own too, and none of them is read.) Calls `rest` between its steps, which
-    /// may give others time.
+    /// Removes all expired buckets, and returns the number of removed rows. (Writing to a metric also removes
+    /// its expired buckets, and reads skip them.) Calls `rest` between steps, which may give time to others.
     pub fn expire(&self, rest: impl Fn()) -> Result<u64> {
         let mut rows = 0;
         let mut from = None;
@@ -37,8 +36,8 @@ impl Stats {
         }
     }
 
-    /// One step of it: from this metric, or from the first. Commits nothing where there is nothing
-    /// to remove.
+    /// One step of [`Self::expire`], starting at a metric or at the first one. Commits nothing if there is
+    /// nothing to remove.
     pub fn expire_step(&self, from: Option<&Metric>) -> Result<Expired> {
         let rules = self.rules();
         if rules.settings.retention.is_empty() {
@@ -57,7 +56,8 @@ impl Stats {
             mut batch, rows, ..
         } = step;
         drop(snapshot);
-        // Also where nothing is too old yet: who opens the store later needs to know that time went by.
+        // Also if nothing has expired yet: a process that opens the store later needs to see that time has
+        // passed.
         let known = self.time_to_store(&rules);
         if let Some(known) = known {
             batch.put(self.layout.clock(), known.encode());
@@ -81,7 +81,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Looks at metrics; returns the one with which to go on.
+    /// Checks metrics; returns the one at which to continue.
     fn metrics(&mut self, from: Option<&Metric>) -> Result<Option<Metric>> {
         let mut range = self.stats.layout.metrics("");
         if let Some(from) = from {
@@ -117,7 +117,7 @@ impl Step<'_> {
         Ok(Left::Nothing)
     }
 
-    /// Removes the rows of a range, as many as are still allowed.
+    /// Removes the rows of a range, within the limit of the step.
     fn remove(&mut self, mut range: KeyRange) -> Result<Left> {
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         let before = self.rows;

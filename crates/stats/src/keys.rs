@@ -1,4 +1,4 @@
-//! Which metrics there are, and deleting them.
+//! Lists and deletes metrics.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
@@ -7,7 +7,7 @@ use crate::stats::Stats;
 use crate::{Error, Metric, Result};
 
 impl Stats {
-    /// The metrics whose names begin with `prefix`, in the order of names.
+    /// The metrics whose names begin with `prefix`, sorted by name.
     pub fn keys(&self, prefix: &str) -> Result<Vec<Metric>> {
         let snapshot = self.driver.snapshot()?;
         let mut metrics = metrics_in(&*snapshot, &self.layout.metrics(prefix))?;
@@ -16,7 +16,7 @@ impl Stats {
         Ok(metrics)
     }
 
-    /// Deletes a metric: its values, sketches and status. Says whether there was such a metric.
+    /// Deletes a metric: its values, sketches and status. Returns whether it existed.
     pub fn delete(&self, metric: impl Into<Metric>) -> Result<bool> {
         let metric = metric.into();
         metric.check()?;

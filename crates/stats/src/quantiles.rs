@@ -1,4 +1,4 @@
-//! Reading sketches.
+//! Reads the sketches of a range.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::{Error, Metric, Path, Range, Result, Sketch, Timestamp};
 /// The sketches of one bucket.
 #[derive(Clone)]
 pub struct SketchPoint {
-    /// When the bucket begins.
+    /// The start of the bucket.
     pub at: Timestamp,
     /// The sketches by their paths.
     pub sketches: BTreeMap<Path, Sketch>,
 }
 
 impl Stats {
-    /// The sketches of a metric over a range, of the buckets that have any: one scan.
+    /// The sketches of a metric over a range, for buckets that have any, in one scan.
     pub fn sketches(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<SketchPoint>> {
         let metric = metric.into();
         metric.check()?;
@@ -53,7 +53,7 @@ impl Stats {
         Ok(points)
     }
 
-    /// What was observed at a path over a whole range: the sketches of its buckets, merged.
+    /// The merged sketch of a path over a whole range.
     pub fn sketch(&self, metric: impl Into<Metric>, range: Range, path: &Path) -> Result<Sketch> {
         let mut merged = Sketch::default();
         for point in self.sketches(metric, range)? {

@@ -1,9 +1,9 @@
-//! The time by which buckets and the names of requests are too old.
+//! The clock that decides when buckets and request names expire.
 //!
-//! A wall clock that was set ahead would make everything too old, and what is removed is gone. So a step ahead counts
-//! only after a day in which the clock has gone on from there: until then time goes on from where it was before.
-//! What a process has not seen go by is a step too: it reads from the store until when time was known, which is
-//! written about once an hour.
+//! If a wall clock were set forward, everything would expire, and what is removed cannot be restored.
+//! Therefore a step forward counts only after a day in which the clock has continued from there: until then,
+//! time continues from before the step. Time that no process has observed is a step as well: a process reads
+//! the trusted time from the store, where it is stored about once an hour.
 
 use parking_lot::Mutex;
 
@@ -12,12 +12,12 @@ use crate::limits::{CLOCK_NOTE_SECONDS, CLOCK_STEP_SECONDS, CLOCK_TRIAL_SECONDS}
 use crate::number::{put_varint, take_varint};
 use crate::{Clock, Error, Result, Timestamp};
 
-/// Until when time is known, in seconds since 1970.
+/// The trusted time, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// The last time that counts.
+    /// The last time that is trusted.
     until: i64,
-    /// To when the clock was set then, while that does not count yet.
+    /// The time to which the clock was set at that moment, if that step does not count yet.
     step_to: Option<i64>,
 }
 
@@ -33,7 +33,7 @@ impl Known {
     pub(crate) fn decode(mut bytes: &[u8]) -> Result<Self> {
         let mut number = || -> Result<i64> {
             let number = i64::try_from(take_varint(&mut bytes)?);
-            number.map_err(|_| Error::corrupt("a time that is known is beyond all time"))
+            number.map_err(|_| Error::corrupt("the stored time is out of range"))
         };
         let (until, step_to) = (number()?, number()?);
         Ok(Self {
@@ -42,10 +42,11 @@ impl Known {
         })
     }
 
-    /// What is known at a time, before which `gap` seconds have passed that nobody has seen, or that did not pass.
+    /// The trusted time when the wall clock shows `wall`, after a gap of `gap` seconds that no process
+    /// observed, or that did not pass.
     fn at(self, wall: i64, gap: i64) -> Self {
         let known = match self.step_to {
-            // Set back, so it was wrong.
+            // The clock was set back, so the step was wrong.
             Some(step_to) if wall < step_to - CLOCK_STEP_SECONDS => Self {
                 step_to: None,
                 ..self
@@ -69,7 +70,7 @@ impl Known {
         }
     }
 
-    /// The time that counts when the clock says `wall`.
+    /// The trusted time for a wall clock time.
     fn counts(self, wall: i64) -> i64 {
         match self.step_to {
             None => wall.min(self.until),
@@ -78,24 +79,24 @@ impl Known {
     }
 }
 
-/// What a process has seen.
+/// The last readings of this process.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     known: Known,
     wall: i64,
     monotonic: i64,
-    /// What stands in the store.
+    /// The value in the store.
     stored: Option<Known>,
 }
 
-/// The clock of a process.
+/// The retention clock of a process.
 #[derive(Debug)]
 pub(crate) struct RetentionClock {
     seen: Mutex<Seen>,
 }
 
 impl RetentionClock {
-    /// Begins where the store says that time is known until.
+    /// Starts from the stored trusted time.
     pub(crate) fn new(clock: &dyn Clock, stored: Option<Known>) -> Self {
         let (wall, monotonic) = look(clock);
         let known = match stored {
@@ -103,7 +104,7 @@ impl RetentionClock {
                 until: wall,
                 step_to: None,
             },
-            // As it is written once an hour, as much may have been seen since.
+            // It is stored once an hour, so this much may have been observed since.
             Some(stored) => stored.at(wall, wall - stored.until - CLOCK_NOTE_SECONDS),
         };
         Self {
@@ -116,7 +117,7 @@ impl RetentionClock {
         }
     }
 
-    /// The time by which things are too old.
+    /// The time that decides about expiry.
     pub(crate) fn now(&self, clock: &dyn Clock) -> Timestamp {
         let mut seen = self.seen.lock();
         let (wall, monotonic) = look(clock);
@@ -126,14 +127,14 @@ impl RetentionClock {
         if let (None, Some(_)) = (before, seen.known.step_to) {
             tracing::warn!(
                 seconds = gap,
-                "the clock was set ahead; what it makes too old is kept for a day"
+                "the clock was set forward; nothing expires by it for a day"
             );
         }
         (seen.wall, seen.monotonic) = (wall, monotonic);
         Timestamp::from_second(seen.known.counts(wall)).unwrap_or(Timestamp::MIN)
     }
 
-    /// What is to be written with the next commit, where it is no longer what stands in the store.
+    /// The value to store with the next commit, if it differs from the stored one enough.
     pub(crate) fn to_store(&self) -> Option<Known> {
         let Seen { known, stored, .. } = *self.seen.lock();
         let is_due = stored.is_none_or(|stored| {
@@ -142,7 +143,7 @@ impl RetentionClock {
         is_due.then_some(known)
     }
 
-    /// This stands in the store now.
+    /// Records that a value was stored.
     pub(crate) fn is_stored(&self, known: Known) {
         self.seen.lock().stored = Some(known);
     }

@@ -1,4 +1,4 @@
-//! A store of statistics, opened.
+//! An open store of statistics.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::{
     Write,
 };
 
-/// Statistics below a prefix of a key space. May be shared between threads.
+/// The statistics below a key prefix. May be shared between threads.
 ///
-/// What several processes write to one key space at once is added up exactly.
+/// Concurrent writes of several processes to one key space are added up exactly.
 pub struct Stats {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
@@ -26,7 +26,7 @@ pub struct Stats {
     pub(crate) queue: Queue,
 }
 
-/// The settings, and the calendar that they describe.
+/// The settings and their calendar.
 pub(crate) struct Rules {
     pub(crate) settings: Settings,
     pub(crate) calendar: Calendar,
@@ -39,8 +39,8 @@ impl Rules {
         Ok(Self { settings, calendar })
     }
 
-    /// The start before which buckets of a granularity are not kept, where there is one. A bucket
-    /// is kept until its end is older than the retention.
+    /// The start before which buckets of a granularity have expired, if it has a retention. A bucket is kept
+    /// until its end is older than the retention.
     pub(crate) fn kept_from(
         &self,
         granularity: Granularity,
@@ -60,8 +60,8 @@ impl Rules {
 }
 
 impl Stats {
-    /// Opens the statistics below `prefix`, with the settings that are kept there, or the usual
-    /// ones where there are none. Writes nothing.
+    /// Opens the statistics below `prefix`, with the stored settings, or the default ones if none are stored.
+    /// Writes nothing.
     pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
         let layout = Layout::new(prefix);
         let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
@@ -79,8 +79,8 @@ impl Stats {
         })
     }
 
-    /// Gives the store these settings. Time zone and beginning of week are refused where others
-    /// are kept already.
+    /// Stores settings. A change of the time zone or the first day of weeks is rejected if settings are
+    /// stored already.
     pub fn configure(&self, settings: Settings) -> Result<()> {
         let rules = Rules::new(settings)?;
         let encoded = rules.settings.encode()?;
@@ -108,8 +108,8 @@ impl Stats {
         Ok(())
     }
 
-    /// Sees to it that every read after it shows what anybody committed before, settings included.
-    /// Costs one look at the engine.
+    /// Brings the driver's caches and the settings up to date: every later read shows all earlier commits of
+    /// any process. Costs one request to the engine.
     pub fn refresh(&self) -> Result<()> {
         let settings = stored_settings(&*self.driver, &self.layout)?.unwrap_or_default();
         if self.rules().settings != settings {
@@ -128,17 +128,17 @@ impl Stats {
         self.rules().calendar.clone()
     }
 
-    /// Adds values to the buckets that hold `at`, one of each granularity.
+    /// Adds values to the buckets that contain `at`, one of each granularity.
     pub fn track(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
         self.submit(Write::track(metric, at, values)).map(drop)
     }
 
-    /// Sets values in the buckets that hold `at`. Values that are not given stay.
+    /// Sets values in the buckets that contain `at`. Other values are unchanged.
     pub fn assert(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
         self.submit(Write::assert(metric, at, values)).map(drop)
     }
 
-    /// Does what a request says: all of it in one commit, or nothing.
+    /// Executes a request: all of it in one commit, or nothing.
     pub fn submit(&self, request: impl Into<Request>) -> Result<Outcome> {
         let request = request.into();
         request.check()?;
@@ -146,12 +146,12 @@ impl Stats {
             .submit(request, &|requests| self.commit(requests))
     }
 
-    /// Whether any granularity still keeps the bucket of a time.
+    /// Whether any granularity retains the bucket of a time.
     pub fn keeps(&self, at: Timestamp) -> bool {
         let rules = self.rules();
         let now = self.retention_now();
         rules.settings.granularities.iter().any(|&granularity| {
-            // What no bucket can be is told where it is written.
+            // A time without buckets is reported when it is written.
             let kept_from = rules.kept_from(granularity, now).ok().flatten();
             kept_from.is_none_or(|kept_from| {
                 let bucket = rules.calendar.bucket(granularity, at);
@@ -160,13 +160,13 @@ impl Stats {
         })
     }
 
-    /// The time by which buckets and the names of requests are too old.
+    /// The time that decides about expiry.
     pub(crate) fn retention_now(&self) -> Timestamp {
         self.retention_clock.now(&*self.clock)
     }
 
-    /// Until when time is known, where that is to be written with the next commit: only where something becomes too
-    /// old, and about once an hour.
+    /// The trusted time, if it is to be stored with the next commit: only if anything can expire, and about
+    /// once an hour.
     pub(crate) fn time_to_store(&self, rules: &Rules) -> Option<Known> {
         match rules.settings.retention.is_empty() {
             true => None,

@@ -1,4 +1,4 @@
-//! Statuses: what a metric last said of itself, one for each metric.
+//! Statuses: the last reported status of each metric.
 
 use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, Expected, Snapshot};
 use serde_json::value::RawValue;
@@ -8,36 +8,36 @@ use crate::number::{put_text, take_text};
 use crate::stats::Stats;
 use crate::{Error, Metric, Result, Timestamp};
 
-/// A status: any JSON, and when it was so.
+/// A status: any JSON, with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Whose it is.
+    /// The metric.
     pub metric: Metric,
-    /// When it was so, to the nanosecond.
+    /// The time of the status, to the nanosecond.
     pub at: Timestamp,
-    /// What was said, as JSON text.
+    /// The status, as JSON text.
     pub json: String,
 }
 
-/// Whether a status was taken.
+/// Whether a status was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beamed {
-    /// It is the latest now.
+    /// It is the latest one now.
     Latest,
-    /// A later one was there already; it stays.
+    /// A later status exists, and is kept.
     Outdated,
 }
 
 impl Stats {
-    /// Says the status of a metric, in JSON. Of two with the same time the one said last counts;
-    /// one older than what is there is left out.
+    /// Stores the status of a metric, as JSON. Of two with the same time the last one stored wins; one that
+    /// is older than the stored one is ignored.
     pub fn beam(&self, metric: impl Into<Metric>, at: Timestamp, json: &str) -> Result<Beamed> {
         let metric = metric.into();
         metric.check()?;
         let json: &RawValue =
             serde_json::from_str(json).map_err(|error| Error::syntax(error.to_string()))?;
         if json.get().len() > STATUS_BYTES_MAX {
-            let message = format!("a status of more than {STATUS_BYTES_MAX} bytes");
+            let message = format!("the status exceeds the limit of {STATUS_BYTES_MAX} bytes");
             return Err(Error::limit(message));
         }
         let status = Status {
@@ -55,7 +55,7 @@ impl Stats {
             if let Some(held) = &held
                 && Status::decode(held)?.at > at
             {
-                // It may have been deleted since.
+                // The metric may have been deleted in the meantime.
                 if is_current || self.driver.is_current(seen)? {
                     return Ok(Beamed::Outdated);
                 }
@@ -84,7 +84,7 @@ impl Stats {
         held.map(|held| Status::decode(&held)).transpose()
     }
 
-    /// A snapshot of which one key is going to be read.
+    /// A snapshot to read one key, which is prefetched.
     fn snapshot_of(&self, key: &[u8]) -> Result<Box<dyn Snapshot + Send>> {
         let expect = |expected: &mut Expected| expected.key(key);
         Ok(self.driver.snapshot_expecting(&expect)?)

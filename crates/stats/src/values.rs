@@ -1,4 +1,4 @@
-//! Reading the values of a range.
+//! Reads the values of a range.
 
 use espalier_keyspace::{Cursor, Direction, Expected, KeyRange, Snapshot};
 
@@ -8,34 +8,34 @@ use crate::row::{Row, entries, row};
 use crate::stats::Stats;
 use crate::{Bucket, Error, Granularity, Metric, Number, Packed, Path, Result, Timestamp};
 
-/// Buckets that room is made for before they are found, at most.
+/// The maximum number of buckets for which memory is reserved in advance.
 const BUCKETS_RESERVED: usize = 1 << 16;
 
-/// Whether buckets without values are returned.
+/// Whether buckets without values are part of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Blanks {
-    /// They are, without values.
+    /// They are, with no values.
     #[default]
     Kept,
     /// They are not.
     Skipped,
 }
 
-/// A range of time and how it is divided.
+/// A range of time and its granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// A time in the first bucket.
     pub from: Timestamp,
     /// A time in the last bucket.
     pub to: Timestamp,
-    /// How long the buckets are.
+    /// The length of the buckets.
     pub granularity: Granularity,
-    /// Whether buckets without values are returned.
+    /// Whether buckets without values are part of the result.
     pub blanks: Blanks,
 }
 
 impl Range {
-    /// All buckets from that of `from` to that of `to`, both included.
+    /// All buckets from that of `from` to that of `to`, inclusive.
     pub fn new(granularity: Granularity, from: Timestamp, to: Timestamp) -> Self {
         Self {
             from,
@@ -45,7 +45,7 @@ impl Range {
         }
     }
 
-    /// The same range without the buckets that have no values.
+    /// Leaves out buckets without values.
     #[must_use]
     pub fn skip_blanks(mut self) -> Self {
         self.blanks = Blanks::Skipped;
@@ -56,14 +56,14 @@ impl Range {
 /// The values of one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// When the bucket begins.
+    /// The start of the bucket.
     pub at: Timestamp,
     /// The values.
     pub values: Packed,
 }
 
 impl Stats {
-    /// The values of a metric over a range: one scan, whatever the number of buckets.
+    /// The values of a metric over a range: one scan, independently of the number of buckets.
     pub fn values(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<Point>> {
         let metric = metric.into();
         metric.check()?;
@@ -89,15 +89,15 @@ impl Stats {
         Reader::new(cursor, buckets.len(), span.end).read()
     }
 
-    /// Tells what [`Self::found`] reads first.
+    /// Prefetches what [`Self::found`] reads first.
     pub(crate) fn expect_found(&self, metric: &Metric, range: Range, expected: &mut Expected) {
-        // What is wrong with the range, reading it tells.
+        // Errors in the range are reported when it is read.
         if let Ok(Some((buckets, span))) = self.stretch(Kind::Numbers, metric, range) {
             expected.range(keys_of(&buckets, span), ROWS_AT_ONCE);
         }
     }
 
-    /// What the keys of a range's buckets begin with, and the span of those that are kept.
+    /// The key prefix of a range's buckets, and the span of those that have not expired.
     pub(crate) fn stretch(
         &self,
         kind: Kind,
@@ -108,7 +108,7 @@ impl Stats {
         Ok(span.map(|span| (self.layout.buckets(kind, metric, range.granularity), span)))
     }
 
-    /// The first second of a range's buckets that are kept, and the first after them.
+    /// The start of a range's first bucket that has not expired, and the end of its last one.
     pub(crate) fn span(&self, range: Range) -> Result<Option<Bucket>> {
         let rules = self.rules();
         let line = rules
@@ -120,7 +120,7 @@ impl Stats {
         Ok((start < end).then_some(Bucket { start, end }))
     }
 
-    /// Found buckets as points, with those that have no values where they are wanted.
+    /// Converts buckets to points, and adds empty ones if they are requested.
     pub(crate) fn fill_blanks(
         &self,
         found: Vec<(i64, Packed)>,
@@ -137,7 +137,7 @@ impl Stats {
             .timeline(range.granularity, range.from, range.to)?
         {
             let bucket = bucket?;
-            // Whatever begins before this bucket is of an older calendar; it is shown all the same.
+            // A stored bucket between two expected ones is of an older calendar; it is returned as well.
             while let Some((start, values)) = found.next_if(|(start, _)| *start < bucket.start) {
                 points.push(point(start, values));
             }
@@ -176,7 +176,7 @@ fn too_many() -> Error {
     ))
 }
 
-/// Reads rows one after the other. Paths that the bucket before had at the same place are shared.
+/// Reads rows in order. Paths that the previous bucket had at the same index are shared.
 struct Reader<'a> {
     cursor: Box<dyn Cursor + 'a>,
     prefix: usize,
@@ -185,7 +185,7 @@ struct Reader<'a> {
     end: i64,
     start: Option<i64>,
     values: Vec<(Path, Number)>,
-    /// The values did not come in order, as they were in several rows.
+    /// The values were not sorted, because they were in several rows.
     is_spread: bool,
 }
 
@@ -231,9 +231,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Makes room for as many buckets as there are if all up to the end are as far apart as the first
-/// one and the second. Growing step by step would have the system clear far more memory than is
-/// needed, which takes longer than all else.
+/// Reserves memory for all buckets up to the end, assuming the distance of the first two. Growing step by
+/// step would make the system clear far more memory than needed, which takes longer than everything else.
 fn reserve(found: &mut Vec<(i64, Packed)>, second: i64, end: i64) {
     if let [(first, _)] = found.as_slice() {
         let more = (end - second) / (second - first).max(1) + 1;

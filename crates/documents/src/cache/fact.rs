@@ -1,4 +1,4 @@
-//! What is known of a document.
+//! The cached state of one document.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use espalier_keyspace::Version;
 
 use crate::extract::Values;
 
-/// A document as it was at a version.
+/// The state of a document at a version.
 pub(crate) struct Fact<T> {
     pub(crate) key: u64,
     pub(crate) version: Version,
-    /// None where there was no such document.
+    /// `None` if there was no such document.
     pub(crate) present: Option<Present<T>>,
 }
 
-/// A document that is there.
+/// The state of an existing document.
 pub(crate) struct Present<T> {
     pub(crate) document: Arc<T>,
     /// The hash of its row.
     pub(crate) hash: u64,
     /// Bytes of its row.
     pub(crate) bytes: usize,
-    /// Its values in each index, where they are known already.
+    /// Its values in each index, if already computed.
     pub(crate) values: Option<Vec<Values>>,
 }
 
@@ -45,7 +45,7 @@ impl<T> Present<T> {
     }
 }
 
-/// A hash that tells rows apart.
+/// A hash to compare rows.
 pub(crate) fn row_hash(row: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(row);

@@ -1,13 +1,13 @@
-//! What is kept of a collection in memory, and how it follows the commits of others.
+//! The in-memory cache of a collection, and how it follows the commits of other processes.
 //!
-//! Each thing that is learned of a document is a *fact* with the version of the key space at which
-//! it held: from a commit of this process, from a watch, from a snapshot. Of two facts the one
-//! with the larger version stands, so that they may come in any order.
+//! Each update is the *state of a document* at a version of the key space, from a commit of this process,
+//! from a watch, or from a snapshot. Of two states of a document the one with the larger version wins, so
+//! updates may arrive in any order.
 //!
-//! `index.rs` is one index in memory, `postings.rs` the documents of one value of it, `resident.rs`
-//! documents and indexes, `recent.rs` the documents used last, `follow.rs` the thread that brings
-//! news, `reload.rs` what it does where the engine cannot tell what changed: rows are compared, and
-//! only those that differ are read.
+//! `index.rs` is one index in memory, `postings.rs` the documents of one value in it, `resident.rs` all
+//! documents and indexes, `recent.rs` an LRU cache of documents, `follow.rs` the thread that applies events,
+//! `reload.rs` the fallback if the engine cannot report what changed: rows are compared, and only rows that
+//! differ are decoded.
 
 mod fact;
 pub(crate) mod follow;

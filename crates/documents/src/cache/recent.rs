@@ -1,4 +1,4 @@
-//! The documents that were used last.
+//! An LRU cache of documents.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::fact::Fact;
 
-/// Documents by key, as many as the limits allow; the one that was not used for longest goes first.
+/// Documents by key, as many as the limits allow; the least recently used one is evicted first.
 pub(crate) struct Recent<T> {
     state: Mutex<State<T>>,
     bytes_max: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Recent<T> {
 struct State<T> {
     documents: LruCache<u64, Held<T>>,
     bytes: usize,
-    /// Older snapshots may not know of changes that are forgotten here.
+    /// Documents read from older snapshots are not cached: changes since then may have been evicted.
     floor: Version,
     sequence: u64,
 }
@@ -41,7 +41,7 @@ impl<T> Recent<T> {
         }
     }
 
-    /// A document, if it is kept.
+    /// A cached document.
     pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
         let mut state = self.state.lock();
         state
@@ -50,12 +50,12 @@ impl<T> Recent<T> {
             .map(|held| Arc::clone(&held.document))
     }
 
-    /// How many commits are surely included.
+    /// The number of commits that are certainly included.
     pub(super) fn sequence(&self) -> u64 {
         self.state.lock().sequence
     }
 
-    /// Keeps what was read from a snapshot.
+    /// Caches a document that was read from a snapshot.
     pub(crate) fn read(&self, fact: Fact<T>) {
         let mut state = self.state.lock();
         if fact.version >= state.floor {
@@ -63,7 +63,7 @@ impl<T> Recent<T> {
         }
     }
 
-    /// Takes over what one commit changed.
+    /// Applies the changes of a commit.
     pub(super) fn commit(&self, facts: Vec<Fact<T>>, before: u64) {
         let mut state = self.state.lock();
         if state.sequence == before {
@@ -75,7 +75,7 @@ impl<T> Recent<T> {
         }
     }
 
-    /// Forgets documents that changed at a version.
+    /// Removes documents that changed at a version.
     pub(super) fn changed(&self, keys: &[u64], version: Version, sequence: Option<u64>) {
         let mut state = self.state.lock();
         state.floor = state.floor.max(version);
@@ -91,7 +91,7 @@ impl<T> Recent<T> {
         state.sequence = state.sequence.max(sequence.unwrap_or(0));
     }
 
-    /// Forgets everything, unless all commits up to `sequence` are included.
+    /// Clears the cache, unless all commits up to `sequence` are included.
     pub(super) fn catch_up(&self, version: Version, sequence: u64) {
         let mut state = self.state.lock();
         if state.sequence != sequence {

@@ -1,4 +1,4 @@
-//! Bringing what is kept to a snapshot, by comparing rows.
+//! Brings a cache to a snapshot by comparing rows.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::reader::{Reader, View};
 use crate::shape::Shape;
 
 impl<T: Document> Resident<T> {
-    /// Takes over everything that a snapshot shows; only rows that differ are decoded.
+    /// Applies the content of a snapshot; only rows that differ are decoded.
     pub(super) fn reload(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
         let version = snapshot.version();
@@ -39,7 +39,7 @@ impl<T: Document> Resident<T> {
         self.learn(shape, facts, Some(sequence))
     }
 
-    /// The documents of a range of keys.
+    /// The keys of the cached documents in a range.
     fn between(&self, from: u64, before: u64) -> Vec<u64> {
         self.held.read().keys(from, before).collect()
     }

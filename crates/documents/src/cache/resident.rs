@@ -1,4 +1,4 @@
-//! Indexes, and perhaps documents, in memory.
+//! Indexes, and depending on the policy documents, in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::shape::Shape;
 use crate::value::Bytes;
 use crate::{Query, Result, Selection, Value};
 
-/// What a search in memory found.
+/// A match of a query in memory.
 pub(crate) struct Hit<T> {
     pub(crate) key: u64,
-    /// The encoding of the value, where it is not the one that was asked for.
+    /// The full encoding of the value, if it is not the value of the query.
     pub(crate) full: Option<Bytes>,
-    /// The document, where documents are kept.
+    /// The document, if documents are cached.
     pub(crate) document: Option<Arc<T>>,
 }
 
-/// All indexes of a collection, and all documents where the policy says so.
+/// All indexes of a collection, and all documents if the policy includes them.
 pub(crate) struct Resident<T> {
     pub(super) held: RwLock<Held<T>>,
 }
@@ -32,13 +32,13 @@ pub(crate) struct Resident<T> {
 pub(super) struct Held<T> {
     documents: BTreeMap<u64, Known<T>>,
     indexes: Vec<Index<T>>,
-    /// When documents were deleted, until older facts cannot come any more.
+    /// The versions at which documents were deleted, until no older state can arrive.
     deleted: HashMap<u64, Version>,
-    /// How many commits are surely included.
+    /// The number of commits that are certainly included.
     pub(super) sequence: u64,
 }
 
-/// A document that is there.
+/// A cached document, or its values.
 struct Known<T> {
     version: Version,
     hash: u64,
@@ -47,7 +47,7 @@ struct Known<T> {
 
 enum Kept<T> {
     Document(Arc<T>),
-    /// Its values in each index, so that they can be taken out.
+    /// Its values in each index, so that its entries can be removed.
     Values(Box<[Values]>),
 }
 
@@ -63,7 +63,7 @@ impl<T: Document> Resident<T> {
         }
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub(crate) fn count(&self) -> u64 {
         self.held.read().documents.len() as u64
     }
@@ -76,7 +76,7 @@ impl<T: Document> Resident<T> {
         }
     }
 
-    /// The hash of the row of a document.
+    /// The hash of a document's row.
     pub(super) fn hash_of(&self, key: u64) -> Option<u64> {
         let held = self.held.read();
         held.documents.get(&key).map(|known| known.hash)
@@ -89,17 +89,17 @@ impl<T: Document> Resident<T> {
         Some((key, document.cloned()))
     }
 
-    /// What a query asks for.
+    /// The entries that match a query.
     pub(crate) fn find(&self, slot: usize, query: &Query) -> Vec<Hit<T>> {
         self.held.read().indexes[slot].find(query)
     }
 
-    /// The documents that a query asks for.
+    /// The documents that match a query.
     pub(crate) fn documents(&self, slot: usize, query: &Query) -> Vec<(u64, Arc<T>)> {
         self.held.read().indexes[slot].documents(query)
     }
 
-    /// The documents that have all of these values, or any.
+    /// The intersection or the union of the documents that have these values.
     pub(crate) fn joined_documents(
         &self,
         slot: usize,
@@ -144,7 +144,7 @@ impl<T: Document> Resident<T> {
         }
     }
 
-    /// Takes over what one commit changed: `before` is how many commits its snapshot had.
+    /// Applies the changes of a commit; `before` is the number of commits in its snapshot.
     pub(super) fn commit(&self, shape: &Shape<T>, facts: Vec<Fact<T>>, before: u64) -> Result<()> {
         let mut held = self.held.write();
         if held.sequence == before {
@@ -154,7 +154,7 @@ impl<T: Document> Resident<T> {
         facts.try_for_each(|fact| held.apply(shape, fact, Order::AfterSame))
     }
 
-    /// Those of the documents of which nothing as new as this version is known.
+    /// The documents whose cached state is older than this version.
     pub(super) fn unknown<R: Copy>(&self, rows: &[(u64, R)], version: Version) -> Vec<(u64, R)> {
         let held = self.held.read();
         let rows = rows.iter().copied();
@@ -162,8 +162,8 @@ impl<T: Document> Resident<T> {
             .collect()
     }
 
-    /// Takes over what a watch or a snapshot tells; all commits up to `sequence` are then included,
-    /// where it is known.
+    /// Applies document states from a watch or a snapshot. With a `sequence`, all commits up to it are then
+    /// included.
     pub(super) fn learn(
         &self,
         shape: &Shape<T>,
@@ -178,7 +178,7 @@ impl<T: Document> Resident<T> {
         Ok(())
     }
 
-    /// Forgets deletions that are too old to matter.
+    /// Drops deletions that are too old to matter.
     pub(super) fn forget_deleted(&self, followed: Version) {
         let mut held = self.held.write();
         if !held.deleted.is_empty() {
@@ -187,7 +187,7 @@ impl<T: Document> Resident<T> {
     }
 }
 
-/// Whether a fact replaces one of the same version.
+/// Whether a state replaces one of the same version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     AfterSame,
@@ -195,13 +195,13 @@ pub(super) enum Order {
 }
 
 impl<T: Document> Held<T> {
-    /// The keys of a range that documents have.
+    /// The keys of the documents in a range.
     pub(super) fn keys(&self, from: u64, before: u64) -> impl Iterator<Item = u64> {
         let range = self.documents.range(from..before.max(from));
         range.map(|(key, _)| *key)
     }
 
-    /// The version of what is known of a document.
+    /// The version of the cached state of a document.
     fn newest(&self, key: u64) -> Option<Version> {
         let known = self.documents.get(&key).map(|known| known.version);
         known.max(self.deleted.get(&key).copied())

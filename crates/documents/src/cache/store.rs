@@ -1,4 +1,4 @@
-//! What a policy keeps.
+//! The cache of a collection under its policy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,12 +14,12 @@ use crate::ram::RamRows;
 use crate::shape::Shape;
 use crate::{Policy, Result};
 
-/// What is kept of a collection.
+/// The cache of a collection.
 pub(crate) struct Cache<T> {
     kept: Kept<T>,
-    /// Whether it follows the commits of others. While it does not, reads go to the engine.
+    /// Whether it follows the commits of other processes. While it does not, reads go to the engine.
     is_following: AtomicBool,
-    /// For what is in memory only: the version of the rows that was looked at last.
+    /// For collections in memory only: the version of the rows that was applied last.
     ram_version: AtomicU64,
 }
 
@@ -30,7 +30,7 @@ enum Kept<T> {
 }
 
 impl<T: Document> Cache<T> {
-    /// An empty one for a policy.
+    /// An empty cache for a policy.
     pub(crate) fn new(shape: &Shape<T>) -> Self {
         let kept = match shape.policy {
             Policy::Uncached => Kept::Nothing,
@@ -46,12 +46,12 @@ impl<T: Document> Cache<T> {
         }
     }
 
-    /// Whether commits have to be told.
+    /// Whether commits have to be applied to it.
     pub(crate) fn is_kept(&self) -> bool {
         !matches!(self.kept, Kept::Nothing)
     }
 
-    /// Indexes, where they are kept and follow.
+    /// The resident indexes, if there are any and they are up to date.
     pub(crate) fn resident(&self) -> Option<&Resident<T>> {
         match &self.kept {
             Kept::Resident(resident) if self.is_following.load(Ordering::Acquire) => Some(resident),
@@ -59,7 +59,7 @@ impl<T: Document> Cache<T> {
         }
     }
 
-    /// The documents used last, where they are kept and follow.
+    /// The recently used documents, if they are cached and up to date.
     pub(crate) fn recent(&self) -> Option<&Recent<T>> {
         match &self.kept {
             Kept::Recent(recent) if self.is_following.load(Ordering::Acquire) => Some(recent),
@@ -67,13 +67,13 @@ impl<T: Document> Cache<T> {
         }
     }
 
-    /// Says whether it follows.
+    /// Sets whether it follows the commits of other processes.
     pub(super) fn set_following(&self, is_following: bool) {
         self.is_following.store(is_following, Ordering::Release);
     }
 
-    /// Takes over what a commit of this process changed. Where that cannot be done, reads go to
-    /// the engine until it is loaded again.
+    /// Applies the changes of a commit of this process. If this fails, reads go to the engine until the cache
+    /// is loaded again.
     pub(crate) fn commit(&self, shape: &Shape<T>, facts: Vec<Fact<T>>, before: u64) {
         match &self.kept {
             Kept::Nothing => {}
@@ -87,7 +87,7 @@ impl<T: Document> Cache<T> {
         }
     }
 
-    /// Whether all commits that a snapshot shows are included.
+    /// Whether all commits visible in a snapshot are included.
     pub(crate) fn includes(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<bool> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
         let included = match &self.kept {
@@ -98,7 +98,7 @@ impl<T: Document> Cache<T> {
         Ok(included == sequence && self.is_following.load(Ordering::Acquire))
     }
 
-    /// Takes over everything that a snapshot shows.
+    /// Applies the content of a snapshot.
     pub(crate) fn catch_up(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
         match &self.kept {
@@ -117,7 +117,7 @@ impl<T: Document> Cache<T> {
         Ok(())
     }
 
-    /// Takes over what other handles of this process changed in rows that are in memory only.
+    /// Applies the changes that other handles of this process made to rows in memory only.
     pub(crate) fn follow_ram(&self, shape: &Shape<T>, ram: &RamRows) -> Result<()> {
         let version = ram.version();
         if self.ram_version.load(Ordering::Acquire) == version {
@@ -135,7 +135,7 @@ impl<T: Document> Cache<T> {
         Ok(())
     }
 
-    /// Whether nothing that a watch tells of one version is news.
+    /// Whether all changes that a watch reported for one version are already included.
     pub(super) fn knows(&self, news: &News<'_>, version: Version) -> bool {
         match &self.kept {
             Kept::Nothing => true,
@@ -144,7 +144,7 @@ impl<T: Document> Cache<T> {
         }
     }
 
-    /// Takes over what a watch tells of one version.
+    /// Applies the changes that a watch reported for one version.
     pub(super) fn learn(&self, shape: &Shape<T>, version: Version, news: &News<'_>) -> Result<()> {
         match &self.kept {
             Kept::Nothing => {}
@@ -153,7 +153,7 @@ impl<T: Document> Cache<T> {
                 recent.changed(&keys, version, news.sequence);
             }
             Kept::Resident(resident) => {
-                // What this process committed itself is known, and is not decoded again.
+                // The commits of this process are already applied, and are not decoded again.
                 let unknown = resident.unknown(&news.rows, version);
                 let facts = unknown
                     .into_iter()
@@ -167,7 +167,7 @@ impl<T: Document> Cache<T> {
     }
 }
 
-/// What a row says of a document.
+/// Decodes the state of a document from its row.
 pub(super) fn fact<T: Document>(
     shape: &Shape<T>,
     version: Version,
@@ -188,27 +188,27 @@ pub(super) fn fact<T: Document>(
     })
 }
 
-/// What a watch tells of one version.
+/// The changes of documents that a watch reported for one version.
 pub(super) struct News<'a> {
-    /// Keys, and the rows of the documents that are there.
+    /// Keys, and the rows of the documents that exist.
     rows: Vec<(u64, Option<&'a [u8]>)>,
     sequence: Option<u64>,
 }
 
 impl<'a> News<'a> {
-    /// What these changes say of documents.
+    /// The document changes among these changes.
     pub(super) fn of<T: Document>(shape: &Shape<T>, changes: &'a [Change]) -> Result<Self> {
         let mut news = Self {
             rows: Vec::new(),
             sequence: None,
         };
         let sequence = shape.keys.sequence();
-        // Of several changes of one document the last stands, and the first fact of a version wins.
+        // If a document has several changes, the last one wins; the first state of a version is kept.
         for change in changes.iter().rev() {
             let (row, held) = match change {
                 Change::Put { key, value } => (key, Some(value.as_slice())),
                 Change::Delete { key } => (key, None),
-                // Only a collection that is dropped loses a range.
+                // Only dropping a collection deletes a range.
                 Change::DeleteRange(_) => continue,
             };
             if *row == sequence {

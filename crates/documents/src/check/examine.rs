@@ -1,4 +1,4 @@
-//! Finding faults in a snapshot.
+//! Finds faults in a snapshot.
 
 use std::ops::ControlFlow;
 
@@ -14,12 +14,12 @@ use crate::reader::{Reader, View};
 use crate::value::Value;
 use crate::{Collection, Result};
 
-/// The most faults that one examination finds.
+/// The maximum number of faults that one check reports.
 const FAULTS_MAX: usize = 10_000;
 
 impl<T: Document> Collection<T> {
-    /// Examines every document and every entry of every index, as they are at one time, and returns
-    /// what does not fit together (of very much, the first part).
+    /// Checks every document and every index entry in one snapshot, and returns the inconsistencies (at most
+    /// 10,000).
     pub fn check(&self) -> Result<Vec<Finding>> {
         let opened = self.reopen()?;
         let snapshot = self.core().snapshot(opened.shape.keys.home)?;
@@ -28,7 +28,7 @@ impl<T: Document> Collection<T> {
     }
 }
 
-/// The faults of a snapshot.
+/// Finds the faults of a snapshot.
 pub(super) fn examine<T: Document>(
     opened: &Opened<T>,
     snapshot: &dyn Snapshot,
@@ -67,7 +67,7 @@ impl<T: Document> Examination<'_, T> {
         self.faults.extend(faults);
     }
 
-    /// How many documents there are, and the largest key.
+    /// The number of documents, and the largest key.
     fn documents(&mut self) -> Result<(u64, Option<u64>)> {
         let keys = &self.opened.shape.keys;
         let (mut counted, mut last) = (0, None);
@@ -145,7 +145,7 @@ impl<T: Document> Examination<'_, T> {
         }
     }
 
-    /// Whether a document has a value, or cannot be read, so that nobody can tell.
+    /// Whether a document has a value, or is unreadable, so that this cannot be decided.
     fn may_have(&self, slot: usize, key: u64, value: &Value) -> bool {
         let shape = &self.opened.shape;
         let row = self.snapshot.get(&shape.keys.document(key));
@@ -220,7 +220,7 @@ impl<T: Document> Examination<'_, T> {
     }
 }
 
-/// A fault, for people.
+/// Describes a fault for people.
 pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding {
     let shape = &opened.shape;
     let name = &shape.name;
@@ -229,11 +229,11 @@ pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding
         Fault::Unreadable { key, reason } => (format!("{name} document {key}"), reason.clone()),
         Fault::Unbuilt { slot } => (
             format!("{name} index {:?}", index(slot)),
-            "it is not built yet; if nobody is building it, it is one that was cut off".to_owned(),
+            "it is not built; if no build is running, the build was interrupted".to_owned(),
         ),
         Fault::MissingEntry { slot, key, value } => (
             format!("{name} index {:?}", index(slot)),
-            format!("document {key} has the value {value}, and the index does not have it"),
+            format!("document {key} has the value {value}, which is missing in the index"),
         ),
         Fault::Twice {
             slot,
@@ -242,29 +242,33 @@ pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding
             value,
         } => (
             format!("{name} index {:?}", index(slot)),
-            format!("the index is unique, and documents {other} and {key} have the value {value}"),
+            format!(
+                "the index is unique, but documents {other} and {key} both have the value {value}"
+            ),
         ),
         Fault::StrayEntry { slot, key, .. } => (
             format!("{name} index {:?}", index(slot)),
-            format!("an entry names document {key}, which is not there or has another value"),
+            format!("an entry refers to document {key}, which does not exist or has another value"),
         ),
         Fault::BrokenEntry { reason, .. } => (format!("{name} indexes"), reason.clone()),
         Fault::NoIndex { id, .. } => (
             format!("{name} indexes"),
-            format!("an entry belongs to index number {id}, which there is not"),
+            format!("an entry belongs to the unknown index number {id}"),
         ),
         Fault::Count { stored, counted } => (
             format!("{name} count"),
             match stored {
-                Some(stored) => format!("{stored} is stored, and there are {counted} documents"),
-                None => "the counter of documents is no number".to_owned(),
+                Some(stored) => {
+                    format!("the stored count is {stored}, but there are {counted} documents")
+                }
+                None => "the counter of documents is not a number".to_owned(),
             },
         ),
         Fault::State { stored, right } => (
             format!("{name} state"),
             match stored {
                 Some(stored) if stored.generation == right.generation => format!(
-                    "the next key is {}, and there are documents up to {}",
+                    "the next key is {}, but there are documents up to {}",
                     stored.next,
                     right.next.saturating_sub(1)
                 ),

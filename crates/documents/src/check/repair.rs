@@ -1,4 +1,4 @@
-//! Mending faults, each in a transaction that looks again.
+//! The repair of faults, each in a transaction that verifies it first.
 
 use std::ops::ControlFlow;
 
@@ -19,20 +19,20 @@ use crate::transaction::Transaction;
 use crate::value::Value;
 use crate::{Collection, Result};
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// What was mended.
+    /// The faults that were repaired.
     pub mended: Vec<Finding>,
-    /// What is left, as only people can decide it: documents that cannot be read, and documents
-    /// that have the same value of a unique index.
+    /// The faults that only people can resolve: documents that cannot be read, and documents that have the
+    /// same value of a unique index.
     pub left: Vec<Finding>,
 }
 
 impl<T: Document> Collection<T> {
-    /// Examines the collection and mends what it finds: entries of indexes without document go,
-    /// entries that are missing are made, counters are counted again, and indexes whose build was cut
-    /// off are built. Documents are not changed.
+    /// Checks the collection and repairs what it finds: entries without a document are removed, missing
+    /// entries are added, counters are recomputed, and interrupted index builds are completed. Documents are
+    /// not changed.
     pub fn repair(&self) -> Result<Repaired> {
         let opened = self.reopen()?;
         let faults = {
@@ -76,7 +76,7 @@ fn mend<T: Document>(
     }
 }
 
-/// The values of a document in an index; nothing where there is none, or none that can be read.
+/// The values of a document in an index; empty if there is no document or it is unreadable.
 fn values<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -94,7 +94,7 @@ fn values<T: Document>(
     }
 }
 
-/// Whether a document has a value, or is one that cannot be read, so that nobody can tell.
+/// Whether a document has a value, or is unreadable, so that this cannot be decided.
 fn may_have<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -168,7 +168,7 @@ fn remove<T: Document>(
     Ok(())
 }
 
-/// Removes an entry that cannot be read, unless it was made anew meanwhile.
+/// Removes an entry that cannot be read, unless it was rewritten in the meantime.
 fn remove_broken<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -196,7 +196,7 @@ fn parsed<T>(index: &BoundIndex<T>, row: &[u8], held: &[u8]) -> Result<(Value, u
 
 fn count_again<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {
     let keys = &opened.shape.keys;
-    // Requires that nobody changes any document meanwhile.
+    // Requires that no document changes before the commit.
     transaction.rows.read(&keys.sequence())?;
     transaction.rows.read(&keys.count())?;
     let stored = transaction.rows.read(&keys.state())?;

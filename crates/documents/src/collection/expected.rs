@@ -1,4 +1,5 @@
-//! What is going to be read, told beforehand: an engine behind a network brings it with the snapshot.
+//! Prefetch: the rows that an operation is going to read are requested together with the snapshot, in one
+//! round trip to an engine behind a network.
 
 use espalier_keyspace::Expected;
 
@@ -10,18 +11,18 @@ use crate::layout::unique_row;
 use crate::shape::BoundIndex;
 use crate::{Query, Value};
 
-/// Rows of an index that are brought with a snapshot.
+/// The number of index rows that are prefetched with a snapshot.
 const ENTRIES: usize = 256;
 
 impl<T: Document> Opened<T> {
-    /// Reading a document.
+    /// Prefetches a document to read it.
     pub(super) fn expect_document(&self, key: u64, expected: &mut Expected) {
         let keys = &self.shape.keys;
         expected.key(keys.document(key));
         expected.key(keys.generation());
     }
 
-    /// Changing a document of which the key is known.
+    /// Prefetches a document with a given key to change it.
     pub(super) fn expect_change(&self, key: u64, new: Option<&T>, expected: &mut Expected) {
         self.expect_document(key, expected);
         if let Some(new) = new {
@@ -29,7 +30,7 @@ impl<T: Document> Opened<T> {
         }
     }
 
-    /// Adding a document.
+    /// Prefetches for an insertion.
     pub(super) fn expect_new(&self, new: &T, expected: &mut Expected) {
         let keys = &self.shape.keys;
         expected.key(keys.state());
@@ -38,14 +39,14 @@ impl<T: Document> Opened<T> {
         }
         let indexes = self.shape.indexes.iter();
         for index in indexes.filter(|index| index.kind == Kind::Unique) {
-            // One whose values cannot be told refuses the document later.
+            // If the values cannot be computed, the document is rejected later.
             for value in index.values(new).unwrap_or_default() {
                 expected.key(unique_row(&index.prefix, &value));
             }
         }
     }
 
-    /// Looking for what has a value.
+    /// Prefetches the entries of a value.
     pub(super) fn expect_value(
         &self,
         index: &BoundIndex<T>,
@@ -63,7 +64,7 @@ impl<T: Document> Opened<T> {
         }
     }
 
-    /// Looking for what a query finds.
+    /// Prefetches the entries of a query.
     pub(super) fn expect_entries(
         &self,
         index: &BoundIndex<T>,
@@ -72,7 +73,7 @@ impl<T: Document> Opened<T> {
     ) {
         if !query.is_nothing {
             let range = entries::range(&index.prefix, index.kind, query);
-            // One more tells that there are no more.
+            // One more row shows whether there are more entries.
             let rows = ENTRIES.min(query.wanted().saturating_add(1));
             expected.range(range, rows);
             expected.key(self.shape.keys.generation());

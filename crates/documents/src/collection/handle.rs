@@ -1,4 +1,4 @@
-//! The collection and what it knows of what is stored.
+//! The collection handle and its view of the stored definition.
 
 use std::sync::Arc;
 
@@ -36,36 +36,36 @@ struct Inner<T> {
     opened: RwLock<Arc<Opened<T>>>,
 }
 
-/// Who says which indexes there are.
+/// The source of the index definitions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// The program: others are an error.
+    /// The declaration of the program: a different stored definition is an error.
     Declared,
-    /// What is stored.
+    /// The stored definition.
     Stored,
 }
 
-/// What is stored, and what is kept of it in memory.
+/// The stored definition and its cache.
 pub(crate) struct Opened<T> {
     pub(crate) shape: Arc<Shape<T>>,
     pub(crate) cache: Arc<Cache<T>>,
-    /// Where it is in memory only: the rows, which other handles of this process may change.
+    /// The rows of a collection in memory only, which other handles of this process may change.
     ram: Option<Arc<RamRows>>,
 }
 
 impl<T: Document> Opened<T> {
-    /// Indexes, and perhaps documents, in memory, where they can be relied on.
+    /// The resident cache, if it can be used.
     pub(crate) fn resident(&self) -> Option<&Resident<T>> {
         if let Some(ram) = &self.ram
             && let Err(error) = self.cache.follow_ram(&self.shape, ram)
         {
-            tracing::warn!(collection = self.shape.name, %error, "documents are not cached");
+            tracing::warn!(collection = self.shape.name, %error, "updating the cache failed; reads go to the engine");
             return None;
         }
         self.cache.resident()
     }
 
-    /// The same, where all documents are kept.
+    /// The resident cache, if it has all documents.
     pub(crate) fn resident_documents(&self) -> Option<&Resident<T>> {
         if self.shape.policy.keeps_documents() {
             self.resident()
@@ -76,14 +76,14 @@ impl<T: Document> Opened<T> {
 }
 
 impl<T: Document> Collection<T> {
-    /// Opens what a program declares: brings what is stored about it in line.
+    /// Opens a declared collection: the stored definition is reconciled with the declaration.
     pub(crate) fn open(documents: &Documents, declaration: Declaration<T>) -> Result<Self> {
         let core = Arc::clone(documents.core());
         core.run_alone(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
         Self::with(core, declaration, Mode::Declared)
     }
 
-    /// Opens what is stored, whatever indexes it has.
+    /// Opens a stored collection with its stored indexes.
     pub(crate) fn stored(
         documents: &Documents,
         name: &str,
@@ -134,12 +134,12 @@ impl<T: Document> Collection<T> {
         self.inner.declaration.policy
     }
 
-    /// The policy that servers shall use, where this handle is one of a program that says so.
+    /// The policy for servers, if this handle is of a program that declares one.
     pub(crate) fn declared_policy(&self) -> Option<Policy> {
         (self.inner.mode == Mode::Declared).then(|| self.policy())
     }
 
-    /// What is stored about the collection.
+    /// The stored definition of the collection.
     pub fn info(&self) -> Result<Info> {
         Ok(load(&self.inner.core, self.name())?.info())
     }
@@ -156,7 +156,7 @@ impl<T: Document> Collection<T> {
         Arc::clone(&self.inner.opened.read())
     }
 
-    /// Looks again at what is stored.
+    /// Reads the stored definition again.
     pub(crate) fn reopen(&self) -> Result<Arc<Opened<T>>> {
         let before = self.opened();
         let inner = &self.inner;
@@ -166,8 +166,8 @@ impl<T: Document> Collection<T> {
         Ok(opened)
     }
 
-    /// The collection as it is stored now, where it is not as it was when it was opened: another
-    /// program may have dropped it, made it anew, or changed its indexes.
+    /// The collection as it is stored now, if it has changed since it was opened: another program may have
+    /// dropped it, recreated it, or changed its indexes.
     pub(crate) fn changed(
         &self,
         opened: &Opened<T>,
@@ -181,22 +181,22 @@ impl<T: Document> Collection<T> {
         self.reopen().map(Some)
     }
 
-    /// Refuses a collection of other documents than those of the transaction.
+    /// Rejects a collection of another [`Documents`] than that of the transaction.
     pub(crate) fn check_home(&self, core: &Core) -> Result<()> {
         if std::ptr::eq(&*self.inner.core, core) {
             return Ok(());
         }
         Err(Error::argument(format!(
-            "{:?} was opened from other documents than this transaction is of",
+            "{:?} and this transaction belong to different key spaces or prefixes",
             self.name()
         )))
     }
 
-    /// Refuses to write where this program does not know all there is to keep up to date.
+    /// Rejects writes if this program cannot maintain all indexes.
     pub(crate) fn check_writable(&self, shape: &Shape<T>) -> Result<()> {
         if shape.is_migrating {
             return Err(Error::definition(format!(
-                "the documents of {:?} are being brought to another schema version; wait until that is done",
+                "the documents of {:?} are being migrated to another schema version; retry when that is done",
                 shape.name
             )));
         }

@@ -17,7 +17,7 @@ use crate::shape::BoundIndex;
 use crate::value::IntoValue;
 use crate::{Error, Query, Result, Value};
 
-/// Bytes of a mark: more than any value has.
+/// Bytes of a mark: more than that of any value.
 const MARK_BYTES_MAX: usize = 1024;
 
 /// An index of a collection.
@@ -30,7 +30,7 @@ pub struct Index<T> {
 /// A document that a query found.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// The value by which it was found; none where it cannot be told.
+    /// The value by which it was found; `None` if it cannot be computed.
     pub value: Option<Value>,
     /// Its key.
     pub key: u64,
@@ -75,7 +75,7 @@ impl<T: Document> Index<T> {
         self.collection.core().snapshot_expecting(home, expect)
     }
 
-    /// A snapshot from which the entries of a query are going to be read, unless they are in memory.
+    /// A snapshot to read the entries of a query; they are prefetched unless they are in memory.
     fn snapshot_for(&self, query: &Query) -> Result<Box<dyn Snapshot>> {
         self.snapshot(&|expected| {
             if self.opened.resident().is_none() {
@@ -84,7 +84,7 @@ impl<T: Document> Index<T> {
         })
     }
 
-    /// A value that the index may have.
+    /// Validates a value for the index.
     pub(super) fn checked(&self, value: impl IntoValue) -> Result<Option<Value>> {
         let value = value.into_value();
         if let Some(value) = &value {
@@ -99,7 +99,7 @@ impl<T: Document> Index<T> {
         Ok(query)
     }
 
-    /// Where nothing was found: makes sure that the index is still the one that is stored.
+    /// After an empty result: verifies that the index is still the stored one.
     fn check_generation(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let Some(now) = self.collection.changed(&self.opened, snapshot)? else {
             return Ok(());
@@ -115,14 +115,14 @@ impl<T: Document> Index<T> {
             return Ok(());
         }
         Err(Error::definition(format!(
-            "index {:?} of {:?} was dropped or built again; ask for it again",
+            "index {:?} of {:?} was dropped or rebuilt; open it again",
             self.name(),
             shape.name
         )))
     }
 
-    /// The document that has this value. Of several in an index that is not unique, the one with
-    /// the smallest key.
+    /// The document that has this value. If an index that is not unique has several, the one with the
+    /// smallest key.
     pub fn get(&self, value: impl IntoValue) -> Result<Option<Arc<T>>> {
         if let Some(resident) = self.opened.resident_documents() {
             let Some(value) = self.checked(value)? else {
@@ -134,7 +134,7 @@ impl<T: Document> Index<T> {
         Ok(self.get_with_key(value)?.map(|(_, document)| document))
     }
 
-    /// The same, and its key.
+    /// The document that has this value, with its key.
     pub fn get_with_key(&self, value: impl IntoValue) -> Result<Option<(u64, Arc<T>)>> {
         let Some(value) = self.checked(value)? else {
             return Ok(None);
@@ -179,7 +179,7 @@ impl<T: Document> Index<T> {
         Ok(key)
     }
 
-    /// The key of the document that has this value; of several, the smallest.
+    /// The key of the document that has this value; if there are several, the smallest.
     pub fn key(&self, value: impl IntoValue) -> Result<Option<u64>> {
         let Some(value) = self.checked(value)? else {
             return Ok(None);
@@ -193,7 +193,7 @@ impl<T: Document> Index<T> {
         self.stored_key(&*self.snapshot(&expect)?, &value)
     }
 
-    /// The keys of the documents that a query finds: in the order of values, then of keys.
+    /// The keys of the documents that match a query, ordered by value, then by key.
     pub fn keys(&self, query: impl Into<Query>) -> Result<Vec<u64>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
@@ -204,7 +204,7 @@ impl<T: Document> Index<T> {
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 
-    /// The documents that a query finds, with their keys: in the order of values, then of keys.
+    /// The documents that match a query, with their keys, ordered by value, then by key.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, Arc<T>)>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident_documents() {
@@ -232,7 +232,7 @@ impl<T: Document> Index<T> {
             .collect())
     }
 
-    /// The same, with the value by which each was found: what [`Query::after`] wants.
+    /// Like [`Self::find`], with the value by which each document was found, as needed for [`Query::after`].
     pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
@@ -282,12 +282,12 @@ impl<T: Document> Index<T> {
         Ok(found)
     }
 
-    /// How many entries a query finds.
+    /// The number of entries that match a query.
     pub fn count(&self, query: impl Into<Query>) -> Result<usize> {
         Ok(self.keys(query)?.len())
     }
 
-    /// The documents that have all of these values, in the order of keys: the intersection.
+    /// The documents that have all of these values, in the order of keys (intersection).
     pub fn all<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
@@ -295,7 +295,7 @@ impl<T: Document> Index<T> {
         self.joined(values, Joining::All)
     }
 
-    /// The documents that have any of these values, each once, in the order of keys: the union.
+    /// The documents that have any of these values, each once, in the order of keys (union).
     pub fn any<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
@@ -373,8 +373,8 @@ impl<T: Document> Index<T> {
         }))
     }
 
-    /// The value of a document by its mark ([`Value::mark`]); `None` where the document has no such value
-    /// any more.
+    /// The value of a document by its mark ([`Value::mark`]); `None` if the document no longer has such a
+    /// value.
     pub fn marked(&self, mark: &[u8], key: u64) -> Result<Option<Value>> {
         let index = self.bound();
         if mark.len() > MARK_BYTES_MAX {
@@ -388,20 +388,20 @@ impl<T: Document> Index<T> {
         let Some(held) = snapshot.get(&row)? else {
             return Ok(None);
         };
-        // A mark that no page gave may be any bytes.
+        // A mark that no page returned may be any bytes.
         let entry = entries::parse(&row[index.prefix.len()..], &held, index.kind);
         Ok(entry
             .ok()
             .and_then(|(short, full, _)| Value::stored(short, full).ok()))
     }
 
-    /// The values that documents have, in order, and how many documents have each; those that come
-    /// after `after`, at most `limit`.
+    /// The distinct values in order, with the number of documents for each; at most `limit` values after
+    /// `after`.
     pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
         self.values_after(after.map(Value::mark), limit)
     }
 
-    /// The same, those that come after the value of a mark; there may be none that has it any more.
+    /// Like [`Self::values`], after the value of a mark; no document needs to have that value any more.
     pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<Listed>> {
         let index = self.bound();
         let snapshot = self.snapshot(&|_| {})?;

@@ -1,5 +1,5 @@
-//! Reading many documents of a snapshot: their rows are brought many at a time, and while one thread
-//! brings them, another decodes.
+//! Reads many documents of a snapshot: rows are fetched in chunks, and while one thread fetches, another
+//! decodes.
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
@@ -15,29 +15,29 @@ use crate::cache::{Fact, Present};
 use crate::document::Document;
 use crate::reader::read_rows;
 
-/// Rows that are brought at once.
+/// The number of rows that are fetched at a time.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Documents from which on a second thread is worth its while: it takes as long to start as to decode
-/// some hundred.
+/// The number of documents from which a second thread is used: starting it takes as long as decoding some
+/// hundred documents.
 const HELP_MIN: usize = 1024;
 
-/// Parts that wait for the second thread at most; of more the first takes its share.
+/// The maximum number of chunks that wait for the second thread; beyond that the first thread decodes too.
 const WAITING_MAX: usize = 2;
 
-/// Some documents on their way.
+/// A chunk of documents to decode.
 struct Part<'a> {
     number: usize,
     keys: &'a [u64],
     rows: Vec<Option<Cow<'a, [u8]>>>,
 }
 
-/// The documents of a part; nothing for one that is not there.
+/// The documents of a chunk; `None` for those that do not exist.
 type Documents<T> = Vec<Option<Arc<T>>>;
 
 impl<T: Document> Opened<T> {
-    /// Documents of a snapshot, in the order of keys, nothing for one that is not there; keeps them
-    /// where the policy says so.
+    /// The documents of some keys in a snapshot, in the order of keys, `None` for those that do not exist.
+    /// They are cached if the policy requires it.
     pub(crate) fn read_many(&self, snapshot: &dyn Snapshot, keys: &[u64]) -> Result<Documents<T>> {
         let version = snapshot.version();
         let mut parts = keys.chunks(ROWS_AT_ONCE).enumerate();
@@ -55,7 +55,7 @@ impl<T: Document> Opened<T> {
             let help = move || self.decode_all(version, &waiting);
             let helper = thread::Builder::new().spawn_scoped(scope, help);
             let own = parts.try_fold(Vec::new(), |mut own, part| -> Result<_> {
-                // Where the second thread is busy, or could not be had, this one decodes too.
+                // If the second thread is busy or could not be started, this one decodes.
                 if let Err(TrySendError::Full(part) | TrySendError::Disconnected(part)) =
                     sender.try_send(bring(part)?)
                 {
@@ -97,7 +97,7 @@ impl<T: Document> Opened<T> {
         .collect()
     }
 
-    /// The document of a row; keeps it where the policy says so.
+    /// Decodes the document of a row, and caches it if the policy requires it.
     pub(super) fn take_row(&self, version: Version, key: u64, row: &[u8]) -> Result<Arc<T>> {
         let document = Arc::new(self.shape.decode(key, row)?);
         if let Some(recent) = self.cache.recent() {

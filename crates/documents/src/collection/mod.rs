@@ -1,9 +1,9 @@
 //! An open collection.
 //!
-//! `handle.rs` is the collection and what it knows of what is stored, `read.rs` and `write.rs` what
-//! is done with documents by key, `many.rs` reads many at once, `index.rs` is what is done by the
-//! value of an index, `named.rs` reads the documents that its entries name. `expected.rs` tells
-//! beforehand what all of these read.
+//! `handle.rs` is the collection handle with its stored definition, `read.rs` and `write.rs` are the
+//! operations by key, `many.rs` reads many documents at once, `index.rs` has the operations by the value of
+//! an index, `named.rs` reads the documents of index entries. `expected.rs` prefetches the rows of all of
+//! these.
 
 mod expected;
 mod handle;

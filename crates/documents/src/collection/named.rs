@@ -1,4 +1,4 @@
-//! Reading the documents that entries of an index name.
+//! Reads the documents that index entries refer to.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use crate::document::Document;
 use crate::{Index, Result};
 
 impl<T: Document> Index<T> {
-    /// A document, unless it does not have the value (any more): what is kept in memory may be of
-    /// another time than the snapshot.
+    /// A document, if it still has the value: the cache may be of another time than the snapshot.
     pub(super) fn document(
         &self,
         snapshot: &dyn Snapshot,
@@ -23,7 +22,7 @@ impl<T: Document> Index<T> {
         self.if_meant(document, &is_meant)
     }
 
-    /// The same of many, with what each has to have for its place among them.
+    /// Like [`Self::document`] for many entries; each document must have the value of its entry.
     pub(super) fn documents(
         &self,
         snapshot: &dyn Snapshot,
@@ -52,13 +51,13 @@ impl<T: Document> Index<T> {
         }
     }
 
-    /// What was read, unless the entry that named it is of another time.
+    /// A document that was read, unless it no longer matches the entry that refers to it.
     fn if_meant(
         &self,
         document: Option<Arc<T>>,
         is_meant: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Option<Arc<T>>> {
-        // Entries and documents of one snapshot fit together.
+        // The entries and the documents of one snapshot are consistent.
         let is_sure = self.opened.resident().is_none();
         match document {
             Some(document) if is_sure || self.has_value(&document, is_meant)? => Ok(Some(document)),

@@ -1,4 +1,4 @@
-//! Reading through what a transaction changed.
+//! Reads in a transaction; they see its changes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::value::IntoValue;
 use crate::{Collection, Query, Result, Selection};
 
 impl Transaction<'_> {
-    /// The document of a key.
+    /// The document with a key.
     pub fn get<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -63,7 +63,7 @@ impl Transaction<'_> {
         Ok(document.map(|document| (key, document)))
     }
 
-    /// The keys of the documents that a query of an index finds.
+    /// The keys of the documents that match a query of an index.
     pub fn keys<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -80,7 +80,7 @@ impl Transaction<'_> {
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 
-    /// The documents that a query of an index finds, with their keys.
+    /// The documents that match a query of an index, with their keys.
     pub fn find<T: Document>(
         &mut self,
         collection: &Collection<T>,

@@ -1,4 +1,4 @@
-//! A transaction and what follows its commit.
+//! A transaction, and what happens after its commit.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::limits::TRANSACTION_DOCUMENTS_MAX;
 use crate::rows::{Changes, Rows};
 use crate::{Collection, Error, Result};
 
-/// Changes that happen as a whole or not at all, over a consistent view. What was read must still
-/// be so when it is committed; where it is not, all is done again.
+/// Atomic changes over a consistent snapshot. What was read must be unchanged at the commit; otherwise the
+/// transaction is run again.
 pub struct Transaction<'a> {
     pub(super) core: &'a Core,
     pub(crate) rows: Rows<'a>,
@@ -25,13 +25,13 @@ pub struct Transaction<'a> {
     unsettled: Vec<Settle>,
 }
 
-/// What is looked at when all that a transaction changes is known.
+/// A check that runs when all changes of the transaction are known.
 type Settle = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()>>;
 
-/// What is called after a commit, by the thread whose transaction it was.
+/// Callbacks after a commit, run by the thread of the transaction.
 pub(crate) type After = Vec<Box<dyn FnOnce()>>;
 
-/// What a transaction leaves.
+/// The results of a transaction.
 #[derive(Default)]
 pub(crate) struct Ended {
     pub(crate) changes: Changes,
@@ -39,25 +39,25 @@ pub(crate) struct Ended {
     pub(crate) after: After,
 }
 
-/// Which versions a commit made.
+/// The versions that a commit created.
 #[derive(Clone, Copy)]
 pub(crate) struct Committed {
-    /// None where nothing was written to the engine.
+    /// `None` if nothing was written to the engine.
     pub(crate) engine: Option<Version>,
     pub(crate) ram: Version,
 }
 
-/// What caches are told of a commit.
+/// The cache updates of a commit.
 #[derive(Default)]
 pub(crate) struct News(Vec<Box<dyn NewsOfOne>>);
 
 impl News {
-    /// How much there is of each cache.
+    /// The number of updates for each cache.
     pub(crate) fn lengths(&self) -> Vec<usize> {
         self.0.iter().map(|news| news.len()).collect()
     }
 
-    /// Takes back all that has come since there was so much of each cache.
+    /// Discards the updates after these numbers for each cache.
     pub(crate) fn truncate(&mut self, lengths: &[usize]) {
         self.0.truncate(lengths.len());
         for (news, length) in self.0.iter_mut().zip(lengths) {
@@ -65,13 +65,13 @@ impl News {
         }
     }
 
-    /// Tells them, in order.
+    /// Applies the updates, in order.
     pub(crate) fn tell(self, committed: Committed) {
         self.0.into_iter().for_each(|news| news.tell(committed));
     }
 }
 
-/// What one cache is told.
+/// The updates of one cache.
 trait NewsOfOne: Send {
     fn as_any(&mut self) -> &mut dyn Any;
     fn len(&self) -> usize;
@@ -81,7 +81,7 @@ trait NewsOfOne: Send {
 
 struct NewsOf<T> {
     opened: Arc<Opened<T>>,
-    /// How many commits there were.
+    /// The number of earlier commits.
     before: u64,
     changes: Vec<(u64, Option<Present<T>>)>,
 }
@@ -118,7 +118,7 @@ impl<T: Document> NewsOfOne for NewsOf<T> {
 }
 
 impl<'a> Transaction<'a> {
-    /// A transaction over these rows, which follows others that leave this news.
+    /// A transaction over these rows; `news` are the cache updates of earlier ones of its group.
     pub(crate) fn new(core: &'a Core, rows: Rows<'a>, news: News) -> Self {
         Self {
             core,
@@ -130,7 +130,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Has something looked at when all that this transaction changes is known.
+    /// Defers a check to the end of the transaction, when all its changes are known.
     pub(super) fn settle_later(
         &mut self,
         settle: impl FnOnce(&mut Transaction<'_>) -> Result<()> + 'static,
@@ -138,7 +138,7 @@ impl<'a> Transaction<'a> {
         self.unsettled.push(Box::new(settle));
     }
 
-    /// Does what `body` says, and looks at what was left to its end.
+    /// Runs `body`, then the deferred checks.
     pub(crate) fn run<R>(&mut self, body: Body<'_, R>) -> Result<R> {
         let result = body(self)?;
         for settle in std::mem::take(&mut self.unsettled) {
@@ -155,7 +155,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The collection as it is stored now. Requires that it stays so.
+    /// The collection as it is stored now, with a precondition that it stays so.
     pub(crate) fn opened<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -168,8 +168,8 @@ impl<'a> Transaction<'a> {
         Ok(opened)
     }
 
-    /// The collection as it is defined now, even where its rows say otherwise. Requires that the
-    /// definition stays so.
+    /// The collection as it is defined now, even if its rows are inconsistent. Requires that the definition
+    /// stays so.
     pub(crate) fn opened_anyway<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -181,7 +181,7 @@ impl<'a> Transaction<'a> {
         Ok(opened)
     }
 
-    /// The collection as it is stored now, and the first key that was never used.
+    /// The collection as it is stored now, and the next new key.
     pub(super) fn opened_to_insert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -202,7 +202,8 @@ impl<'a> Transaction<'a> {
         State::decode(row.ok_or_else(|| Error::corrupt("a collection has no state"))?)
     }
 
-    /// The collection as it is stored now, where `generation` reads that, and what else it reads.
+    /// The collection as it is stored now, verified with the row that `generation` reads; also returns what
+    /// else that reads.
     fn opened_at<T: Document, R>(
         &mut self,
         collection: &Collection<T>,
@@ -223,7 +224,7 @@ impl<'a> Transaction<'a> {
         Err(espalier_keyspace::Error::conflict(&collection.opened().shape.keys.generation()).into())
     }
 
-    /// Notes that a document changes.
+    /// Records the change of a document for the cache.
     pub(super) fn tell<T: Document>(
         &mut self,
         opened: &Arc<Opened<T>>,
@@ -233,7 +234,7 @@ impl<'a> Transaction<'a> {
         self.documents += 1;
         if self.documents > TRANSACTION_DOCUMENTS_MAX {
             return Err(Error::limit(format!(
-                "a transaction changes more than {TRANSACTION_DOCUMENTS_MAX} documents; divide it"
+                "a transaction changes more than {TRANSACTION_DOCUMENTS_MAX} documents; split it"
             )));
         }
         if !opened.cache.is_kept() {
@@ -256,7 +257,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Has something called after the commit.
+    /// Adds a callback to run after the commit.
     pub(super) fn call_after(&mut self, after: impl FnOnce() + 'static) {
         self.after.push(Box::new(after));
     }

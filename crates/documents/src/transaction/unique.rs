@@ -1,5 +1,5 @@
-//! Which document has a value of a unique index: at the end of a transaction one at most, within it
-//! perhaps several, as documents may exchange values.
+//! Unique indexes: at the end of a transaction at most one document has a value; within it several may,
+//! because documents may exchange values.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::shape::{BoundIndex, Shape};
 use crate::{Error, Result, Value};
 
 impl Transaction<'_> {
-    /// The document that a unique index names for a value, where it is another one.
+    /// The document that a unique index has for a value, if it is not `key`.
     pub(crate) fn other_holder<T>(
         &mut self,
         index: &BoundIndex<T>,
@@ -30,8 +30,8 @@ impl Transaction<'_> {
         Ok(holder.filter(|holder| *holder != key))
     }
 
-    /// Where another document has the value of a unique index, has it looked at when the transaction
-    /// ends which of them has it then.
+    /// If another document has the value of a unique index, defers a check that only one of them has it at
+    /// the end of the transaction.
     pub(super) fn contest<T: Document>(
         &mut self,
         opened: &Arc<Opened<T>>,
@@ -48,9 +48,9 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Sees to it that at most one document has a value of a unique index, and that the index names
-    /// it. Whoever had the value and lost its entry to another is one of those that contest, or is
-    /// looked at when that one is settled; so all are found.
+    /// Makes sure that at most one document has a value of a unique index, and that the index refers to it. A
+    /// document that had the value and lost its entry to another one is either checked itself, or found by
+    /// the check of that other one; so all are found.
     fn settle_value<T: Document>(
         &mut self,
         opened: &Opened<T>,
@@ -82,7 +82,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether a document has a value. Of one that cannot be read, the index is believed.
+    /// Whether a document has a value. For an unreadable document the index is trusted.
     fn has<T: Document>(
         &mut self,
         opened: &Opened<T>,
@@ -100,7 +100,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Reads the entries of unique indexes that a document may lose, many at once.
+    /// Reads the entries of unique indexes that a document may lose in advance, many at once.
     pub(super) fn bring_unique<T: Document>(
         &mut self,
         shape: &Shape<T>,

@@ -1,4 +1,4 @@
-//! Changing documents and their entries in indexes.
+//! Changes of documents and of their index entries.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 
 impl Transaction<'_> {
-    /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
+    /// Adds a document and returns its key: the largest key ever used plus one, starting at 0.
     pub fn insert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -39,8 +39,8 @@ impl Transaction<'_> {
         Ok(key)
     }
 
-    /// Sets the document of a key, whether there was one or not, and returns the older one; nothing
-    /// where that cannot be read.
+    /// Sets the document of a key, which need not exist, and returns the old one; `None` if that is
+    /// unreadable.
     pub fn put<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -59,7 +59,7 @@ impl Transaction<'_> {
         Ok(old)
     }
 
-    /// Adds a document of a key that has none.
+    /// Adds a document with a key that must not exist.
     pub fn put_new<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -69,16 +69,13 @@ impl Transaction<'_> {
         let opened = self.opened(collection)?;
         let row = opened.shape.keys.document(key);
         if self.rows.read(&row)?.is_some() {
-            let message = format!(
-                "there is a document {key} in {:?} already",
-                collection.name()
-            );
+            let message = format!("document {key} already exists in {:?}", collection.name());
             return Err(Error::new(ErrorKind::Exists, message));
         }
         self.put(collection, key, document).map(drop)
     }
 
-    /// Changes the document of a key as `change` does.
+    /// Changes the document of a key with `change`.
     pub fn update<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -98,7 +95,7 @@ impl Transaction<'_> {
         Ok(new)
     }
 
-    /// Removes the document of a key, and returns it.
+    /// Removes the document with a key and returns it.
     pub fn delete<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -113,7 +110,7 @@ impl Transaction<'_> {
         Ok(Some(old))
     }
 
-    /// Removes the document of a key, also one that cannot be read, and returns whether there was one.
+    /// Removes the document with a key, also an unreadable one; returns whether it existed.
     pub fn remove<T: Document>(&mut self, collection: &Collection<T>, key: u64) -> Result<bool> {
         let opened = self.opened(collection)?;
         let was = self.was(&opened, key)?;
@@ -124,7 +121,7 @@ impl Transaction<'_> {
         Ok(is_there)
     }
 
-    /// What a key has now.
+    /// The current document of a key.
     pub(super) fn was<T: Document>(&mut self, opened: &Opened<T>, key: u64) -> Result<Was<T>> {
         match self.document(opened, key) {
             Ok(None) => Ok(Was::Nothing),
@@ -134,8 +131,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Replaces the document that has the same value of a unique index, or adds one; returns the
-    /// key.
+    /// Replaces the document that has the same value of a unique index, or adds one; returns the key.
     pub fn upsert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -177,7 +173,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Requires that the document of a key is in a certain state.
+    /// Requires that the document of a key is in a given state.
     pub fn require<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -190,13 +186,13 @@ impl Transaction<'_> {
             return Ok(());
         }
         let message = format!(
-            "document {key} of {:?} was changed meanwhile",
+            "document {key} of {:?} was changed in the meantime",
             collection.name()
         );
         Err(Error::new(ErrorKind::Changed, message))
     }
 
-    /// The state of a document as this transaction leaves it.
+    /// The tag of a document with the changes of this transaction.
     pub fn tag<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -207,7 +203,7 @@ impl Transaction<'_> {
         Ok(row.map(Tag::of))
     }
 
-    /// Sees to it that the key is never given again.
+    /// Makes sure that the key is never assigned to a new document.
     fn raise<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
         if key < state.next {
             return;
@@ -219,9 +215,9 @@ impl Transaction<'_> {
         self.rows.put(opened.shape.keys.state(), next.encode());
     }
 
-    /// Changes a document and its entries. All that can refuse it comes before anything is changed,
-    /// but that another document has a value of a unique index too: that is looked at when the
-    /// transaction ends, as the other may change in it.
+    /// Changes a document and its index entries. All checks run before anything is changed, except for unique
+    /// indexes: they are checked at the end of the transaction, because the other document may change in it
+    /// as well.
     pub(super) fn change<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -232,7 +228,7 @@ impl Transaction<'_> {
     ) -> Result<()> {
         let shape = &opened.shape;
         if key > KEY_MAX {
-            let message = format!("key {key} is over the limit of {KEY_MAX}");
+            let message = format!("key {key} exceeds the limit of {KEY_MAX}");
             return Err(Error::limit(message));
         }
         collection.check_writable(shape)?;
@@ -299,7 +295,7 @@ impl Transaction<'_> {
         self.count_commit(shape);
     }
 
-    /// Counts this commit, once.
+    /// Counts this commit, once per transaction.
     pub(crate) fn count_commit<T: Document>(&mut self, shape: &Shape<T>) {
         let sequence = shape.keys.sequence();
         if self.rows.added(&sequence) == 0 {
@@ -307,7 +303,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Enters a document in an index.
+    /// Adds the entry of a document to an index.
     pub(crate) fn enter<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
         let held = match index.kind {
             Kind::Unique => unique_held(value, key),
@@ -316,8 +312,8 @@ impl Transaction<'_> {
         self.rows.put(entry_row(index, value, key), held);
     }
 
-    /// Takes a document out of an index. A unique one may name another for the value: while it is
-    /// built, and within a transaction in which documents exchange values.
+    /// Removes the entry of a document from an index. A unique index may have another document for the value:
+    /// while it is built, and within a transaction in which documents exchange values.
     fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
         if self.other_holder(index, value, key)?.is_none() {
             self.rows.delete(entry_row(index, value, key));
@@ -325,9 +321,9 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes a document of which nobody can tell the values out of all indexes.
+    /// Removes a document whose values cannot be computed from all indexes.
     fn take_out_everywhere<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
-        // Requires that no entry comes meanwhile.
+        // Requires that no entry is added in the meantime.
         self.rows.read(&shape.keys.sequence())?;
         let mut found = Vec::new();
         for index in &shape.indexes {
@@ -346,11 +342,11 @@ impl Transaction<'_> {
     }
 }
 
-/// What a key had before a change.
+/// The document of a key before a change.
 pub(super) enum Was<T> {
     Nothing,
     Document(Arc<T>),
-    /// A document that cannot be read.
+    /// An unreadable document.
     Unreadable,
 }
 
@@ -370,12 +366,12 @@ fn entry_row<T>(index: &BoundIndex<T>, value: &Value, key: u64) -> Vec<u8> {
     }
 }
 
-/// The values of a document in each index; none where there is no document.
+/// The values of a document in each index; empty without a document.
 fn values<T: Document>(shape: &Shape<T>, document: Option<&T>) -> Result<Vec<Values>> {
     document.map_or_else(|| Ok(Vec::new()), |document| shape.values(document))
 }
 
-/// Those of one document's values in an index that another document does not have.
+/// The values of one document in an index that another document does not have.
 pub(super) fn missing<'v>(
     of: &'v [Values],
     other: &'v [Values],

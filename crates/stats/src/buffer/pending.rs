@@ -1,30 +1,30 @@
-//! Writes that wait, added up where that changes nothing.
+//! Buffered writes, combined where that does not change the result.
 
 use std::collections::HashMap;
 
 use crate::calendar::seconds;
 use crate::{Action, Metric, Write};
 
-/// Writes that wait, in order.
+/// Buffered writes, in order.
 #[derive(Default)]
 pub(super) struct Pending {
     writes: Vec<Write>,
-    /// The last write of each metric: only into that may another one go.
+    /// The index of the last write of each metric: only that one may be combined with the next.
     last: HashMap<Metric, usize>,
 }
 
 impl Pending {
-    /// How many writes wait.
+    /// The number of buffered writes.
     pub(super) fn len(&self) -> usize {
         self.writes.len()
     }
 
-    /// Takes a write; into the last of its metric where both do the same in the same second.
+    /// Adds a write; it is combined with the last one of its metric if both have the same action and second.
     pub(super) fn push(&mut self, write: Write) {
         let last = self.last.get(&write.metric).copied();
         match last.map(|index| join(&mut self.writes[index], &write)) {
             Some(Join::Done) => return,
-            // It will be refused, and nothing else should be with it.
+            // It will be rejected, and must not be combined with valid writes.
             Some(Join::Impossible) => drop(self.last.remove(&write.metric)),
             Some(Join::Unlike) | None => {
                 self.last.insert(write.metric.clone(), self.writes.len());
@@ -33,13 +33,13 @@ impl Pending {
         self.writes.push(write);
     }
 
-    /// All that wait.
+    /// Removes and returns all writes.
     pub(super) fn take(&mut self) -> Vec<Write> {
         self.last.clear();
         std::mem::take(&mut self.writes)
     }
 
-    /// Puts back what was taken, before what came since.
+    /// Puts writes back, before those added since.
     pub(super) fn put_back(&mut self, mut writes: Vec<Write>) {
         let since = self.take();
         writes.extend(since);
@@ -50,17 +50,17 @@ impl Pending {
     }
 }
 
-/// What became of putting a write into another.
+/// The result of combining two writes.
 enum Join {
-    /// It is in the other.
+    /// The write is part of the other one.
     Done,
-    /// The two do different things, or at different times.
+    /// The writes differ in action or time.
     Unlike,
-    /// A sum does not fit.
+    /// A sum is out of range.
     Impossible,
 }
 
-/// Puts a write into the one before it, where the two may be one.
+/// Combines a write with the previous one, if possible.
 fn join(before: &mut Write, write: &Write) -> Join {
     let alike = before.action == write.action
         && before.listing == write.listing

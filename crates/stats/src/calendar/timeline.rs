@@ -1,4 +1,4 @@
-//! Buckets one after the other.
+//! Iteration over consecutive buckets.
 
 use jiff::Timestamp;
 
@@ -16,21 +16,21 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// When it begins.
+    /// The start time.
     pub fn begins(self) -> Timestamp {
         Timestamp::from_second(self.start).unwrap_or(Timestamp::MIN)
     }
 }
 
-/// The buckets of a range, from the first to the last.
+/// The buckets of a range, in order.
 pub struct Timeline<'a> {
     calendar: &'a Calendar,
     granularity: Granularity,
     next: Option<Bucket>,
-    /// The range: its first bucket and its last.
+    /// The first and last bucket of the range.
     first: Bucket,
     last: Bucket,
-    /// For seconds, minutes and hours: the time without a change of the clock that was met last.
+    /// For seconds, minutes and hours: the last period without a clock change.
     steady: Option<Steady>,
 }
 

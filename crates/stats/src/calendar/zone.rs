@@ -1,4 +1,4 @@
-//! A time zone and where weeks begin: all that decides which buckets there are.
+//! The calendar: a time zone and the first day of weeks, which together determine the buckets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ impl Weekday {
         Self::Sunday,
     ];
 
-    /// The name, in small letters.
+    /// The name, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Monday => "monday",
@@ -64,7 +64,7 @@ impl FromStr for Weekday {
         let found = Self::ALL
             .into_iter()
             .find(|day| day.as_str().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| Error::syntax(format!("{text:?} is no day of the week")))
+        found.ok_or_else(|| Error::syntax(format!("{text:?} is not a day of the week")))
     }
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Weekday {
     }
 }
 
-/// A time zone and where weeks begin.
+/// A time zone and the first day of weeks.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     pub(super) zone: TimeZone,
@@ -87,7 +87,7 @@ impl Calendar {
     pub fn new(zone: &str, week_begins: Weekday) -> Result<Self> {
         let found = TimeZone::get(zone).map_err(|_| {
             let message =
-                format!("{zone:?} is no time zone; write one such as Europe/Prague or UTC");
+                format!("{zone:?} is not a time zone; write one such as Europe/Prague or UTC");
             Error::syntax(message)
         })?;
         Ok(Self {
@@ -112,11 +112,11 @@ impl Calendar {
         self.week_begins
     }
 
-    /// The bucket that a time lies in.
+    /// The bucket that contains a time.
     pub fn bucket(&self, granularity: Granularity, at: Timestamp) -> Result<Bucket> {
         let at = seconds(at);
         if !(TIME_MIN..TIME_MAX).contains(&at) {
-            let message = "times from the year 1 to the year 9900 have buckets";
+            let message = "the time is out of range: buckets exist for the years 1 to 9900";
             return Err(Error::limit(message));
         }
         let bounds = if granularity.unit().is_of_clock() {
@@ -128,12 +128,12 @@ impl Calendar {
         Ok(Bucket { start, end })
     }
 
-    /// The time without a change of the clock that `at` lies in, where it can be told.
+    /// The period without a clock change that contains `at`, if it can be determined.
     pub(super) fn steady(&self, at: i64) -> Option<Steady> {
         Steady::around(&self.zone, at).ok()
     }
 
-    /// The buckets of a range, both ends included.
+    /// The buckets from that of `from` to that of `to`.
     pub fn timeline(
         &self,
         granularity: Granularity,

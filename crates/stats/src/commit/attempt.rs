@@ -1,4 +1,4 @@
-//! Committing requests: with what was read as the condition, again where somebody was faster.
+//! Commits requests optimistically: what was read is a precondition, and conflicts are retried.
 
 use espalier_keyspace::{
     Batch, Contention, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot,
@@ -16,12 +16,12 @@ use crate::row::How;
 use crate::stats::{Rules, Stats};
 use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
 
-/// Requests that are forgotten by one that has a name.
+/// The maximum number of old request names that a named request removes.
 const FORGOTTEN_AT_ONCE: usize = 16;
 
 impl Stats {
-    /// Does each request whole or not at all; one result for each. They share a commit, unless one
-    /// of them has to be refused.
+    /// Executes each request atomically; returns one result for each. The requests share a commit, unless one
+    /// of them is rejected.
     pub(crate) fn commit(&self, requests: &[Request]) -> Vec<Result<Outcome>> {
         match self.commit_together(requests) {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
@@ -59,7 +59,7 @@ impl Stats {
                 Err(Refusal { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
                     contention.overtaken()?;
                 }
-                // What is refused may be refused for what is long over.
+                // A rejection may be based on stale data.
                 Err(Refusal {
                     error,
                     seen: Some(seen),
@@ -81,8 +81,8 @@ impl Stats {
     ) -> std::result::Result<Vec<Outcome>, Refusal> {
         let expect = |expected: &mut Expected| self.expect(rules, requests, expected);
         let mut writes = requests.iter().flat_map(|request| &request.writes);
-        // What is adjusted goes on from the bucket before, which no precondition names where it is newer
-        // than what is seen.
+        // An adjustment continues from an earlier bucket; if a newer bucket than the visible one exists, no
+        // precondition covers it.
         let snapshot = match writes.any(|write| write.action == Action::Adjust) {
             true => self.driver.snapshot_expecting(&expect),
             false => self.driver.snapshot_to_change(&expect),
@@ -105,7 +105,7 @@ impl Stats {
         Ok(outcomes)
     }
 
-    /// How far the import of a name is done; `None` where none is remembered.
+    /// The progress of the import with a name; `None` if none is remembered.
     pub(crate) fn imported(&self, id: &str) -> Result<Option<Done>> {
         self.driver.catch_up()?;
         let snapshot = self.driver.snapshot()?;
@@ -114,7 +114,7 @@ impl Stats {
         known.map(|known| Done::decode(id, known)).transpose()
     }
 
-    /// Tells the rows that requests read, as far as the requests alone say.
+    /// Prefetches the rows that requests read, as far as these are determined by the requests.
     fn expect(&self, rules: &Rules, requests: &[Request], expected: &mut Expected) {
         let mut planner = Planner::new(self, rules);
         for request in requests {
@@ -147,7 +147,7 @@ impl Stats {
         }
     }
 
-    /// Commits in a write, which no other can come before where the engine has them wait.
+    /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
     fn commit_alone(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
         let mut result = Ok(Vec::new());
         let written = self.driver.write(&[], &mut |writer| {
@@ -162,7 +162,7 @@ impl Stats {
                 }
                 Err(error) => {
                     result = Err(error);
-                    let message = "the statistics were refused";
+                    let message = "the request was rejected";
                     Err(espalier_keyspace::Error::new(
                         KeyspaceErrorKind::Aborted,
                         message,
@@ -199,12 +199,12 @@ impl Stats {
     }
 }
 
-/// The second of which requests are remembered still.
+/// The oldest second whose requests are still remembered.
 fn oldest(now: i64) -> i64 {
     now.saturating_sub(REQUEST_ID_SECONDS)
 }
 
-/// What the row of a request says of it, where it is remembered still.
+/// The content of a request's row, if it is still remembered.
 fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     let Some(mut row) = stored else {
         return Ok(None);
@@ -213,10 +213,10 @@ fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     Ok((done_at >= oldest(now)).then_some(row))
 }
 
-/// Why nothing was committed.
+/// The reason why nothing was committed.
 struct Refusal {
     error: Error,
-    /// The version that it was decided on, where it may have been behind.
+    /// The engine version that the decision was based on, if it may be stale.
     seen: Option<Version>,
 }
 
@@ -227,7 +227,7 @@ impl Refusal {
     }
 }
 
-/// Whether somebody else was faster.
+/// Whether another writer was faster.
 fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     matches!(
         error.kind(),
@@ -235,7 +235,7 @@ fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     )
 }
 
-/// Whether an error of a batch may be the fault of one request in it.
+/// Whether an error of a batch may be caused by one of its requests.
 fn is_of_one(kind: KeyspaceErrorKind) -> bool {
     matches!(
         kind,
@@ -257,7 +257,7 @@ fn apply(writer: &mut dyn Writer, batch: &Batch) -> espalier_keyspace::Result<()
         })
 }
 
-/// The state of making one batch.
+/// The state while one batch is built.
 struct Work<'a> {
     stats: &'a Stats,
     planner: Planner<'a>,
@@ -289,7 +289,7 @@ impl Work<'_> {
         })
     }
 
-    /// Writes to the buckets that are kept: whether there are any, or nothing to write.
+    /// Writes to the retained buckets; returns whether there are any, or there is nothing to write.
     fn write(&mut self, write: &Write) -> Result<bool> {
         let values = write.values.as_slice();
         if values.is_empty() {
@@ -327,8 +327,7 @@ impl Work<'_> {
         Ok(was)
     }
 
-    /// With the first value of a bucket the metric is entered in the list, and buckets that are no
-    /// longer kept go.
+    /// On the first value of a bucket: adds the metric to the list of metrics, and removes expired buckets.
     fn begin_bucket(&mut self, write: &Write, target: &Target) -> Result<()> {
         let key = self.stats.layout.metric(&write.metric);
         self.rows.put(&key, write.metric.encode())?;
@@ -340,9 +339,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether a request with a name is to be done: not where one of that name was done within the time
-    /// for which names are remembered, and it is an error if that was another. Remembers this one, and
-    /// forgets some older ones.
+    /// Whether a named request is to be executed: not if the same request was executed under its name while
+    /// names are remembered; a different request under that name is an error. Stores the name, and removes
+    /// some old ones.
     fn is_due(&mut self, request: &Request, id: &str) -> Result<bool> {
         let now = seconds(self.planner.now());
         let key = self.stats.layout.request(id);
@@ -359,7 +358,7 @@ impl Work<'_> {
             None => {
                 let fingerprint = request.fingerprint();
                 match known {
-                    // Earlier versions remembered the time alone: the rest was empty.
+                    // Earlier versions stored the time only; the rest is empty.
                     Some(done) if done.is_empty() || done == fingerprint => return Ok(false),
                     Some(_) => return Err(other(id)),
                     None => fingerprint.to_vec(),

@@ -1,4 +1,4 @@
-//! Which rows a write changes.
+//! Finds the rows that a write changes.
 
 use crate::layout::{self, Kind};
 use crate::metric::{SYSTEM_METRIC, UNTRACKED};
@@ -9,17 +9,17 @@ use crate::{
     Write,
 };
 
-/// The buckets that a write goes to.
+/// A bucket that a write goes to.
 pub(super) struct Target {
-    /// What the keys of the metric's buckets begin with.
+    /// The key prefix of the metric's buckets.
     pub(super) buckets: Vec<u8>,
-    /// The bucket.
+    /// The start of the bucket.
     pub(super) start: i64,
-    /// The start before which buckets are not kept, where there is one.
+    /// Buckets that start earlier have expired; `None` if there is no retention.
     pub(super) kept_from: Option<i64>,
 }
 
-/// Finds buckets; remembers those of the last time, as most writes are of the same.
+/// Finds buckets, and caches the last ones, because most writes go to the same buckets.
 pub(super) struct Planner<'a> {
     stats: &'a Stats,
     rules: &'a Rules,
@@ -42,7 +42,7 @@ impl<'a> Planner<'a> {
         self.now
     }
 
-    /// The buckets of a write, one of each granularity that still keeps it.
+    /// The buckets of a write, one of each granularity that retains it.
     pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
         let kind = match write.action {
             Action::Track | Action::Assert | Action::Adjust => Kind::Numbers,
@@ -87,7 +87,7 @@ impl<'a> Planner<'a> {
         Ok(bucket)
     }
 
-    /// What a write adds to the system metric, where it does.
+    /// The write to the system metric that lists this write, if it is listed.
     pub(super) fn listing(&self, write: &Write) -> Result<Option<Write>> {
         let is_listed = self.rules.settings.system == SystemMetric::Written
             && write.metric.name != SYSTEM_METRIC;

@@ -1,7 +1,7 @@
-//! Requests that come at once are committed together: whoever comes first leads, the others wait.
+//! Group commit of concurrent requests: one thread is the leader and commits for the others, which wait.
 //!
-//! So writers to the same buckets do not get into conflicts with one another, and share the flush
-//! of a durable commit. Each request is still done as a whole or refused alone.
+//! So writers to the same buckets do not conflict, and share the flush of a durable commit. Each request is
+//! still executed or rejected individually.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, ErrorKind, Outcome, Request, Result};
 
-/// Requests that one leader takes at once.
+/// The maximum number of requests in one group.
 const GROUP_MAX: usize = 256;
 
-/// Who leads, and who waits.
+/// The state of leadership and the waiting requests.
 pub(crate) struct Queue {
     state: Mutex<State>,
     turned: Condvar,
@@ -33,7 +33,7 @@ struct Ticket {
 /// Commits requests together; one result for each.
 type Commit<'a> = &'a dyn Fn(&[Request]) -> Vec<Result<Outcome>>;
 
-/// Being the leader. Dropping it, in a panic too, passes the lead on.
+/// Leadership. Dropping it, also in a panic, passes it on.
 struct Lead<'a>(&'a Queue);
 
 impl Drop for Lead<'_> {
@@ -51,7 +51,7 @@ impl Queue {
         }
     }
 
-    /// Has a request committed, by this thread or by another.
+    /// Has a request committed by this thread or by another one.
     pub(crate) fn submit(&self, request: Request, commit: Commit<'_>) -> Result<Outcome> {
         let result = Arc::new(Mutex::new(None));
         let mut state = self.state.lock();
@@ -89,13 +89,13 @@ impl Queue {
     }
 }
 
-/// Where a result goes. When the leader panics, those who wait are told.
+/// Where the result of a request goes. If the leader panics, waiting threads get an error.
 struct Place(Arc<Mutex<Option<Result<Outcome>>>>);
 
 impl Drop for Place {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let message = "the thread that committed for this one panicked";
+            let message = "the thread that committed this request panicked";
             let mut result = self.0.lock();
             result.get_or_insert_with(|| Err(Error::new(ErrorKind::Keyspace, message)));
         }

@@ -1,4 +1,4 @@
-//! Rows as a commit changes them: read when first needed, written at its end.
+//! The rows of a commit: read on demand, written at the end.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::number::take_varint;
 use crate::row::{DEPTH_MAX, How, Row, entries, entry_digit, leaf, merge, row, spread_marker};
 use crate::{Number, Path, Result};
 
-/// The rows that a commit reads, and what becomes of them.
+/// The rows that a commit reads and changes.
 pub(super) struct Rows<'a> {
     snapshot: &'a dyn Snapshot,
     rows: BTreeMap<Vec<u8>, Held>,
@@ -21,12 +21,12 @@ struct Held {
     now: Option<Vec<u8>>,
 }
 
-/// Whether a row was there before.
+/// Whether a row existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Was {
-    /// There was none.
+    /// It did not exist.
     Absent,
-    /// There was one.
+    /// It existed.
     There,
 }
 
@@ -47,10 +47,10 @@ impl<'a> Rows<'a> {
         }
         self.rows
             .get_mut(key)
-            .ok_or_else(|| crate::Error::corrupt("a row was lost while it was changed"))
+            .ok_or_else(|| crate::Error::corrupt("a row disappeared while it was changed"))
     }
 
-    /// What a row holds now.
+    /// The current value of a row.
     pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         Ok(self.held(key)?.now.as_deref())
     }
@@ -75,7 +75,7 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        Err(crate::Error::corrupt("a row is spread too far"))
+        Err(crate::Error::corrupt("a row is nested too deep"))
     }
 
     /// The keys of a range that were read or changed, in order.
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         rows.map(|(key, _)| key.as_slice())
     }
 
-    /// Sets what a row holds.
+    /// Sets the value of a row.
     pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<Was> {
         let held = self.held(key)?;
         let was = if held.now.is_none() {
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
         Ok(was)
     }
 
-    /// Forgets a request that was done before `second`, unless one of its name was done since.
+    /// Forgets a request that was executed before `second`, unless one with its name was executed since.
     pub(super) fn forget(&mut self, time: &[u8], request: &[u8], second: i64) -> Result<()> {
         self.held(time)?.now = None;
         let held = self.held(request)?;
@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Drops what an engine may still hold of a range.
+    /// Deletes a range, including keys that were not read.
     pub(super) fn drop_range(&mut self, range: KeyRange) {
         if !self.dropped.contains(&range) {
             self.dropped.push(range);
@@ -177,7 +177,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Moves the entries of a row that grew too large to 16 rows below it.
+    /// Moves the entries of a row that has grown too large to 16 rows below it.
     fn spread(&mut self, key: &[u8], depth: usize, all: &[u8]) -> Result<()> {
         let mut values = Vec::new();
         for entry in entries(all) {
@@ -188,7 +188,7 @@ impl<'a> Rows<'a> {
         self.change_children(key, depth, &values, How::Set)
     }
 
-    /// The commit: what was read must still be so, and what changed is written.
+    /// The commit: the reads as preconditions, and the changes.
     pub(super) fn into_batch(self) -> Batch {
         let mut batch = Batch::new();
         for range in self.dropped {

@@ -1,9 +1,9 @@
-//! How far an import that has a name is done.
+//! The progress of a named import.
 //!
-//! One row says up to which line everything is done, and what those lines were. Every commit of the
-//! import moves it, under the condition that it stands where this import left it. So lines are done
-//! once, wherever an import was cut off, however its lines were split over commits, and also where
-//! two of one name run at once.
+//! One row has the number of the last imported line, and a hash of all lines up to it. Every commit of the
+//! import updates it, with its previous value as a precondition. So each line is imported once, wherever an
+//! import was interrupted, however its lines were divided into commits, and also if two imports with one name
+//! run at the same time.
 
 use crate::number::{put_varint, take_varint};
 use crate::{Error, Result};
@@ -11,26 +11,26 @@ use crate::{Error, Result};
 /// Bytes of the hash of lines.
 const HASH_BYTES: usize = 8;
 
-/// The lines of an import up to one.
+/// The lines of an import up to a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// The number of the last of them, 0 where there is none.
+    /// The number of the last line; 0 if there is none.
     pub(crate) line: u64,
-    /// Names what all of them were.
+    /// A hash of all lines.
     hash: [u8; HASH_BYTES],
 }
 
-/// A part of an import: lines that follow those that are done.
+/// A part of an import: lines that follow the imported ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// The last line before it, of those that a commit was made of.
+    /// The number of the last line before it, as of the previous commit.
     pub(crate) after: u64,
-    /// What is done with it.
+    /// The progress including this part.
     pub(crate) done: Done,
 }
 
 impl Done {
-    /// No line of a format.
+    /// No lines of a format.
     pub(super) fn nothing(format: &str) -> Self {
         let mut nothing = Self {
             line: 0,
@@ -40,7 +40,7 @@ impl Done {
         nothing
     }
 
-    /// The same lines and the one after them.
+    /// The progress with one more line.
     pub(super) fn and(self, line: &[u8]) -> Self {
         Self {
             line: self.line + 1,
@@ -48,7 +48,7 @@ impl Done {
         }
     }
 
-    /// The same with one line more, where nobody asks what they were.
+    /// The progress with one more line, without hashing it, for unnamed imports.
     pub(super) fn unnamed(self) -> Self {
         Self {
             line: self.line + 1,
@@ -64,19 +64,19 @@ impl Done {
         hash
     }
 
-    /// As the row of the import has it.
+    /// Encodes it for the row of the import.
     pub(crate) fn encode(self) -> Vec<u8> {
         let mut text = self.hash.to_vec();
         put_varint(&mut text, u128::from(self.line));
         text
     }
 
-    /// What the row of the request of a name has; an error where that was no import.
+    /// Decodes the row of a request name; an error if the request was not an import.
     pub(crate) fn decode(id: &str, text: &[u8]) -> Result<Self> {
         match text.split_first_chunk() {
             Some((hash, mut line)) if !line.is_empty() => {
                 let line = u64::try_from(take_varint(&mut line)?);
-                let line = line.map_err(|_| Error::corrupt("a stored number of lines is none"))?;
+                let line = line.map_err(|_| Error::corrupt("a stored line number is invalid"))?;
                 Ok(Self { line, hash: *hash })
             }
             _ => Err(other(id)),
@@ -84,9 +84,9 @@ impl Done {
     }
 }
 
-/// The name is that of something else.
+/// The name belongs to another request.
 pub(crate) fn other(id: &str) -> Error {
     Error::argument(format!(
-        "another request was done under the name {id:?}; give this one a name of its own"
+        "the name {id:?} was used by another request; use a different name for this one"
     ))
 }

@@ -1,4 +1,4 @@
-//! Writes from what other programs say: lines of StatsD, the text format of Prometheus, JSON lines.
+//! Import of formats of other programs: StatsD lines, the Prometheus text format, and JSON lines.
 
 mod done;
 mod jsonl;

@@ -1,4 +1,4 @@
-//! Reading lines and doing what they say, many in one commit.
+//! The import of lines: many lines in one commit.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::limits::WRITES_MAX;
 use crate::stats::Stats;
 use crate::{Calendar, Error, ErrorKind, Outcome, Request, Result, Timestamp, Write};
 
-/// Lines without a write that are told one by one; of more only the number.
+/// The maximum number of skipped lines that are reported individually; further ones are only counted.
 pub const SKIPPED_TOLD: usize = 1000;
 
-/// What lines are.
+/// The format of imported lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `name:value|type|@rate|#tag:value`
@@ -26,7 +26,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// As it is written.
+    /// The text form.
     fn name(self) -> &'static str {
         match self {
             Self::Statsd => "statsd",
@@ -45,23 +45,23 @@ impl FromStr for Format {
             "prometheus" => Ok(Self::Prometheus),
             "jsonl" => Ok(Self::Jsonl),
             _ => Err(Error::syntax(format!(
-                "{text:?} is no format of lines; there are statsd, prometheus and jsonl"
+                "{text:?} is not an import format; use statsd, prometheus or jsonl"
             ))),
         }
     }
 }
 
-/// What came of lines.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How many writes were made.
+    /// The number of writes.
     pub writes: u64,
-    /// The lines up to this one were done before under the name of the import, and passed over; 0
-    /// where there are none.
+    /// Lines up to this number were already imported under the name of the import, and were skipped; 0 if
+    /// there are none.
     pub repeated: u64,
-    /// Of how many lines none was made.
+    /// The number of lines that were not imported.
     pub skipped: u64,
-    /// The first of those ([`SKIPPED_TOLD`]), and why, in the order in which that was found.
+    /// The first of those lines ([`SKIPPED_TOLD`]) with the reasons, in the order of detection.
     pub lines: Vec<Skipped>,
 }
 
@@ -77,34 +77,32 @@ impl Report {
     }
 }
 
-/// A line that says something.
+/// A parsed line with writes.
 struct Line {
     number: u64,
     writes: Vec<Write>,
-    /// What is done with it and all before it.
+    /// The progress including this line.
     done: Done,
 }
 
 impl Stats {
-    /// Reads lines and does what they say, in commits of up to [`WRITES_MAX`] writes; at the given time
-    /// where a line has none. A line that cannot be read, or is refused, is skipped and told, and the
-    /// others are done.
+    /// Imports lines, in commits of up to [`WRITES_MAX`] writes; lines without a time get the given one. A
+    /// line that cannot be parsed, or is rejected, is skipped and reported; the others are imported.
     ///
     /// # Errors
-    /// The input cannot be read on, or the key space fails: which lines are done says the error.
+    /// If the input cannot be read, or the key space fails; the error states which lines are imported.
     pub fn import(&self, format: Format, at: Timestamp, input: &mut dyn BufRead) -> Result<Report> {
         Import::new(self, format, at).run(input)
     }
 
-    /// The same under a name, so that it may be repeated, also where it was cut off: lines that were
-    /// done under that name are not done again, while a day
-    /// ([`crate::limits::REQUEST_ID_SECONDS`]) has not gone by since the last commit of them. Lines that
-    /// follow those are done. Of lines that have no time, those that are done by a repetition have its
-    /// time.
+    /// Like [`Self::import`], with a name, so that it may be repeated, also after an interruption: lines that
+    /// were imported under the name are not imported again, as long as less than a day
+    /// ([`crate::limits::REQUEST_ID_SECONDS`]) has passed since the last commit of them. Lines that follow
+    /// them are imported. Lines without a time that a repetition imports get the time of the repetition.
     ///
     /// # Errors
-    /// As [`Self::import`]; and where what was done under the name was something else: then nothing is
-    /// done.
+    /// Those of [`Self::import`]; also if the lines that were imported under the name are different: then
+    /// nothing is imported.
     pub fn import_once(
         &self,
         id: &str,
@@ -120,11 +118,11 @@ impl Stats {
         import.run(input)
     }
 
-    /// Refuses writes of which no bucket is kept.
+    /// Rejects writes that no granularity retains.
     fn kept(&self, writes: Vec<Write>) -> Result<Vec<Write>> {
         match writes.iter().find(|write| !self.keeps(write.at)) {
             Some(write) => Err(Error::argument(format!(
-                "{} is longer ago than anything is kept",
+                "{} is older than the longest retention",
                 self.calendar().show_time(write.at)
             ))),
             None => Ok(writes),
@@ -132,19 +130,19 @@ impl Stats {
     }
 }
 
-/// An import that is under way.
+/// An import in progress.
 struct Import<'a> {
     stats: &'a Stats,
     format: Format,
     at: Timestamp,
     calendar: Calendar,
-    /// Its name, where it has one.
+    /// Its name, if any.
     id: Option<&'a str>,
-    /// What is known to be done under that name.
+    /// The progress under that name, as far as this import has read it.
     known: Done,
-    /// What is read.
+    /// The progress of reading.
     read: Done,
-    /// What is read and not done.
+    /// Lines that were read and are not imported yet.
     waiting: Vec<Line>,
     report: Report,
 }
@@ -195,10 +193,10 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Takes the next line off the input; `false` where there is none.
+    /// Reads the next line; returns `false` at the end.
     fn take(&mut self, input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> Result<bool> {
         let is_there = take_line(input, bytes).map_err(|error| {
-            let message = format!("the input cannot be read: {error}");
+            let message = format!("reading the input failed: {error}");
             let waiting = self.waiting.first().map(|line| line.number);
             let before = waiting.unwrap_or(self.read.line + 1);
             Error::new(ErrorKind::Argument, message).at(self.done_before(before))
@@ -212,7 +210,7 @@ impl<'a> Import<'a> {
         Ok(is_there)
     }
 
-    /// What a line says.
+    /// The writes of a line.
     fn writes(&self, bytes: &[u8]) -> Result<Vec<Write>> {
         let line = match text_of(bytes, self.read.line)? {
             "" => return Ok(Vec::new()),
@@ -226,7 +224,7 @@ impl<'a> Import<'a> {
         self.stats.kept(writes?)
     }
 
-    /// Whether a line was done under the name of the import; an error where that was another.
+    /// Whether a line was already imported under the name of the import; an error if that line was different.
     fn is_repeated(&self, line: Done) -> Result<bool> {
         if line.line == self.known.line && line != self.known {
             return Err(self.other_lines());
@@ -240,8 +238,8 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Does what waiting lines say in one commit; where that is refused, in halves, so that what is at
-    /// fault is found and the others are done.
+    /// Imports waiting lines in one commit; if that is rejected, in halves, so that the faulty line is found
+    /// and the others are imported.
     fn submit_lines(&mut self, lines: Range<usize>) -> Result<()> {
         let waiting = &self.waiting[lines.clone()];
         let repeated = waiting.partition_point(|line| line.number <= self.known.line);
@@ -293,19 +291,19 @@ impl<'a> Import<'a> {
         request
     }
 
-    /// Another import of this name did some of the lines meanwhile: goes on where it is.
+    /// Another import with this name has imported some of the lines: continues after it.
     fn follow_other(&mut self) -> Result<()> {
         let id = self.id.unwrap_or_default();
         let known = self.stats.imported(id)?;
         let known = known.filter(|known| known.line > self.known.line);
         self.known = known.ok_or_else(|| {
             let message =
-                format!("nothing was done under the name {id:?} for a day, and it was forgotten");
+                format!("the name {id:?} was not used for a day, and its progress was removed");
             Error::argument(message).at(done_before(self.known.line + 1))
         })?;
         self.report.repeated = self.known.line;
         let mut lines = self.waiting.iter().map(|line| line.done).chain([self.read]);
-        // What was not read yet is compared when it is.
+        // Lines that were not read yet are compared when they are read.
         match self.known.line > self.read.line || lines.any(|line| line == self.known) {
             true => Ok(()),
             false => Err(self.other_lines()),
@@ -315,7 +313,7 @@ impl<'a> Import<'a> {
     fn other_lines(&self) -> Error {
         let id = self.id.unwrap_or_default();
         other(id).at(format_args!(
-            "the lines up to {} are not those that were done",
+            "the lines up to {} differ from those that were imported",
             self.known.line
         ))
     }
@@ -323,17 +321,17 @@ impl<'a> Import<'a> {
     fn done_before(&self, line: u64) -> String {
         let done = done_before(line);
         match self.id {
-            Some(_) => format!("{done} (repeat the import under its name to go on)"),
+            Some(_) => format!("{done} (repeat the import under its name to continue)"),
             None => done,
         }
     }
 }
 
 fn done_before(line: u64) -> String {
-    format!("the lines before {line} are done, those from there on are not")
+    format!("the lines before {line} are imported, the others are not")
 }
 
-/// Takes a line off the input; of a longer one than any may be only the beginning.
+/// Reads a line; of a line that is too long possibly only the beginning.
 fn take_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let most = LINE_BYTES_MAX as u64 + 2;
@@ -344,7 +342,7 @@ fn take_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(read > 0)
 }
 
-/// The text of a line, without white space around it.
+/// The text of a line, trimmed.
 fn text_of(bytes: &[u8], number: u64) -> Result<&str> {
     let line = std::str::from_utf8(bytes.trim_ascii());
     let line = line.map_err(|_| Error::syntax("the line is not UTF-8"));

@@ -1,33 +1,35 @@
-//! What is common to both formats: lines, and what becomes of them.
+//! The result of parsing lines, common to all formats.
 
 use crate::{Error, Metric, Write};
 
 /// Bytes of one line.
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// What was made of a text.
+/// The result of parsing a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// The lines of which none was made.
+    /// The lines without a write.
     pub skipped: Vec<Skipped>,
 }
 
-/// A line that means no write.
+/// A line without a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its number, from 1.
+    /// Its number, starting at 1.
     pub line: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 pub(super) fn too_long() -> Error {
-    Error::limit(format!("a line has at most {LINE_BYTES_MAX} bytes"))
+    Error::limit(format!(
+        "the line exceeds the limit of {LINE_BYTES_MAX} bytes"
+    ))
 }
 
-/// Gives a metric a label that it does not have yet.
+/// Adds a label to a metric; duplicate labels are rejected.
 pub(super) fn put_label(metric: &mut Metric, name: &str, value: String) -> crate::Result<()> {
     match metric.labels.insert(name.to_owned(), value) {
         None => Ok(()),
@@ -36,7 +38,7 @@ pub(super) fn put_label(metric: &mut Metric, name: &str, value: String) -> crate
 }
 
 impl Imported {
-    /// Reads every line that is not empty.
+    /// Parses every line that is not empty.
     pub(super) fn read(
         text: &str,
         mut read: impl FnMut(&str) -> crate::Result<Vec<Write>>,

@@ -1,7 +1,7 @@
-//! Numbers and lengths as they are stored.
+//! The encoding of numbers and lengths.
 //!
-//! A number is its scale in a byte and its mantissa as a zigzag varint; a float is `ff` and eight
-//! bytes, little endian.
+//! A number is a byte for its scale and a zigzag varint for its mantissa; a float is `ff` and eight bytes,
+//! little endian.
 
 use super::value::{Decimal, Number};
 use crate::{Error, Result};
@@ -72,9 +72,9 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Result<Number> {
     let mantissa = (zigzag >> 1) as i128 ^ -((zigzag & 1) as i128);
     Decimal::new(mantissa, u32::from(scale))
         .map(Number::Exact)
-        .ok_or_else(|| Error::corrupt("a stored number has too many digits after the point"))
+        .ok_or_else(|| Error::corrupt("a stored number has too many decimal places"))
 }
 
 fn truncated() -> Error {
-    Error::corrupt("a stored row ends within a value")
+    Error::corrupt("a stored row is truncated")
 }

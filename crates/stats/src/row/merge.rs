@@ -1,4 +1,4 @@
-//! Adding values to a row, and setting them.
+//! Merges values into a row.
 
 use std::cmp::Ordering;
 
@@ -6,16 +6,16 @@ use super::read::Entry;
 use crate::number::{put_number, put_text};
 use crate::{Number, Path, Result};
 
-/// What becomes of a value that is there already.
+/// How an existing value is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// The new one is added to it.
+    /// The new value is added.
     Add,
-    /// The new one takes its place.
+    /// The new value replaces it.
     Set,
 }
 
-/// Writes the entries of `old`, changed by `values`, to `out`. Both are in the order of paths.
+/// Writes the entries of `old`, changed by `values`, to `out`. Both are sorted by path.
 pub(crate) fn merge(
     old: &[u8],
     values: &[(Path, Number)],

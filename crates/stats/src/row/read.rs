@@ -1,4 +1,4 @@
-//! Rows as they are stored: a byte for what they are, then entries.
+//! The encoding of rows: a kind byte, then entries.
 
 use crate::number::{take_number, take_text};
 use crate::{Error, Number, Result};
@@ -6,36 +6,36 @@ use crate::{Error, Number, Result};
 /// A row of values.
 pub(super) const LEAF: u8 = 0;
 
-/// A row whose values are in 16 others.
+/// A row whose values are in 16 other rows.
 pub(super) const SPREAD: u8 = 1;
 
-/// What a row is.
+/// A decoded row.
 pub(crate) enum Row<'a> {
-    /// One with values: its entries.
+    /// A row with values: its entries.
     Leaf(&'a [u8]),
-    /// One whose values are in the rows below.
+    /// A row whose values are in the rows below it.
     Spread,
 }
 
-/// What a stored row is.
+/// Decodes a stored row.
 pub(crate) fn row(stored: &[u8]) -> Result<Row<'_>> {
     match stored.split_first() {
         Some((&LEAF, entries)) => Ok(Row::Leaf(entries)),
         Some((&SPREAD, [])) => Ok(Row::Spread),
-        _ => Err(Error::corrupt("a stored row is of no known kind")),
+        _ => Err(Error::corrupt("a stored row is of an unknown kind")),
     }
 }
 
 /// A value in a row.
 pub(crate) struct Entry<'a> {
-    /// Its path, as it is written.
+    /// The text form of its path.
     pub(crate) path: &'a [u8],
     /// Its value.
     pub(crate) number: Number,
 }
 
 impl<'a> Entry<'a> {
-    /// Takes one entry off the front of `bytes`.
+    /// Removes one entry from the front of `bytes`.
     pub(super) fn take(bytes: &mut &'a [u8]) -> Result<Self> {
         Ok(Self {
             path: take_text(bytes)?,

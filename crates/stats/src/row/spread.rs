@@ -1,11 +1,11 @@
-//! Buckets of many values: a tree of rows, 16 below each, found by the digits of a hash.
+//! Buckets with many values: a tree of rows with 16 children each, indexed by the digits of a hash.
 
 use super::read::{LEAF, SPREAD};
 
-/// Digits of the hash: rows at this depth are not spread further.
+/// Digits of the hash: rows at this depth are not divided further.
 pub(crate) const DEPTH_MAX: usize = 16;
 
-/// Which of the 16 rows below one at `depth` a path belongs to.
+/// The index of the child row of a path below a row at `depth`.
 pub(crate) fn entry_digit(path: &[u8], depth: usize) -> u8 {
     let hash = blake3::hash(path);
     let byte = hash.as_bytes()[depth / 2];
@@ -24,7 +24,7 @@ pub(crate) fn leaf(entries: &[u8]) -> Vec<u8> {
     row
 }
 
-/// The row in place of one that was spread.
+/// The row that replaces one whose entries were moved to its children.
 pub(crate) fn spread_marker() -> Vec<u8> {
     vec![SPREAD]
 }

@@ -1,19 +1,19 @@
-//! Series for plotting: values over time, and totals by category.
+//! Series for plots: values over time, and totals by category.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Series;
 use crate::{Fit, Number, Path, Pattern, Point, Result, Timestamp};
 
-/// For each path the values over time, in slices; `None` where a point has no value there.
+/// For each path the values over time, in slices; `None` for points without a value.
 pub type Timelines = BTreeMap<Path, Vec<Vec<(Timestamp, Option<Number>)>>>;
 
 /// For each slice the totals by category.
 pub type Categories = Vec<BTreeMap<String, Number>>;
 
 impl Series {
-    /// The paths with values, and of what was computed, that a pattern means: those that fit it, and those
-    /// one name below, so that the path of a group stands for what is in it.
+    /// The paths with values or computed values that match a pattern, including those one name below, so that
+    /// the path of a group stands for its values.
     pub fn paths(&self, pattern: &Pattern) -> BTreeSet<Path> {
         let mut seen: BTreeSet<&Path> = self.computed.iter().collect();
         let points = self.points().iter();
@@ -22,7 +22,7 @@ impl Series {
         fitting.cloned().collect()
     }
 
-    /// The values over time of every path that the pattern means.
+    /// The values over time of every path that matches the pattern.
     pub fn timeline(&self, pattern: &Pattern, slices: usize) -> Result<Timelines> {
         let parts: Vec<_> = self.slices(slices)?.collect();
         let line = |path: &Path, points: &[Point]| {
@@ -38,12 +38,12 @@ impl Series {
         Ok(lines.collect())
     }
 
-    /// The totals of every path that the pattern means.
+    /// The totals of every path that matches the pattern.
     pub fn category(&self, pattern: &Pattern, slices: usize) -> Result<Categories> {
         self.category_by(pattern, slices, |path, number| (path.to_string(), number))
     }
 
-    /// The totals by what `name` makes of each path and value.
+    /// The totals by category; `name` maps each path and value to a category.
     pub fn category_by(
         &self,
         pattern: &Pattern,
@@ -66,7 +66,7 @@ impl Series {
         Ok(all)
     }
 
-    /// The paths with the largest totals, the largest first; of equal ones the first by name.
+    /// The paths with the largest totals, the largest first; equal totals are sorted by name.
     pub fn top(&self, pattern: &Pattern, count: usize) -> Result<Vec<(String, Number)>> {
         let mut totals: Vec<_> = self.category(pattern, 1)?.into_iter().flatten().collect();
         totals.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));

@@ -1,4 +1,4 @@
-//! What is made of the values of a range: aggregates, timelines, categories, further values.
+//! Computations on the values of a range: aggregates, timelines, categories, expressions.
 
 mod aggregate;
 mod expression;

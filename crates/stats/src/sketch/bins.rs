@@ -1,24 +1,24 @@
-//! Counts of values by their logarithms.
+//! Counts of values in logarithmic bins.
 
-/// How far a quantile may be from the value, in parts of it.
+/// The maximum relative error of a quantile.
 const ACCURACY: f64 = 0.01;
 
-/// The ratio of the boundaries of a bin.
+/// The ratio of the upper and the lower boundary of a bin.
 pub(super) const GAMMA: f64 = (1.0 + ACCURACY) / (1.0 - ACCURACY);
 
 /// The bin of a value above 0.
 fn bin(value: f64) -> i32 {
-    // At most 37,222 either way.
+    // Between -37,222 and 37,222.
     (value.ln() / GAMMA.ln()).floor() as i32
 }
 
-/// What is told of the values of a bin: no more than [`ACCURACY`] from each of them.
+/// The estimate for the values of a bin: within [`ACCURACY`] of each of them.
 fn middle(bin: i32) -> f64 {
     let scale = 2.0 * GAMMA / (1.0 + GAMMA);
     (f64::from(bin) * GAMMA.ln() + scale.ln()).exp()
 }
 
-/// The bins that have a value, in order, with how many.
+/// The bins that have values, sorted, with their counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bins {
     counts: Vec<(i32, u64)>,
@@ -31,7 +31,7 @@ impl Bins {
         self.add(bin(value), 1);
     }
 
-    /// Counts values of a bin.
+    /// Adds to the count of a bin.
     pub(super) fn add(&mut self, bin: i32, count: u64) {
         self.total = self.total.saturating_add(count);
         if self.counts.last().is_none_or(|(last, _)| *last < bin) {
@@ -44,7 +44,7 @@ impl Bins {
         }
     }
 
-    /// Counts what others count.
+    /// Adds the counts of other bins.
     pub(super) fn merge(&mut self, other: &Self) {
         let ours = std::mem::take(self);
         let mut ours = ours.counts.into_iter().peekable();
@@ -57,17 +57,17 @@ impl Bins {
         ours.for_each(|(bin, count)| self.add(bin, count));
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The bins, in order.
+    /// The bins, sorted.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = (i32, u64)> {
         self.counts.iter().copied()
     }
 
-    /// The value that so many others of these are not larger than.
+    /// The estimate of the value with a rank.
     pub(super) fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut passed = 0;
         let found = self.counts.iter().find(|(_, count)| {

@@ -1,14 +1,14 @@
-//! What is asked of a sketch.
+//! The sketch and its quantiles.
 
 use super::bins::Bins;
 use crate::{Error, Number, Result};
 
-/// What is kept of observed values.
+/// A summary of observed values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sketch {
     pub(super) above: Bins,
     pub(super) zeros: u64,
-    /// Of what is below 0, without the sign.
+    /// The values below 0, without their sign.
     pub(super) below: Bins,
     pub(super) min: f64,
     pub(super) max: f64,
@@ -29,7 +29,7 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// Puts a value in.
+    /// Adds a value.
     pub fn observe(&mut self, value: Number) {
         let value = value.to_f64();
         if value > 0.0 {
@@ -44,7 +44,7 @@ impl Sketch {
         self.sum += value;
     }
 
-    /// Puts in what another sketch has.
+    /// Adds the values of another sketch.
     pub fn merge(&mut self, other: &Self) {
         self.above.merge(&other.above);
         self.zeros = self.zeros.saturating_add(other.zeros);
@@ -54,12 +54,12 @@ impl Sketch {
         self.sum += other.sum;
     }
 
-    /// The value below which the part `quantile` (0 to 1) of the values is; `None` where nothing
-    /// was observed.
+    /// The value below which the fraction `quantile` (0 to 1) of the values is; `None` if the sketch is
+    /// empty.
     pub fn quantile(&self, quantile: f64) -> Result<Option<f64>> {
         if !(0.0..=1.0).contains(&quantile) {
             return Err(Error::argument(format!(
-                "a quantile is between 0 and 1, not {quantile}"
+                "a quantile must be between 0 and 1, not {quantile}"
             )));
         }
         let (Some(min), Some(max)) = (self.min(), self.max()) else {
@@ -69,7 +69,7 @@ impl Sketch {
             return Ok(Some(if quantile == 0.0 { min } else { max }));
         }
         let rank = (quantile * (self.count() as f64 - 1.0)) as u64;
-        // An estimate lies in the middle of a bin, which may be beyond every value.
+        // An estimate is the middle of a bin, which may be outside the range of the values.
         let estimated = self.at_rank(rank);
         Ok(estimated.map(|value| value.max(min).min(max)))
     }
@@ -85,7 +85,7 @@ impl Sketch {
         self.above.at_rank(rank - below - self.zeros)
     }
 
-    /// How many values were observed.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.above
             .total()
@@ -93,7 +93,7 @@ impl Sketch {
             .saturating_add(self.below.total())
     }
 
-    /// The sum of the values, rounded as floats are.
+    /// The sum of the values, with floating-point rounding.
     pub fn sum(&self) -> Option<f64> {
         (self.count() > 0).then_some(self.sum)
     }

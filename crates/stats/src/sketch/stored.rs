@@ -1,5 +1,5 @@
-//! Sketches as they are stored: the encoding of `DDSketchWithExactSummaryStatistics` in DataDog's
-//! sketches-java, of which a sketch has these parts, each behind its flag.
+//! The encoding of sketches: that of `DDSketchWithExactSummaryStatistics` in DataDog's sketches-java, with
+//! these parts, each after its flag.
 
 use super::bins::{Bins, GAMMA};
 use super::quantiles::Sketch;
@@ -10,22 +10,22 @@ const COUNT: u8 = 0xa0;
 const MIN: u8 = 0x88;
 const MAX: u8 = 0x8c;
 const SUM: u8 = 0x84;
-/// The ratio of the boundaries of a bin, and where bins begin to be counted.
+/// The ratio of the boundaries of a bin, and the offset of bin indexes.
 const MAPPING: u8 = 0x02;
 const ZEROS: u8 = 0x04;
-/// Bins with values above 0: how many, then each as the distance from the one before, and its count.
+/// Bins with values above 0: their number, then for each the difference to the previous index, and its count.
 const ABOVE: u8 = 0x05;
-/// The same of values below 0.
+/// The same for values below 0.
 const BELOW: u8 = 0x07;
 
-/// Bits that a stored count is rotated by, so that small ones end with zeros.
+/// Bits by which a stored count is rotated, so that small counts end with zeros.
 const ROTATED: u32 = 6;
 
-/// Bytes of the longest count.
+/// The maximum length of a count in bytes.
 const COUNT_BYTES_MAX: u32 = 9;
 
 impl Sketch {
-    /// The path and the sketch in a stored row.
+    /// Decodes the path and the sketch of a stored row.
     pub(crate) fn decode(mut row: &[u8]) -> Result<(Path, Self)> {
         let path = Path::stored(take_text(&mut row)?)?;
         let mut sketch = Self::default();
@@ -77,7 +77,7 @@ impl Sketch {
     }
 }
 
-/// The row of a sketch after one more value.
+/// The row of a sketch with one more value.
 pub(crate) fn observed(row: Option<&[u8]>, path: &Path, value: Number) -> Result<Vec<u8>> {
     let mut sketch = match row {
         Some(row) => Sketch::decode(row)?.1,
@@ -88,7 +88,7 @@ pub(crate) fn observed(row: Option<&[u8]>, path: &Path, value: Number) -> Result
 }
 
 fn truncated() -> Error {
-    Error::corrupt("a stored sketch is cut off")
+    Error::corrupt("a stored sketch is truncated")
 }
 
 fn put_float(row: &mut Vec<u8>, flag: u8, value: f64) {
@@ -102,7 +102,7 @@ fn take_float(row: &mut &[u8]) -> Result<f64> {
     Ok(f64::from_le_bytes(bytes))
 }
 
-/// A count as a float that is short where it is small.
+/// Encodes a count as a float in variable length, short for small counts.
 fn put_count(row: &mut Vec<u8>, count: u64) {
     let bits = (count as f64 + 1.0).to_bits();
     let mut bits = bits.wrapping_sub(1_f64.to_bits()).rotate_left(ROTATED);
@@ -183,8 +183,8 @@ mod tests {
         row.expect("values")
     }
 
-    /// The library that wrote rows before, and with which other languages exchange them, is the oracle:
-    /// the same bytes, both ways.
+    /// The reference is the library that wrote rows before, and that other languages use: the same bytes, in
+    /// both directions.
     #[test]
     fn rows_are_those_of_the_library() {
         for count in [1, 2, 10, 200, 3000] {
@@ -212,7 +212,7 @@ mod tests {
     fn what_is_cut_off_or_unknown_is_an_error() {
         let whole = row(&[1.0, -2.0, 0.0, 4e5]);
         for length in 3..whole.len() {
-            // A part may be left out; what is there is read, or refused.
+            // A part may be missing; the rest is decoded or rejected.
             Sketch::decode(&whole[..length]).ok();
         }
         assert!(Sketch::decode(&[&whole[..], &[0xff]].concat()).is_err());

@@ -1,8 +1,8 @@
-//! The words of an expression.
+//! The tokenizer of expressions.
 
 use crate::{Error, Number, Result};
 
-/// A word, and where it begins.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Sign(char),
 }
 
-/// The words of `text`, in order.
+/// The tokens of `text`, in order.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -38,19 +38,19 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
             'a'..='z' | 'A'..='Z' => Kind::Word(word.to_owned()),
             '+' | '-' | '*' | '/' | '(' | ')' | ',' => Kind::Sign(letter),
             _ if letter.is_whitespace() => continue,
-            _ => return Err(Error::syntax(format!("{letter:?} means nothing here")).at(place(at))),
+            _ => return Err(Error::syntax(format!("unexpected {letter:?}")).at(place(at))),
         };
         tokens.push(Token { kind, at });
     }
     Ok(tokens)
 }
 
-/// How errors say where they are.
+/// Formats a position for error messages.
 pub(super) fn place(at: usize) -> String {
     format!("column {}", at + 1)
 }
 
-/// The bytes of the number at the front: digits, a point, an exponent.
+/// The length of the number at the front: digits, a point, an exponent.
 fn number_length(text: &str) -> usize {
     let digits = |text: &str| {
         text.bytes()
