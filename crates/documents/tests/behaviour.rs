@@ -27,7 +27,7 @@ fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
                 .expect_err("a clash");
             assert_eq!(
                 error.to_string(),
-                r#"index "name" is unique, and document 0 has the value "a" already"#
+                r#"index "name" is unique, but document 0 already has the value "a""#
             );
             assert_eq!(cars.sequence().expect("a number"), before);
             assert_eq!(
@@ -411,7 +411,7 @@ fn what_is_broken_is_found_and_mended() {
         assert!(
             found
                 .iter()
-                .any(|finding| finding.problem.contains("7 is stored")),
+                .any(|finding| finding.problem.contains("the stored count is 7")),
             "{found:?}"
         );
         let repaired = cars.repair().expect("repaired");
@@ -455,7 +455,7 @@ fn lines_go_out_and_come_in_and_errors_name_the_line() {
         assert!(
             error
                 .to_string()
-                .starts_with("nothing was imported: line 3, column"),
+                .starts_with("no documents were imported: line 3, column"),
             "{error}"
         );
         let twice = b"{\"document\":{\"name\":\"c7\",\"color\":null,\"keywords\":[],\"year\":1}}\n";
@@ -676,7 +676,7 @@ fn documents_that_are_being_migrated_are_not_written() {
         assert!(
             error
                 .to_string()
-                .contains("being brought to another schema version"),
+                .contains("being migrated to another schema version"),
             "{error}"
         );
         // Cut off here, and gone on with by another program.

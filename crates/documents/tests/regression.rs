@@ -73,7 +73,10 @@ fn a_unique_index_that_documents_do_not_fit_any_more_is_given_up_and_both_are_na
         let error = index.build().expect_err("a clash");
         let text = error.to_string();
         assert!(text.starts_with("document 599: "), "{text}");
-        assert!(text.contains("document 5 has the value \"n599\""), "{text}");
+        assert!(
+            text.contains("document 5 already has the value \"n599\""),
+            "{text}"
+        );
         assert_eq!(names(&place.documents()), Vec::<String>::new());
         writer.insert(json!({"name": "n1"})).expect("no index");
     });
@@ -121,7 +124,10 @@ fn a_refused_declaration_leaves_the_collection_as_it_was() {
                 .expect("refused");
             let text = error.to_string();
             assert!(text.contains("document "), "{text}");
-            assert!(text.contains("stay as they were"), "{text}");
+            assert!(
+                text.contains("the indexes of \"c\" are unchanged"),
+                "{text}"
+            );
             let info = c.info().expect("a collection");
             assert_eq!(info.policy, Policy::Uncached);
             assert_eq!(info.indexes.len(), 1);
@@ -225,7 +231,7 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
         (r#"{"key":1}"#, "no document; a line is"),
         (
             r#"{"document":{"n":1,"n":2}}"#,
-            "/document/n: the member is there twice",
+            "/document/n: the member is present twice",
         ),
         (
             r#"{"document":{"n":18446744073709551616}}"#,
@@ -233,7 +239,7 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
         ),
         (
             r#"{"key":1,"key":2,"document":{}}"#,
-            "\"key\" is there twice",
+            "\"key\" is present twice",
         ),
     ] {
         let error = c

@@ -459,7 +459,7 @@ fn a_granularity_that_is_too_long_is_refused_as_it_was_written() {
         let error = text.parse::<Granularity>().expect_err("too long");
         let number = text.trim_end_matches(char::is_alphabetic);
         assert!(
-            error.to_string().contains(&format!("{number} is over")),
+            error.to_string().contains(&format!("{number} exceeds")),
             "{error}"
         );
     }

@@ -107,7 +107,7 @@ fn an_import_with_a_name_counts_once() {
 
         for other in ["# no line\nk:1|c\n\nk:3|c\n", "k:1|c", ""] {
             let error = import(other).expect_err("another import").to_string();
-            let told = "the lines up to 5 are not those that were done: another request was done under the name \"friday\"";
+            let told = "the lines up to 5 differ from those that were imported: the name \"friday\" was used by another request";
             assert!(error.starts_with(told), "{error}");
         }
         let track = |id: &str| {
