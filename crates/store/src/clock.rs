@@ -119,11 +119,11 @@ impl From<Timestamp> for SystemTime {
 /// Detects steps of the wall clock by comparing it with the monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct ClockWatch {
-    seen: Mutex<Option<Seen>>,
+    last_reading: Mutex<Option<ClockReading>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ClockReading {
     /// When the wall clock was last set, or first read.
     steady_since: Timestamp,
     last: Timestamp,
@@ -133,19 +133,19 @@ struct Seen {
 impl ClockWatch {
     /// The time now. A step of the wall clock is logged.
     pub fn now(&self, clock: &dyn Clock) -> Timestamp {
-        self.look(clock).last
+        self.observe(clock).last
     }
 
     /// Since when the wall clock has had no step, as far as this process has observed.
     pub fn steady_since(&self, clock: &dyn Clock) -> Timestamp {
-        self.look(clock).steady_since
+        self.observe(clock).steady_since
     }
 
-    fn look(&self, clock: &dyn Clock) -> Seen {
-        let mut seen = self.seen.lock();
+    fn observe(&self, clock: &dyn Clock) -> ClockReading {
+        let mut last = self.last_reading.lock();
         let (now, monotonic) = (clock.now(), clock.monotonic());
-        let looked = match *seen {
-            None => Seen {
+        let reading = match *last {
+            None => ClockReading {
                 steady_since: now,
                 last: now,
                 last_monotonic: monotonic,
@@ -156,9 +156,9 @@ impl ClockWatch {
                     .plus(monotonic.saturating_sub(before.last_monotonic));
                 let is_set = now.is_ahead_of(expected) || expected.is_ahead_of(now);
                 if is_set {
-                    tell_of_step(expected, now);
+                    log_clock_step(expected, now);
                 }
-                Seen {
+                ClockReading {
                     steady_since: match is_set {
                         true => now,
                         false => before.steady_since,
@@ -168,12 +168,12 @@ impl ClockWatch {
                 }
             }
         };
-        *seen = Some(looked);
-        looked
+        *last = Some(reading);
+        reading
     }
 }
 
-fn tell_of_step(expected: Timestamp, now: Timestamp) {
+fn log_clock_step(expected: Timestamp, now: Timestamp) {
     let (ahead, back) = (now.since(expected).as_secs(), expected.since(now).as_secs());
     match ahead {
         0 => tracing::warn!(seconds = back, "the clock of this machine was set back"),
@@ -185,12 +185,12 @@ fn tell_of_step(expected: Timestamp, now: Timestamp) {
 mod tests {
     use super::*;
 
-    struct Told {
+    struct ManualClock {
         wall: Mutex<u64>,
         monotonic: Mutex<u64>,
     }
 
-    impl Clock for Told {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp(*self.wall.lock())
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_handed_on_only_within_what_clocks_may_differ() {
+    fn a_time_too_far_in_the_future_does_not_spread() {
         let now = Timestamp(1_000_000);
         for (last, expected) in [
             (0, 1_000_000),
@@ -216,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_is_seen_and_drift_is_not() {
-        let clock = Told {
+    fn a_step_of_the_wall_clock_is_detected_and_drift_is_ignored() {
+        let clock = ManualClock {
             wall: Mutex::new(5_000_000),
             monotonic: Mutex::new(7),
         };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_tells_how_long_it_has_been_running() {
+    fn the_system_clock_has_an_uptime() {
         let first = SystemClock.uptime().expect("Linux has an uptime");
         let second = SystemClock.uptime().expect("Linux has an uptime");
         assert_eq!(first.boot, second.boot);

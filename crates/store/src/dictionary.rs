@@ -66,12 +66,12 @@ impl Numbering<'_> {
         let mut row = stored
             .as_deref()
             .map_or_else(|| Ok(Row::default()), Row::decode)?;
-        let known = row.entries.len();
+        let stored_len = row.entries.len();
         let ids = names
             .iter()
             .map(|name| row.number(name))
             .collect::<Result<Vec<_>>>()?;
-        if row.entries.len() > known {
+        if row.entries.len() > stored_len {
             self.batch.require(key.clone(), stored);
             self.batch.put(key, row.encode());
         }
@@ -137,6 +137,6 @@ pub(crate) fn name_of(snapshot: &dyn Snapshot, path: &str, id: LocalId) -> Resul
     let row = Row::decode(&stored)?;
     let mut entries = row.entries.into_iter();
     Ok(entries
-        .find(|(_, known)| *known == id)
+        .find(|(_, other)| *other == id)
         .map(|(name, _)| name))
 }

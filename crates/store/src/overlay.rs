@@ -3,11 +3,11 @@
 //! An edit works on an overlay; its changes become the batch of the commit. The changes of a candidate are
 //! shared by all readers, and copied when they are written to while others read.
 
+mod absent_ranges;
 mod changes;
-mod gap;
 mod key_map;
 mod layered;
-mod read_once;
+mod read_cache;
 mod writer;
 
 use std::borrow::Cow;
@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
+pub(crate) use absent_ranges::Gaps;
 pub(crate) use changes::Changes;
-pub(crate) use gap::Gaps;
 pub(crate) use key_map::KeyMap;
 pub(crate) use layered::Layered;
-pub(crate) use read_once::ReadOnce;
+pub(crate) use read_cache::ReadOnce;
 pub(crate) use writer::ChangesWriter;
 
 /// A snapshot with changes that are not committed.

@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
-use crate::readable::{StoreLens, take_edited};
-use crate::stored_schema::{self, Content, Marks};
+use crate::readable::{StoreLens, apply_edited_document};
+use crate::stored_schema::{self, Content, SubtreeFlags};
 use crate::subspace::{FORMAT_VERSION, Subspace};
 use crate::transfer::refuse_unfinished;
 use crate::tree::{
@@ -40,7 +40,7 @@ const CATALOG_CHANGES: &[u8] = b"catalog-changes";
 /// Commits to different trees do not wait for each other, up to this many trees.
 const TREE_LOCKS: usize = 64;
 
-/// Schemas with at least this many nodes are stored in compiled form; smaller ones compile in a few
+/// SchemaCache with at least this many nodes are stored in compiled form; smaller ones compile in a few
 /// milliseconds.
 const STORED_NODES_MIN: usize = 1000;
 
@@ -54,7 +54,7 @@ struct Inner {
     driver: Arc<dyn Driver>,
     clock: Arc<dyn Clock>,
     clock_watch: ClockWatch,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
@@ -73,7 +73,7 @@ pub(crate) struct Compiled {
     pub same_modules: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
-    pub marks: Marks,
+    pub subtree_flags: SubtreeFlags,
     /// See [`Self::plan`].
     plan: OnceLock<Plan>,
     /// See [`Self::index_definition`].
@@ -91,14 +91,14 @@ impl Compiled {
         schema: Arc<Schema>,
         layout: Layout,
     ) -> Self {
-        let marks = Marks::of(&schema);
+        let subtree_flags = SubtreeFlags::of(&schema);
         let is_large = schema.nodes().len() >= STORED_NODES_MIN;
         Self {
             record,
             same_modules,
             schema,
             layout,
-            marks,
+            subtree_flags,
             plan: OnceLock::new(),
             index_definition: OnceLock::new(),
             content: None,
@@ -107,7 +107,7 @@ impl Compiled {
     }
 
     /// The same, stored in the catalog as this record.
-    pub fn put_as(self, (record, same_modules): (Record, Precondition)) -> Self {
+    pub fn with_record(self, (record, same_modules): (Record, Precondition)) -> Self {
         Self {
             record,
             same_modules,
@@ -120,8 +120,8 @@ impl Compiled {
         snapshot: &dyn Snapshot,
         (record, same_modules): (&Record, &Precondition),
     ) -> Result<Option<Self>> {
-        let fit = stored_schema::fit(record, same_modules);
-        let content = stored_schema::read(snapshot, record.id, fit)?;
+        let fingerprint = stored_schema::fingerprint(record, same_modules);
+        let content = stored_schema::read(snapshot, record.id, fingerprint)?;
         let content = content.map(Arc::new);
         let unpacked = |content: &Arc<Content>| {
             let schema = content.schema()?;
@@ -129,7 +129,7 @@ impl Compiled {
                 record: record.clone(),
                 same_modules: same_modules.clone(),
                 layout: content.layout(&schema)?,
-                marks: content.marks(&schema)?,
+                subtree_flags: content.subtree_flags(&schema)?,
                 schema: Arc::new(schema),
                 plan: OnceLock::new(),
                 index_definition: OnceLock::from(content.index_definition()?),
@@ -156,12 +156,12 @@ impl Compiled {
 
     /// Whether a node or something below it is state (`config false`).
     pub fn holds_state(&self, node: NodeId) -> bool {
-        self.marks.state[node.0 as usize]
+        self.subtree_flags.state[node.0 as usize]
     }
 
     /// Whether a node or something below it is a list or leaf-list kept in order.
     pub fn holds_order(&self, node: NodeId) -> bool {
-        self.marks.order[node.0 as usize]
+        self.subtree_flags.order[node.0 as usize]
     }
 
     /// Whether any node of the schema is a list or leaf-list kept in order.
@@ -173,7 +173,7 @@ impl Compiled {
 
 /// The cache of compiled schema sets.
 #[derive(Debug, Default)]
-pub(crate) struct Schemas {
+pub(crate) struct SchemaCache {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
     /// The most recently used schemas of older versions.
     past: Mutex<Vec<Arc<Compiled>>>,
@@ -182,7 +182,7 @@ pub(crate) struct Schemas {
 /// At most this many compiled schemas of older versions are cached.
 const PAST_SCHEMAS_MAX: usize = 4;
 
-impl Schemas {
+impl SchemaCache {
     /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let same_modules = same_modules(snapshot, &record)?;
@@ -278,23 +278,23 @@ impl Store {
         // Starts the observation of the clock.
         store.now();
         store.check_format()?;
-        store.show_to_driver()?;
+        store.register_lens()?;
         Ok(store)
     }
 
     /// Registers the lens with a driver that stores human-readable documents, and imports edited documents.
-    fn show_to_driver(&self) -> Result<()> {
+    fn register_lens(&self) -> Result<()> {
         let lens = Arc::new(StoreLens::new(Arc::clone(&self.inner.schemas)));
-        let mut refusal = None;
-        let shown = self.driver().use_lens(lens, &mut |document| {
-            take_edited(self, document).map_err(|error| {
-                refusal = Some(error);
+        let mut rejection = None;
+        let registered = self.driver().use_lens(lens, &mut |document| {
+            apply_edited_document(self, document).map_err(|error| {
+                rejection = Some(error);
                 espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is rejected")
             })
         });
-        match refusal {
-            Some(refusal) => Err(refusal),
-            None => shown.map_err(Error::from),
+        match rejection {
+            Some(rejection) => Err(rejection),
+            None => registered.map_err(Error::from),
         }
     }
 
@@ -434,10 +434,10 @@ impl Store {
             return;
         };
         let Precondition { key, value } = compiled.same_modules.clone();
-        let fit = stored_schema::fit(&compiled.record, &compiled.same_modules);
+        let fingerprint = stored_schema::fingerprint(&compiled.record, &compiled.same_modules);
         let mut batch = Batch::new();
         batch.require(key, value);
-        stored_schema::write(&mut batch, compiled.record.id, fit, &content);
+        stored_schema::write(&mut batch, compiled.record.id, fingerprint, &content);
         if let Err(error) = self.driver().commit(batch) {
             tracing::debug!(%error, "a compiled schema set is not stored");
         }
@@ -502,7 +502,7 @@ impl Store {
         loop {
             let snapshot = self.driver().snapshot()?;
             let mut batch = Batch::new();
-            Self::count_change(&*snapshot, &mut batch)?;
+            Self::increment_change_counter(&*snapshot, &mut batch)?;
             let decided = decide(&*snapshot, &mut batch)?;
             drop(snapshot);
             tries += 1;
@@ -523,16 +523,19 @@ impl Store {
         self.inner.catalog_lock.lock()
     }
 
-    pub(crate) fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
-        Self::count(CATALOG_CHANGES, snapshot, batch).map(|_| ())
+    pub(crate) fn increment_change_counter(
+        snapshot: &dyn Snapshot,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        Self::increment(CATALOG_CHANGES, snapshot, batch).map(|_| ())
     }
 
     /// A new id, never used before and never reused.
     pub(crate) fn allocate_id(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
-        Self::count(b"next-id", snapshot, batch)
+        Self::increment(b"next-id", snapshot, batch)
     }
 
-    fn count(name: &[u8], snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
+    fn increment(name: &[u8], snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
         let mut key = Subspace::Meta.key();
         key.extend_from_slice(name);
         let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);

@@ -17,7 +17,7 @@ use crate::tree::{Datastore, Stamp, StampRecord, Tree, stamp_key};
 const KIND: &str = "anchor";
 
 /// Follows the schema set name of an anchor whose constraints are not validated; no name contains it.
-const STRUCTURE: char = '\u{1}';
+const STRUCTURE_ONLY_SUFFIX: char = '\u{1}';
 
 /// How much of a model the data of an anchor must meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -248,7 +248,7 @@ impl BoundAnchor {
 }
 
 /// Sets an anchor to [`Validation::Structure`] in a batch.
-pub(super) fn loosen(row: &mut AnchorRow, schema_set: &str, batch: &mut Batch) {
+pub(super) fn set_structure_only(row: &mut AnchorRow, schema_set: &str, batch: &mut Batch) {
     row.validation = Validation::Structure;
     batch.put(
         row.key.clone(),
@@ -269,7 +269,7 @@ fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInf
     let id = take_varint(&mut rest)?;
     let schema_set = std::str::from_utf8(rest)
         .map_err(|_| Error::corrupt("the schema set of an anchor is not UTF-8"))?;
-    let (schema_set, validation) = match schema_set.strip_suffix(STRUCTURE) {
+    let (schema_set, validation) = match schema_set.strip_suffix(STRUCTURE_ONLY_SUFFIX) {
         Some(schema_set) => (schema_set, Validation::Structure),
         None => (schema_set, Validation::Full),
     };
@@ -286,7 +286,7 @@ fn encode(id: u64, schema_set: &str, validation: Validation) -> Vec<u8> {
     put_varint(&mut value, id);
     value.extend_from_slice(schema_set.as_bytes());
     if validation == Validation::Structure {
-        value.push(STRUCTURE as u8);
+        value.push(STRUCTURE_ONLY_SUFFIX as u8);
     }
     value
 }

@@ -10,7 +10,7 @@ use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use serde::{Deserialize, Serialize};
 
 use super::dataspace::dataspace_id;
-use super::upgrade::hashes_elsewhere;
+use super::upgrade::hashes_in_use;
 use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ impl Store {
                 });
             }
             let key = keys::schema_set(dataspace, name);
-            let elsewhere = hashes_elsewhere(snapshot, &key)?;
+            let elsewhere = hashes_in_use(snapshot, &key)?;
             for module in record
                 .modules
                 .iter()

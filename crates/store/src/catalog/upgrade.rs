@@ -8,7 +8,7 @@ use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, Errors, Schema};
 
-use super::anchor::{AnchorRow, loosen};
+use super::anchor::{AnchorRow, set_structure_only};
 use super::dataspace::dataspace_id;
 use super::keys;
 use super::schema_set::{Record, put_record, record, same_modules};
@@ -116,7 +116,7 @@ impl Store {
         self.driver().catch_up()?;
         let snapshot = self.driver().snapshot()?;
         let mut upgrade = self.upgrade(&*snapshot, set, modules, options, load)?;
-        Self::count_change(&*snapshot, &mut upgrade.batch)?;
+        Self::increment_change_counter(&*snapshot, &mut upgrade.batch)?;
         drop(snapshot);
         let batch = std::mem::take(&mut upgrade.batch);
         self.driver().commit(batch)?;
@@ -152,10 +152,10 @@ impl Store {
         };
         let mut upgrade = Upgrade::default();
         upgrade.batch.append(new_numbers);
-        let mut refused = Refused::default();
+        let mut errors_found = UpgradeErrors::default();
         self.each_anchor_of(dataspace, name, &mut |mut row| {
             if options.loosened == Some(&*row.name) {
-                loosen(&mut row, name, &mut upgrade.batch);
+                set_structure_only(&mut row, name, &mut upgrade.batch);
             }
             let anchor = AnchorUpgrade {
                 store: self,
@@ -168,20 +168,20 @@ impl Store {
             };
             let load = load.as_deref_mut().filter(|load| load.anchor == row.name);
             let prepared = anchor.prepare(load)?;
-            refused.add(&row.name, prepared.errors);
-            if refused.anchors.is_empty() {
+            errors_found.add(&row.name, prepared.errors);
+            if errors_found.anchors.is_empty() {
                 upgrade.batch.append(prepared.batch);
                 upgrade.datastores.extend(prepared.datastores);
             }
             Ok(())
         })?;
-        refused.into_result()?;
+        errors_found.into_result()?;
         let key = keys::schema_set(id, name);
         let modules = (source, &new.layout);
         let set = put_record(snapshot, &key, replaced.id, modules, &mut upgrade.batch)?;
         // Fails if something still refers to it; then the next process compiles the set.
-        upgrade.compiled = Arc::into_inner(new).map(|new| new.put_as(set));
-        release_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
+        upgrade.compiled = Arc::into_inner(new).map(|new| new.with_record(set));
+        delete_unused_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
         Ok(upgrade)
     }
 
@@ -210,13 +210,13 @@ impl Store {
 
 /// The errors of all anchors.
 #[derive(Default)]
-struct Refused {
+struct UpgradeErrors {
     visited: usize,
     anchors: Vec<String>,
     errors: Vec<(String, Errors)>,
 }
 
-impl Refused {
+impl UpgradeErrors {
     fn add(&mut self, anchor: &str, errors: Errors) {
         self.visited += 1;
         if errors.is_empty() {
@@ -265,8 +265,8 @@ impl Upgrade {
 fn changed_modules(old: &Schema, new: &Schema) -> String {
     let [before, now] = [old, new].map(named_modules);
     let added = now.difference(&before).map(|module| format!(" +{module}"));
-    let gone = before.difference(&now).map(|module| format!(" -{module}"));
-    let changes: Vec<String> = added.chain(gone).collect();
+    let removed = before.difference(&now).map(|module| format!(" -{module}"));
+    let changes: Vec<String> = added.chain(removed).collect();
     let mut comment = "other modules:".to_owned();
     comment.extend(changes.iter().take(MODULES_IN_COMMENT_MAX).map(|s| &**s));
     match changes.len().saturating_sub(MODULES_IN_COMMENT_MAX) {
@@ -288,14 +288,14 @@ fn named_modules(schema: &Schema) -> BTreeSet<String> {
 }
 
 /// Deletes the texts of modules that no schema set and no older version needs any more.
-fn release_texts(
+fn delete_unused_texts(
     snapshot: &dyn Snapshot,
     set: &[u8],
     replaced: &Record,
     source: &SchemaSource,
     batch: &mut Batch,
 ) -> Result<()> {
-    let mut needed = hashes_elsewhere(snapshot, set)?;
+    let mut needed = hashes_in_use(snapshot, set)?;
     needed.extend(source.modules.iter().map(super::schema_set::hash_of));
     let is_kept = |record: &Record| {
         let models = crate::subspace::Subspace::Models as u8;
@@ -317,7 +317,7 @@ fn release_texts(
 }
 
 /// The hashes of the module texts that other schema sets, or older versions of any datastore, need.
-pub(super) fn hashes_elsewhere(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
+pub(super) fn hashes_in_use(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
     let range = KeyRange::below(&keys::all_schema_sets());
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut hashes = BTreeSet::new();

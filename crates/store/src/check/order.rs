@@ -2,15 +2,17 @@
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::Found;
+use super::DatastoreFindings;
 use crate::error::Result;
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
 use crate::tree::{State, View, in_subspace, is_order_index, skip_entry};
 
 /// Checks the order index of a datastore.
-pub(super) fn check(view: &View, found: &mut Found<'_>) -> Result<()> {
-    each_fault(&view.state(), &mut |key, problem| found.push(key, problem))
+pub(super) fn check(view: &View, findings: &mut DatastoreFindings<'_>) -> Result<()> {
+    each_fault(&view.state(), &mut |key, problem| {
+        findings.push(key, problem)
+    })
 }
 
 /// The rows of the order index that point to no entry.

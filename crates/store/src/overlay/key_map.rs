@@ -68,11 +68,11 @@ impl<V> KeyMap<V> {
         }
     }
 
-    /// Keeps the keys for which `is_meant` is true.
-    pub fn retain(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
+    /// Keeps the keys for which `is_kept` is true.
+    pub fn retain(&mut self, is_kept: impl Fn(&[u8]) -> bool) {
         for (_, part) in &mut self.parts {
-            part.sorted.retain(|key, _| is_meant(key));
-            part.appended.retain(|(key, _)| is_meant(key));
+            part.sorted.retain(|key, _| is_kept(key));
+            part.appended.retain(|(key, _)| is_kept(key));
         }
     }
 
@@ -152,29 +152,29 @@ impl<V> Part<V> {
 
     /// The index of a key among the appended ones, or where it would be inserted; `None` if it is before all
     /// of them.
-    fn place(&self, key: &[u8]) -> Option<Result<usize, usize>> {
+    fn index_of(&self, key: &[u8]) -> Option<Result<usize, usize>> {
         let (last, _) = self.appended.last()?;
         match key.cmp(last) {
             Ordering::Greater => Some(Err(self.appended.len())),
             Ordering::Equal => Some(Ok(self.appended.len() - 1)),
             Ordering::Less => {
-                let place = self
+                let index = self
                     .appended
                     .binary_search_by(|(other, _)| other.as_slice().cmp(key));
-                (place != Err(0)).then_some(place)
+                (index != Err(0)).then_some(index)
             }
         }
     }
 
     fn insert(&mut self, key: Vec<u8>, value: V) -> Option<V> {
-        let is_last = match self.place(&key) {
+        let is_last = match self.index_of(&key) {
             Some(Ok(at)) => return Some(std::mem::replace(&mut self.appended[at].1, value)),
             Some(Err(at)) if at == self.appended.len() => true,
             Some(Err(_)) => {
                 self.sort();
                 false
             }
-            None => self.appended.is_empty() && self.is_behind(&key),
+            None => self.appended.is_empty() && self.is_after_sorted(&key),
         };
         if is_last {
             self.appended.push((key, value));
@@ -184,13 +184,13 @@ impl<V> Part<V> {
     }
 
     /// Whether a key is after all keys of `sorted`.
-    fn is_behind(&self, key: &[u8]) -> bool {
+    fn is_after_sorted(&self, key: &[u8]) -> bool {
         let last = self.sorted.last_key_value();
         last.is_none_or(|(last, _)| last.as_slice() < key)
     }
 
     fn remove(&mut self, key: &[u8]) {
-        match self.place(key) {
+        match self.index_of(key) {
             Some(Ok(at)) if at + 1 == self.appended.len() => drop(self.appended.pop()),
             Some(Ok(_)) => {
                 self.sort();
@@ -202,7 +202,7 @@ impl<V> Part<V> {
     }
 
     fn get(&self, key: &[u8]) -> Option<&V> {
-        match self.place(key) {
+        match self.index_of(key) {
             Some(Ok(at)) => Some(&self.appended[at].1),
             Some(Err(_)) => None,
             None => self.sorted.get(key),

@@ -4,7 +4,7 @@ use espalier_keyspace::EditedDocument;
 use espalier_yang::data::{Metadata, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{Errors, Schema, Sink};
 
-use super::lines::with_lines;
+use super::line_numbers::with_lines;
 use super::names;
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Replaces the content of a datastore with an edited document, or fails and changes nothing. Every error has
 /// its line.
-pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
+pub(crate) fn apply_edited_document(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
     let parts = names::parse(document.name).ok_or_else(|| Error::Unknown {
         kind: "document",
         name: document.name.to_owned(),

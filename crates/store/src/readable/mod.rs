@@ -4,12 +4,12 @@
 //! A document is a datastore of an anchor. The lens reads the catalog of the same snapshot that it renders,
 //! so it follows new anchors and changed modules.
 
-mod anchors;
+mod anchor_cache;
 mod edited;
 mod lens;
-mod lines;
+mod line_numbers;
 mod names;
 mod row;
 
-pub(crate) use edited::take_edited;
+pub(crate) use edited::apply_edited_document;
 pub(crate) use lens::StoreLens;

@@ -8,7 +8,7 @@ use espalier_yang::validate::Plan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::marks::Marks;
+use super::subtree_flags::SubtreeFlags;
 use crate::fragment::{put_varint, take_varint};
 use crate::layout::Layout;
 use crate::store::Compiled;
@@ -21,9 +21,9 @@ const LZ4_RATIO_MAX: usize = 255;
 
 /// The indexes of the first parts; those of the schema follow.
 #[derive(Clone, Copy)]
-enum Piece {
+enum PartKind {
     Layout,
-    Marks,
+    SubtreeFlags,
     IndexDefinition,
     Plan,
     Schema,
@@ -49,7 +49,7 @@ impl Content {
     pub fn pack(compiled: &Compiled) -> Option<Vec<u8>> {
         let mut parts = vec![
             packed(&compiled.layout)?,
-            packed(&compiled.marks)?,
+            packed(&compiled.subtree_flags)?,
             packed(compiled.index_definition())?,
             packed(compiled.plan())?,
         ];
@@ -92,25 +92,26 @@ impl Content {
 
     /// The node numbers of a schema.
     pub fn layout(&self, schema: &Schema) -> Option<Layout> {
-        let layout: Layout = self.decoded(Piece::Layout)?;
+        let layout: Layout = self.decoded(PartKind::Layout)?;
         layout.is_of(schema).then_some(layout)
     }
 
     /// The subtree flags of a schema.
-    pub fn marks(&self, schema: &Schema) -> Option<Marks> {
-        let marks: Marks = self.decoded(Piece::Marks)?;
+    pub fn subtree_flags(&self, schema: &Schema) -> Option<SubtreeFlags> {
+        let subtree_flags: SubtreeFlags = self.decoded(PartKind::SubtreeFlags)?;
         let nodes = schema.nodes().len();
-        (marks.state.len() == nodes && marks.order.len() == nodes).then_some(marks)
+        (subtree_flags.state.len() == nodes && subtree_flags.order.len() == nodes)
+            .then_some(subtree_flags)
     }
 
     /// The indexes and counts that the constraints need.
     pub fn index_definition(&self) -> Option<Vec<u8>> {
-        self.decoded(Piece::IndexDefinition)
+        self.decoded(PartKind::IndexDefinition)
     }
 
     /// The constraints of a schema.
     pub fn plan(&self, schema: &Schema) -> Option<Plan> {
-        Plan::from_stored(&self.unpacked(Piece::Plan as usize)?, schema).ok()
+        Plan::from_stored(&self.unpacked(PartKind::Plan as usize)?, schema).ok()
     }
 
     /// The schema.
@@ -118,8 +119,8 @@ impl Content {
         Schema::from_parts(Arc::clone(self) as Arc<dyn SchemaParts>).ok()
     }
 
-    fn decoded<T: DeserializeOwned>(&self, piece: Piece) -> Option<T> {
-        decode(&self.unpacked(piece as usize)?).ok()
+    fn decoded<T: DeserializeOwned>(&self, part: PartKind) -> Option<T> {
+        decode(&self.unpacked(part as usize)?).ok()
     }
 
     fn unpacked(&self, index: usize) -> Option<Vec<u8>> {
@@ -138,7 +139,7 @@ impl Content {
 
 impl SchemaParts for Content {
     fn part(&self, index: usize) -> Option<Vec<u8>> {
-        self.unpacked(Piece::Schema as usize + index)
+        self.unpacked(PartKind::Schema as usize + index)
     }
 }
 

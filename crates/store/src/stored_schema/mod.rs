@@ -6,18 +6,18 @@
 //!
 //! - [`content`]: the parts, compressed separately; parts with nodes are unpacked on the first access to one
 //!   of their nodes.
-//! - [`marks`]: precomputed properties of subtrees; also stored as a part.
-//! - [`fit`]: the fingerprint of the inputs.
+//! - [`subtree_flags`]: precomputed properties of subtrees; also stored as a part.
+//! - [`fingerprint`]: the fingerprint of the inputs.
 //! - [`rows`]: reading and writing rows of [`Subspace::Compiled`].
 //!
 //! [`Subspace::Compiled`]: crate::subspace::Subspace::Compiled
 
 mod content;
-mod fit;
-mod marks;
+mod fingerprint;
 mod rows;
+mod subtree_flags;
 
 pub(crate) use content::Content;
-pub(crate) use fit::fit;
-pub(crate) use marks::Marks;
+pub(crate) use fingerprint::fingerprint;
 pub(crate) use rows::{read, rows_of, write};
+pub(crate) use subtree_flags::SubtreeFlags;

@@ -2,8 +2,8 @@
 
 use espalier_keyspace::{Driver, ErrorKind};
 
-use super::pour::Target;
 use super::rows::Scanned;
+use super::target::Target;
 use super::{Existing, Progress, Transferred, refuse_unfinished};
 use crate::error::{Error, Result};
 
@@ -42,7 +42,7 @@ pub fn copy(
         let mut target = Target::begin(to, name, version, existing, &is_source)?;
         is_resumed |= tries == 1 && target.is_resumed;
         let mut rows = Scanned::all(&*snapshot)?;
-        match target.pour(&mut rows, progress) {
+        match target.write_rows(&mut rows, progress) {
             Ok((digest, written)) => {
                 changed += written;
                 target.finish(&digest, progress)?;

@@ -46,7 +46,7 @@ pub(super) struct Digester {
 }
 
 impl Digester {
-    pub(super) fn take(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn update(&mut self, key: &[u8], value: &[u8]) {
         self.rows += 1;
         self.bytes += (key.len() + value.len()) as u64;
         for part in [key, value] {

@@ -107,7 +107,7 @@ impl<W: Write> BackupWriter<W> {
         if self.plain.len() + key.len() + value.len() > BLOCK_BYTES {
             self.put_rows()?;
         }
-        self.digester.take(key, value);
+        self.digester.update(key, value);
         for part in [key, value] {
             put_varint(&mut self.plain, part.len() as u64);
             self.plain.extend_from_slice(part);
@@ -268,7 +268,7 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// Reads the next block of rows; returns whether there was one.
-    fn turn(&mut self) -> Result<bool> {
+    fn next_block(&mut self) -> Result<bool> {
         let (kind, content, plain) = self.block()?;
         self.at = 0;
         match kind {
@@ -305,7 +305,7 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// Reads one length-prefixed field from the block.
-    fn part(&mut self) -> Result<Vec<u8>> {
+    fn take_field(&mut self) -> Result<Vec<u8>> {
         let mut rest = &self.plain[self.at..];
         let length = take_varint(&mut rest).ok();
         let part = length
@@ -322,11 +322,11 @@ impl<R: Read> BackupReader<R> {
 impl<R: Read> Rows for BackupReader<R> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         while self.at >= self.plain.len() {
-            if self.end.is_some() || !self.turn()? {
+            if self.end.is_some() || !self.next_block()? {
                 return Ok(None);
             }
         }
-        let key = self.part()?;
+        let key = self.take_field()?;
         if key <= self.current.0 {
             return Err(self.damaged("its rows are not in key order"));
         }
@@ -335,7 +335,7 @@ impl<R: Read> Rows for BackupReader<R> {
                 self.damaged("it contains a compiled schema set, which backups never include")
             );
         }
-        self.current = (key, self.part()?);
+        self.current = (key, self.take_field()?);
         Ok(Some((&self.current.0, &self.current.1)))
     }
 }

@@ -31,7 +31,7 @@ impl Marker {
     }
 
     /// Restarts the same transfer over existing rows, which may differ.
-    pub(super) fn again(&mut self, version: u64) {
+    pub(super) fn restart(&mut self, version: u64) {
         self.version = version;
         self.after.clear();
         self.is_over_older = true;

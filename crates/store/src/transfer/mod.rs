@@ -15,9 +15,9 @@ mod copy;
 mod digest;
 mod file;
 mod marker;
-mod pour;
 mod restore;
 mod rows;
+mod target;
 
 pub use backup::{Backup, backup};
 pub(crate) use contract::refuse_unfinished;

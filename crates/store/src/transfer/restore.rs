@@ -6,8 +6,8 @@ use espalier_keyspace::Driver;
 
 use super::digest::{Digest, Digester};
 use super::file::BackupReader;
-use super::pour::Target;
 use super::rows::Rows;
+use super::target::Target;
 use super::{Existing, Phase, Progress, Transferred};
 use crate::error::{Error, Result};
 
@@ -29,7 +29,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
         let version = rows.header().version;
         let mut digester = Digester::default();
         while let Some((key, value)) = rows.next()? {
-            digester.take(key, value);
+            digester.update(key, value);
             if digester.rows().is_multiple_of(65_536) {
                 progress(Phase::Checking, digester.rows());
             }
@@ -64,8 +64,8 @@ impl<F: Read + Seek> CheckedBackup<F> {
         let mut target = Target::begin(to, &name, self.version, existing, &|| Ok(false))?;
         self.file.seek(SeekFrom::Start(0))?;
         let mut rows = BackupReader::open(&mut self.file)?;
-        let (poured, changed) = target.pour(&mut rows, progress)?;
-        if poured != digest {
+        let (written, changed) = target.write_rows(&mut rows, progress)?;
+        if written != digest {
             return Err(Error::Damaged {
                 place: "the file".to_owned(),
                 problem: "it was changed while it was read".to_owned(),

@@ -12,8 +12,8 @@ pub(super) fn with_lines(
     schema: &Schema,
     document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
 ) -> Errors {
-    let mut lines = Lines::default();
-    lines.places.push(Place::default());
+    let mut lines = LineNumbers::default();
+    lines.nodes.push(NodeLines::default());
     // The error of the parser is ignored: it is among `errors` already.
     let _ = document(&mut lines);
     errors.map(|error| {
@@ -28,52 +28,52 @@ pub(super) fn with_lines(
 
 /// The nodes of a document, the document itself first.
 #[derive(Default)]
-struct Lines {
-    places: Vec<Place>,
+struct LineNumbers {
+    nodes: Vec<NodeLines>,
     open: Vec<usize>,
 }
 
 #[derive(Default)]
-struct Place {
+struct NodeLines {
     line: u32,
     inner: Vec<(NodeId, usize)>,
     leaves: Vec<(NodeId, Option<Value>, u32)>,
 }
 
-impl Lines {
-    fn around(&mut self) -> &mut Place {
+impl LineNumbers {
+    fn innermost(&mut self) -> &mut NodeLines {
         let at = self.open.last().copied().unwrap_or_default();
-        &mut self.places[at]
+        &mut self.nodes[at]
     }
 
     fn line_of(&self, schema: &Schema, path: &InstancePath) -> u32 {
-        let mut place = &self.places[0];
+        let mut current = &self.nodes[0];
         for step in &path.steps {
-            let inner = place.inner.iter().filter(|(node, _)| *node == step.node);
-            let mut inner = inner.map(|&(_, at)| &self.places[at]);
+            let inner = current.inner.iter().filter(|(node, _)| *node == step.node);
+            let mut inner = inner.map(|&(_, at)| &self.nodes[at]);
             let found = match &step.keys {
                 Keys::Position(position) => inner.nth(*position as usize - 1),
                 Keys::Values(values) => inner.find(|entry| entry.has_keys(schema, step, values)),
                 Keys::None => inner.next(),
             };
             match found {
-                Some(found) => place = found,
-                None => return place.leaf(step).unwrap_or(place.line).max(1),
+                Some(found) => current = found,
+                None => return current.leaf(step).unwrap_or(current.line).max(1),
             }
         }
-        place.line.max(1)
+        current.line.max(1)
     }
 }
 
-impl Place {
+impl NodeLines {
     fn has_keys(&self, schema: &Schema, step: &Step, values: &[Value]) -> bool {
         let keys = schema.node(step.node).keys();
         let mut pairs = keys.iter().zip(values);
         pairs.all(|(key, value)| {
-            let is_it = |(node, held, _): &(NodeId, Option<Value>, u32)| {
+            let is_equal = |(node, held, _): &(NodeId, Option<Value>, u32)| {
                 node == key && held.as_ref() == Some(value)
             };
-            self.leaves.iter().any(is_it)
+            self.leaves.iter().any(is_equal)
         })
     }
 
@@ -89,25 +89,25 @@ impl Place {
     }
 }
 
-impl Sink for Lines {
+impl Sink for LineNumbers {
     fn open(&mut self, node: NodeId, mark: Mark) -> std::result::Result<(), Stop> {
-        let at = self.places.len();
-        self.around().inner.push((node, at));
-        self.places.push(Place {
+        let at = self.nodes.len();
+        self.innermost().inner.push((node, at));
+        self.nodes.push(NodeLines {
             line: mark.line,
-            ..Place::default()
+            ..NodeLines::default()
         });
         self.open.push(at);
         Ok(())
     }
 
     fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> std::result::Result<(), Stop> {
-        self.around().leaves.push((node, Some(value), mark.line));
+        self.innermost().leaves.push((node, Some(value), mark.line));
         Ok(())
     }
 
     fn any(&mut self, node: NodeId, _json: &str, mark: Mark) -> std::result::Result<(), Stop> {
-        self.around().leaves.push((node, None, mark.line));
+        self.innermost().leaves.push((node, None, mark.line));
         Ok(())
     }
 

@@ -10,14 +10,14 @@ use espalier_keyspace::{Direction, KeyRange, Result, Snapshot};
 
 /// The neighbours are looked up after this many lookups found nothing: for one or two the scan is not worth
 /// it.
-const MISSES: u32 = 4;
+const MISSES_BEFORE_SCAN: u32 = 4;
 
 /// Ranges of keys that are absent in one snapshot, one for each subspace. They must be used with that
 /// snapshot only.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
     /// One gap for each first byte of the keys.
-    gaps: RefCell<Vec<(u8, Gap)>>,
+    gaps: RefCell<Vec<(u8, AbsentRange)>>,
 }
 
 impl Gaps {
@@ -27,9 +27,9 @@ impl Gaps {
             return base.get(key);
         };
         let mut gaps = self.gaps.borrow_mut();
-        let known = gaps.iter().position(|(of, _)| *of == byte);
-        let at = known.unwrap_or_else(|| {
-            gaps.push((byte, Gap::default()));
+        let index = gaps.iter().position(|(of, _)| *of == byte);
+        let at = index.unwrap_or_else(|| {
+            gaps.push((byte, AbsentRange::default()));
             gaps.len() - 1
         });
         gaps[at].1.get(base, key)
@@ -38,14 +38,14 @@ impl Gaps {
 
 /// A range of keys that are absent.
 #[derive(Debug, Default)]
-struct Gap {
+struct AbsentRange {
     range: Option<KeyRange>,
     misses: u32,
     /// The first key that was looked up since the range was found.
     first: Vec<u8>,
 }
 
-impl Gap {
+impl AbsentRange {
     fn get<'s>(&mut self, base: &'s dyn Snapshot, key: &[u8]) -> Result<Option<Cow<'s, [u8]>>> {
         if self.range.as_ref().is_some_and(|range| range.contains(key)) {
             return Ok(None);
@@ -56,9 +56,9 @@ impl Gap {
                 self.first = key.to_vec();
             }
             self.misses += 1;
-            if self.misses >= MISSES {
+            if self.misses >= MISSES_BEFORE_SCAN {
                 self.misses = 0;
-                self.range = Some(self.around(base, key)?);
+                self.range = Some(self.find_range(base, key)?);
             }
         }
         Ok(found)
@@ -66,7 +66,7 @@ impl Gap {
 
     /// The absent range around a key, starting at the first absent key that was looked up. Most lookups are
     /// in ascending order, so the range before that key is looked up only the second time.
-    fn around(&self, base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
+    fn find_range(&self, base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
         let first = self.first.as_slice().min(key);
         let mut range = after(base, first)?;
         if !range.is_before_end(key) {

@@ -11,10 +11,10 @@ use std::cell::{Cell, OnceCell};
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
 /// The number of cached keys: more than a one-leaf change reads.
-const KEYS: usize = 16;
+const CACHED_KEYS_MAX: usize = 16;
 
 /// After this many cache misses the change counts as large, and the cache is bypassed.
-const MISSES_MAX: usize = 4 * KEYS;
+const MISSES_MAX: usize = 4 * CACHED_KEYS_MAX;
 
 /// Longer values are not cached.
 const VALUE_BYTES_MAX: usize = 4 << 10;
@@ -23,12 +23,12 @@ const VALUE_BYTES_MAX: usize = 4 << 10;
 pub(crate) struct ReadOnce {
     snapshot: Box<dyn Snapshot + Send>,
     /// The cached reads; filled slots come first.
-    read: [OnceCell<Reading>; KEYS],
+    reads: [OnceCell<CachedRead>; CACHED_KEYS_MAX],
     misses: Cell<usize>,
 }
 
 /// A key and its value.
-struct Reading {
+struct CachedRead {
     key: Vec<u8>,
     value: Option<Vec<u8>>,
 }
@@ -38,7 +38,7 @@ impl ReadOnce {
     pub fn new(snapshot: Box<dyn Snapshot + Send>) -> Self {
         Self {
             snapshot,
-            read: Default::default(),
+            reads: Default::default(),
             misses: Cell::new(0),
         }
     }
@@ -53,22 +53,22 @@ impl Snapshot for ReadOnce {
         if self.misses.get() > MISSES_MAX {
             return self.snapshot.get(key);
         }
-        let mut readings = self.read.iter().map_while(OnceCell::get);
-        if let Some(reading) = readings.find(|reading| reading.key == key) {
-            return Ok(reading.value.as_deref().map(Cow::Borrowed));
+        let mut reads = self.reads.iter().map_while(OnceCell::get);
+        if let Some(read) = reads.find(|read| read.key == key) {
+            return Ok(read.value.as_deref().map(Cow::Borrowed));
         }
         self.misses.set(self.misses.get() + 1);
         let value = self.snapshot.get(key)?;
         let bytes = value.as_ref().map_or(0, |value| value.len());
-        let free = self.read.iter().find(|reading| reading.get().is_none());
+        let free = self.reads.iter().find(|read| read.get().is_none());
         let Some(free) = free.filter(|_| bytes <= VALUE_BYTES_MAX) else {
             return Ok(value);
         };
-        let reading = free.get_or_init(|| Reading {
+        let read = free.get_or_init(|| CachedRead {
             key: key.to_vec(),
             value: value.map(Cow::into_owned),
         });
-        Ok(reading.value.as_deref().map(Cow::Borrowed))
+        Ok(read.value.as_deref().map(Cow::Borrowed))
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

@@ -12,7 +12,7 @@ pub(super) const DIGEST_BYTES: usize = 16;
 /// part of the fingerprint, so that a change of this code invalidates stored compilations of older programs.
 const CODE: [&str; 8] = [
     include_str!("content.rs"),
-    include_str!("marks.rs"),
+    include_str!("subtree_flags.rs"),
     include_str!("../layout.rs"),
     include_str!("../dictionary.rs"),
     include_str!("../tree/validate/index.rs"),
@@ -23,7 +23,7 @@ const CODE: [&str; 8] = [
 
 /// A digest of all inputs of the compilation of a schema set: its record (with the hashes of its modules, and
 /// its features), its node numbers, and the code.
-pub(crate) fn fit(record: &Record, same_modules: &Precondition) -> [u8; DIGEST_BYTES] {
+pub(crate) fn fingerprint(record: &Record, same_modules: &Precondition) -> [u8; DIGEST_BYTES] {
     let record = serde_json::to_vec(record).unwrap_or_default();
     let modules = same_modules.value.as_deref().unwrap_or_default();
     let mut hasher = blake3::Hasher::new();

@@ -20,13 +20,13 @@ const CHUNK_BYTES: usize = 4 << 20;
 const CHUNK_BYTES_STAGED: usize = 512 << 10;
 
 /// Operations of a transaction that are reserved for an engine that stages large batches, and for the marker.
-const OPERATIONS_SPARED: usize = 8;
+const OPERATIONS_RESERVED: usize = 8;
 
 /// How often the target is read back if its snapshots become too old.
 const VERIFY_TRIES_MAX: usize = 5;
 
 /// The progress is reported after this many rows.
-const TOLD_EVERY: u64 = 1024;
+const PROGRESS_EVERY: u64 = 1024;
 
 /// The target of a transfer in progress.
 pub(super) struct Target<'a> {
@@ -59,7 +59,7 @@ impl<'a> Target<'a> {
             bytes_max: CHUNK_BYTES,
         };
         if let Some(max) = capability.operations_max {
-            target.operations_max = max.saturating_sub(OPERATIONS_SPARED).max(1);
+            target.operations_max = max.saturating_sub(OPERATIONS_RESERVED).max(1);
             target.bytes_max = CHUNK_BYTES_STAGED;
         }
         let snapshot = driver.snapshot()?;
@@ -91,7 +91,7 @@ impl<'a> Target<'a> {
         let is_same = marker.version == version;
         self.marker = marker;
         if !is_same {
-            self.marker.again(version);
+            self.marker.restart(version);
             self.put_marker(Some(self.stored.clone()), Vec::new())?;
         }
         Ok(())
@@ -142,7 +142,7 @@ impl<'a> Target<'a> {
 
     /// Writes all rows that are not there yet; returns their digest, and how many rows were written or
     /// removed.
-    pub(super) fn pour(
+    pub(super) fn write_rows(
         &mut self,
         rows: &mut dyn Rows,
         progress: Progress<'_>,
@@ -151,8 +151,8 @@ impl<'a> Target<'a> {
         let (mut chunk, mut bytes, mut changed) = (Vec::new(), 0, 0);
         let mut after = self.marker.after()?;
         while let Some((key, value)) = rows.next()? {
-            digester.take(key, value);
-            if digester.rows().is_multiple_of(TOLD_EVERY) {
+            digester.update(key, value);
+            if digester.rows().is_multiple_of(PROGRESS_EVERY) {
                 progress(Phase::Copying, digester.rows());
             }
             if key <= after.as_slice() {
@@ -179,11 +179,11 @@ impl<'a> Target<'a> {
         };
         let changed = operations.len() as u64;
         while !operations.is_empty() {
-            let rest = operations.split_off(self.fitting(&operations));
-            let reached = operations
+            let rest = operations.split_off(self.fitting_len(&operations));
+            let last_key = operations
                 .last()
                 .map(|operation| key_of(operation).to_vec());
-            self.marker.set_after(&reached.unwrap_or_default());
+            self.marker.set_after(&last_key.unwrap_or_default());
             self.put_marker(Some(self.stored.clone()), operations)?;
             operations = rest;
         }
@@ -191,7 +191,7 @@ impl<'a> Target<'a> {
     }
 
     /// How many of the operations fit into one batch: at least one.
-    fn fitting(&self, operations: &[Operation]) -> usize {
+    fn fitting_len(&self, operations: &[Operation]) -> usize {
         let mut bytes = 0;
         let within = operations
             .iter()
@@ -220,37 +220,37 @@ impl<'a> Target<'a> {
             end: last.map(just_after),
         };
         let snapshot = self.driver.snapshot()?;
-        let mut held = Scanned::range(&*snapshot, &range)?;
-        let mut there = held.next()?;
+        let mut stored = Scanned::range(&*snapshot, &range)?;
+        let mut existing = stored.next()?;
         let mut operations = Vec::new();
         for row in rows {
-            while let Some((key, _)) = there.filter(|(key, _)| *key < row.0.as_slice()) {
+            while let Some((key, _)) = existing.filter(|(key, _)| *key < row.0.as_slice()) {
                 operations.push(Operation::Delete { key: key.to_vec() });
-                there = held.next()?;
+                existing = stored.next()?;
             }
-            match there.map(|(key, value)| (key.cmp(&row.0), value == row.1)) {
+            match existing.map(|(key, value)| (key.cmp(&row.0), value == row.1)) {
                 Some((Ordering::Equal, is_same)) => {
                     if !is_same {
                         operations.push(put(row));
                     }
-                    there = held.next()?;
+                    existing = stored.next()?;
                 }
                 _ => operations.push(put(row)),
             }
         }
-        while let Some((key, _)) = there {
+        while let Some((key, _)) = existing {
             operations.push(Operation::Delete { key: key.to_vec() });
-            there = held.next()?;
+            existing = stored.next()?;
         }
         Ok(operations)
     }
 
     /// Reads the target back and compares it with the expected digest, then removes the marker.
     pub(super) fn finish(mut self, expected: &Digest, progress: Progress<'_>) -> Result<()> {
-        let found = self.read_again(progress)?;
+        let found = self.read_back(progress)?;
         if found != *expected {
             // The next run compares row by row.
-            self.marker.again(self.marker.version);
+            self.marker.restart(self.marker.version);
             self.put_marker(Some(self.stored.clone()), Vec::new())?;
             return Err(Error::Differs {
                 expected: expected.to_string(),
@@ -271,7 +271,7 @@ impl<'a> Target<'a> {
         Ok(Marker::read(&*snapshot)?.is_some())
     }
 
-    fn read_again(&self, progress: Progress<'_>) -> Result<Digest> {
+    fn read_back(&self, progress: Progress<'_>) -> Result<Digest> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -289,8 +289,8 @@ fn digest(driver: &dyn Driver, progress: Progress<'_>) -> Result<Digest> {
     let mut rows = Scanned::all(&*snapshot)?;
     let mut digester = Digester::default();
     while let Some((key, value)) = rows.next()? {
-        digester.take(key, value);
-        if digester.rows().is_multiple_of(TOLD_EVERY) {
+        digester.update(key, value);
+        if digester.rows().is_multiple_of(PROGRESS_EVERY) {
             progress(Phase::Verifying, digester.rows());
         }
     }

@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{AnchorRow, anchors_of, dataspaces_of};
 use crate::error::Result;
-use crate::store::{Compiled, Schemas, catalog_changes};
+use crate::store::{Compiled, SchemaCache, catalog_changes};
 
 /// An anchor and its schema.
-pub(super) struct Anchored {
+pub(super) struct ResolvedAnchor {
     pub(super) dataspace: String,
     pub(super) row: AnchorRow,
     pub(super) compiled: Arc<Compiled>,
@@ -19,49 +19,49 @@ pub(super) struct Anchored {
 
 /// The anchors that were looked up, valid for one state of the catalog.
 #[derive(Default)]
-pub(super) struct Anchors {
-    known: Mutex<Known>,
+pub(super) struct AnchorCache {
+    cache: Mutex<CacheState>,
 }
 
 #[derive(Default)]
-struct Known {
+struct CacheState {
     /// The catalog's change counter, as stored.
     changes: Option<Vec<u8>>,
-    anchors: FxHashMap<u64, Arc<Anchored>>,
+    anchors: FxHashMap<u64, Arc<ResolvedAnchor>>,
 }
 
-impl Anchors {
+impl AnchorCache {
     /// The anchor with an id; `None` if it was deleted. Linear in the number of anchors if the catalog has
     /// changed since the last call.
     pub(super) fn get(
         &self,
-        schemas: &Schemas,
+        schemas: &SchemaCache,
         state: &dyn Snapshot,
         id: u64,
-    ) -> Result<Option<Arc<Anchored>>> {
+    ) -> Result<Option<Arc<ResolvedAnchor>>> {
         let changes = catalog_changes(state)?;
-        let mut known = self.known.lock();
-        if known.changes != changes {
-            known.anchors.clear();
-            for_each(schemas, state, &mut |anchored| {
-                known.anchors.insert(anchored.row.id, Arc::new(anchored));
+        let mut cache = self.cache.lock();
+        if cache.changes != changes {
+            cache.anchors.clear();
+            for_each(schemas, state, &mut |anchor| {
+                cache.anchors.insert(anchor.row.id, Arc::new(anchor));
                 Ok(())
             })?;
-            known.changes = changes;
+            cache.changes = changes;
         }
-        Ok(known.anchors.get(&id).cloned())
+        Ok(cache.anchors.get(&id).cloned())
     }
 }
 
 /// Visits every anchor of a snapshot, ordered by dataspace and name.
 pub(super) fn for_each(
-    schemas: &Schemas,
+    schemas: &SchemaCache,
     state: &dyn Snapshot,
-    visit: &mut dyn FnMut(Anchored) -> Result<()>,
+    visit: &mut dyn FnMut(ResolvedAnchor) -> Result<()>,
 ) -> Result<()> {
     for dataspace in dataspaces_of(state)? {
         for (row, record) in anchors_of(state, &dataspace)? {
-            visit(Anchored {
+            visit(ResolvedAnchor {
                 dataspace: dataspace.clone(),
                 row,
                 compiled: schemas.compiled(state, record)?,

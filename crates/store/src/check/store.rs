@@ -37,8 +37,8 @@ impl Store {
     /// every key belongs to an anchor in the catalog. The contents of statistics and documents are not
     /// checked. Linear in the number of keys; `progress` gets the number of keys so far.
     pub fn check_data(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
-        let mut findings = self.strays()?;
-        let mut anchors_found = BTreeSet::new();
+        let mut findings = self.unregistered_keys()?;
+        let mut anchor_ids = BTreeSet::new();
         let mut keys = 0;
         for dataspace in self.dataspaces()? {
             let mut after: Option<String> = None;
@@ -48,7 +48,7 @@ impl Store {
                 after = Some(last.name.clone());
                 for anchor in &anchors {
                     let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
-                    anchors_found.insert(running.id().anchor);
+                    anchor_ids.insert(running.id().anchor);
                     let name = format!("{dataspace}/{}", anchor.name);
                     check_anchor(&running, &name, &mut findings, &mut |more| {
                         keys += more;
@@ -57,12 +57,16 @@ impl Store {
                 }
             }
         }
-        self.ownerless(&anchors_found, &mut findings)?;
+        self.keys_without_anchor(&anchor_ids, &mut findings)?;
         Ok(findings)
     }
 
     /// Finds keys of anchors that are not in the catalog.
-    fn ownerless(&self, known: &BTreeSet<u64>, findings: &mut Vec<Finding>) -> Result<()> {
+    fn keys_without_anchor(
+        &self,
+        anchors: &BTreeSet<u64>,
+        findings: &mut Vec<Finding>,
+    ) -> Result<()> {
         let snapshot = self.driver().snapshot()?;
         for subspace in Subspace::OF_ANCHORS {
             let mut range = subspace.range();
@@ -81,7 +85,7 @@ impl Store {
                     findings.push(Finding { place, problem });
                     break;
                 };
-                if !known.contains(&anchor) {
+                if !anchors.contains(&anchor) {
                     let problem = format!("the catalog has no anchor with the id {anchor}");
                     findings.push(Finding { place, problem });
                 }
@@ -95,14 +99,14 @@ impl Store {
     }
 
     /// Finds keys outside the registered ranges; returns the first key of each run of such keys.
-    fn strays(&self) -> Result<Vec<Finding>> {
+    fn unregistered_keys(&self) -> Result<Vec<Finding>> {
         let snapshot = self.driver().snapshot()?;
         let mut findings = Vec::new();
-        let mut stretch = KeyRange::all();
+        let mut gap = KeyRange::all();
         let ranges = Subspace::ALL.into_iter().map(Subspace::range);
         for next in ranges.map(Some).chain([None]) {
-            stretch.end = next.as_ref().map(|range| range.start.clone());
-            let mut cursor = snapshot.scan(&stretch, Direction::Forward)?;
+            gap.end = next.as_ref().map(|range| range.start.clone());
+            let mut cursor = snapshot.scan(&gap, Direction::Forward)?;
             if let Some((key, _)) = cursor.next()? {
                 findings.push(Finding {
                     place: format!("key {}", key.escape_ascii()),
@@ -112,7 +116,7 @@ impl Store {
             let Some(end) = next.and_then(|range| range.end) else {
                 break;
             };
-            stretch.start = end;
+            gap.start = end;
         }
         Ok(findings)
     }
@@ -142,9 +146,9 @@ fn check_anchor(
             Datastore::Running => name.to_owned(),
             other => format!("{name} {} {}", other.name(), tree.session()),
         };
-        let mut found = Found { place, findings };
+        let mut found = DatastoreFindings { place, findings };
         fragments::check(&view, &mut found, progress)?;
-        check_fit(&view, &mut found)?;
+        check_schema_match(&view, &mut found)?;
         order::check(&view, &mut found)?;
         // A candidate shows its own stamps and those of running, which has its own versions.
         if !datastore.is_candidate() {
@@ -163,12 +167,12 @@ fn check_anchor(
 }
 
 /// Collects the findings of one datastore.
-pub(crate) struct Found<'a> {
+pub(crate) struct DatastoreFindings<'a> {
     place: String,
     findings: &'a mut Vec<Finding>,
 }
 
-impl Found<'_> {
+impl DatastoreFindings<'_> {
     /// Records a fault at a data node.
     fn push_place(&mut self, path: &str, problem: &str) {
         self.findings.push(Finding {
@@ -188,7 +192,7 @@ impl Found<'_> {
 }
 
 /// Checks that the data matches the schema.
-fn check_fit(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+fn check_schema_match(view: &crate::tree::View, found: &mut DatastoreFindings<'_>) -> Result<()> {
     let examined = view.examine()?;
     for error in examined.errors.iter() {
         found.push_place(&error.path, &error.message);
@@ -209,7 +213,7 @@ fn check_fit(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
 
 /// Checks that every stamp decodes, and that none is of a version after the datastore's own. (A later time is
 /// possible: a clock may have been wrong.)
-fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+fn check_stamps(view: &crate::tree::View, found: &mut DatastoreFindings<'_>) -> Result<()> {
     let state = view.state();
     let newest = view.stamp(&espalier_yang::InstancePath::root())?;
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Stamp));
@@ -227,7 +231,7 @@ fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
 }
 
 /// Checks that every record of origins decodes.
-fn check_origins(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+fn check_origins(view: &crate::tree::View, found: &mut DatastoreFindings<'_>) -> Result<()> {
     let state = view.state();
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Origin));
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
