@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::definition::{FieldIndex, Kind, check_name, check_names};
 use crate::document::Document;
-use crate::extract::{Function, Source};
+use crate::index_values::{Function, Source};
 use crate::value::IntoValue;
 use crate::{Collection, Documents, Policy, Result, Trigger};
 

@@ -184,7 +184,7 @@ impl Definition {
     }
 
     /// Whether there are indexes to build that any program can build from the documents.
-    pub(crate) fn is_for_anybody_to_build(&self) -> bool {
+    pub(crate) fn can_be_built_by_any_program(&self) -> bool {
         let mut unbuilt = self
             .indexes
             .iter()

@@ -10,7 +10,7 @@ use crate::collection::Collection;
 use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, FieldIndex, Info};
-use crate::layout::Home;
+use crate::layout::Storage;
 use crate::reader::{Reader, View};
 use crate::transaction::Transaction;
 use crate::{Error, ErrorKind, Finding, Policy, Result};
@@ -63,7 +63,7 @@ impl Documents {
     pub fn unbuilt(&self) -> Result<Vec<String>> {
         let definitions = self.definitions()?.into_iter();
         let readable = definitions.filter_map(|(_, definition)| definition.ok());
-        let unbuilt = readable.filter(Definition::is_for_anybody_to_build);
+        let unbuilt = readable.filter(Definition::can_be_built_by_any_program);
         Ok(unbuilt.map(|definition| definition.name).collect())
     }
 
@@ -72,9 +72,9 @@ impl Documents {
         self.core.driver.catch_up()?;
         let layout = &self.core.layout;
         let mut found = Vec::new();
-        for home in [Home::Engine, Home::Ram] {
-            let snapshot = self.core.snapshot(home)?;
-            let range = layout.definitions(home);
+        for storage in [Storage::Engine, Storage::Ram] {
+            let snapshot = self.core.snapshot(storage)?;
+            let range = layout.definitions(storage);
             View(&*snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
                 let name = layout.defined_name(row);
                 found.push((name, Definition::decode(stored)));
@@ -117,12 +117,12 @@ impl Documents {
     pub fn remove(&self, name: &str) -> Result<()> {
         self.core.run_alone(&mut |transaction| {
             let layout = &transaction.core().layout;
-            for home in [Home::Engine, Home::Ram] {
-                let row = layout.definition(home, name);
+            for storage in [Storage::Engine, Storage::Ram] {
+                let row = layout.definition(storage, name);
                 let Some(stored) = transaction.rows.read(&row)? else {
                     continue;
                 };
-                let keys = layout.collection(home, Definition::decode(stored)?.id);
+                let keys = layout.collection(storage, Definition::decode(stored)?.id);
                 // Every writer requires the generation, so no documents are added in the meantime.
                 keys.everything()
                     .into_iter()

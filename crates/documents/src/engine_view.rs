@@ -26,7 +26,7 @@ impl EngineView {
     }
 
     /// The version of the snapshot, if anything was read from it.
-    pub(crate) fn seen(&self) -> Option<Version> {
+    pub(crate) fn read_version(&self) -> Option<Version> {
         self.taken.get().map(|taken| taken.version())
     }
 
@@ -42,7 +42,7 @@ impl EngineView {
 impl Snapshot for EngineView {
     /// 0 before the first read.
     fn version(&self) -> Version {
-        self.seen().unwrap_or_default()
+        self.read_version().unwrap_or_default()
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

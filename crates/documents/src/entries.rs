@@ -66,11 +66,11 @@ pub(crate) fn find(
     kind: Kind,
     query: &Query,
 ) -> Result<Vec<Entry>> {
-    let mut found = Found {
+    let mut found = FoundEntries {
         entries: Vec::new(),
         is_shortened: false,
     };
-    if query.is_nothing {
+    if query.is_always_empty {
         return Ok(Vec::new());
     }
     let range = range(index, kind, query);
@@ -80,7 +80,7 @@ pub(crate) fn find(
         if found.is_enough(query, full) {
             return Ok(ControlFlow::Break(()));
         }
-        if query.admits(full, key) {
+        if query.matches(full, key) {
             found.is_shortened |= !held.is_empty();
             let full = full.to_vec();
             found.entries.push(Entry { full, key });
@@ -94,21 +94,21 @@ pub(crate) fn find(
             entries.reverse();
         }
     }
-    entries.truncate(query.wanted());
+    entries.truncate(query.entries_needed());
     entries.drain(..query.offset.min(entries.len()));
     Ok(entries)
 }
 
-struct Found {
+struct FoundEntries {
     entries: Vec<Entry>,
     /// Whether there are entries with shortened keys, which may be out of order.
     is_shortened: bool,
 }
 
-impl Found {
+impl FoundEntries {
     /// Whether there are enough entries, and no later row with the prefix of the last one can sort before it.
     fn is_enough(&self, query: &Query, next: &[u8]) -> bool {
-        if self.entries.len() < query.wanted() {
+        if self.entries.len() < query.entries_needed() {
             return false;
         }
         let last = self.entries.last();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Version, Watch, WatchEvent};
 
 use crate::document::Document;
-use crate::layout::Home;
+use crate::layout::Storage;
 use crate::shape::Shape;
 use crate::{Collection, Error, Result};
 
@@ -44,7 +44,7 @@ impl<T: Document> Collection<T> {
     /// begins with a gap.
     pub fn watch(&self, after: Option<Version>) -> Result<Feed<T>> {
         let shape = Arc::clone(&self.opened().shape);
-        if shape.keys.home == Home::Ram {
+        if shape.keys.storage == Storage::Ram {
             let message = "a collection in memory only has no feed of changes; use triggers";
             return Err(Error::argument(message));
         }

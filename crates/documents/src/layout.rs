@@ -25,7 +25,7 @@ const SEQUENCE: u8 = 0x03;
 
 /// Where the rows of a collection are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum Storage {
     /// In the engine.
     Engine,
     /// In the memory of this process, and nowhere else.
@@ -45,12 +45,12 @@ impl Layout {
         }
     }
 
-    fn under(&self, home: Home, id: u8) -> Vec<u8> {
+    fn under(&self, storage: Storage, id: u8) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 48);
         key.extend_from_slice(&self.prefix);
-        key.push(match home {
-            Home::Engine => id,
-            Home::Ram => id | RAM,
+        key.push(match storage {
+            Storage::Engine => id,
+            Storage::Ram => id | RAM,
         });
         key
     }
@@ -61,8 +61,8 @@ impl Layout {
     }
 
     /// The row that defines a collection.
-    pub(crate) fn definition(&self, home: Home, name: &str) -> Vec<u8> {
-        let mut key = self.under(home, DEFINITIONS);
+    pub(crate) fn definition(&self, storage: Storage, name: &str) -> Vec<u8> {
+        let mut key = self.under(storage, DEFINITIONS);
         tuple::put_bytes(&mut key, name.as_bytes());
         key
     }
@@ -77,24 +77,24 @@ impl Layout {
     }
 
     /// The rows of all definitions.
-    pub(crate) fn definitions(&self, home: Home) -> KeyRange {
-        KeyRange::prefix(&self.under(home, DEFINITIONS))
+    pub(crate) fn definitions(&self, storage: Storage) -> KeyRange {
+        KeyRange::prefix(&self.under(storage, DEFINITIONS))
     }
 
     /// The counter of collections.
-    pub(crate) fn ids(&self, home: Home) -> Vec<u8> {
-        self.under(home, IDS)
+    pub(crate) fn ids(&self, storage: Storage) -> Vec<u8> {
+        self.under(storage, IDS)
     }
 
     /// The keys of a collection.
-    pub(crate) fn collection(&self, home: Home, id: u64) -> Keys {
+    pub(crate) fn collection(&self, storage: Storage, id: u64) -> Keys {
         let of = |range| {
-            let mut key = self.under(home, range);
+            let mut key = self.under(storage, range);
             tuple::put_unsigned(&mut key, id);
             key
         };
         Keys {
-            home,
+            storage,
             documents: of(DOCUMENTS),
             indexes: of(INDEXES),
             builds: of(BUILDS),
@@ -105,7 +105,7 @@ impl Layout {
 /// The keys of a collection.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
-    pub(crate) home: Home,
+    pub(crate) storage: Storage,
     documents: Vec<u8>,
     indexes: Vec<u8>,
     builds: Vec<u8>,

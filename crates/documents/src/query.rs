@@ -84,7 +84,7 @@ pub struct Query {
     pub(crate) direction: Direction,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
-    pub(crate) is_nothing: bool,
+    pub(crate) is_always_empty: bool,
 }
 
 impl Query {
@@ -98,7 +98,7 @@ impl Query {
         match value.into_value() {
             Some(value) => Self::between(Bound::Included(value.clone()), Bound::Included(value)),
             None => Self {
-                is_nothing: true,
+                is_always_empty: true,
                 ..Self::all()
             },
         }
@@ -126,7 +126,7 @@ impl Query {
             direction: Direction::Forward,
             offset: 0,
             limit: usize::MAX,
-            is_nothing: false,
+            is_always_empty: false,
         }
     }
 
@@ -167,17 +167,17 @@ impl Query {
     }
 
     /// The value, if the query is for all entries of one value (or what begins with it), in ascending order.
-    pub(crate) fn whole(&self) -> Option<&Value> {
+    pub(crate) fn unlimited_value(&self) -> Option<&Value> {
         let is_all = self.after.is_none()
             && self.direction == Direction::Forward
             && self.offset == 0
             && self.limit == usize::MAX
-            && !self.is_nothing;
+            && !self.is_always_empty;
         self.equal().filter(|_| is_all)
     }
 
     /// Whether an entry matches the query.
-    pub(crate) fn admits(&self, full: &[u8], key: u64) -> bool {
+    pub(crate) fn matches(&self, full: &[u8], key: u64) -> bool {
         let is_after_start = match &self.from {
             Bound::Included(from) => full >= from.full(),
             Bound::Excluded(from) => full > from.full() && !full.starts_with(from.full()),
@@ -202,7 +202,7 @@ impl Query {
     }
 
     /// The number of entries to find, including those that are skipped.
-    pub(crate) fn wanted(&self) -> usize {
+    pub(crate) fn entries_needed(&self) -> usize {
         self.offset.saturating_add(self.limit)
     }
 }

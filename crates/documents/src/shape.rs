@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use crate::definition::{Definition, Kind, Origin};
 use crate::document::{self, Document};
-use crate::extract::{Source, Values};
+use crate::index_values::{Source, Values};
 use crate::layout::Keys;
 use crate::limits::COMPONENTS_MAX;
 use crate::{Error, ErrorKind, Policy, Query, Result, Value};

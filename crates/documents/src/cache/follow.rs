@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Driver, Watch, WatchEvent};
 use parking_lot::Mutex;
 
-use super::store::{Cache, News};
+use super::store::{Cache, WatchedChanges};
 use crate::core::Core;
 use crate::document::Document;
 use crate::limits::STALE_MS_MAX;
@@ -22,7 +22,7 @@ impl<T: Document> Cache<T> {
     pub(crate) fn follow(self: &Arc<Self>, shape: &Arc<Shape<T>>, core: &Core) -> Result<()> {
         let mut follower = Follower {
             driver: Arc::clone(&core.driver),
-            telling: Arc::clone(&core.telling),
+            cache_update_lock: Arc::clone(&core.cache_update_lock),
             shape: Arc::clone(shape),
             cache: Arc::downgrade(self),
         };
@@ -46,7 +46,7 @@ const EVENTS_AT_ONCE: usize = 256;
 
 struct Follower<T> {
     driver: Arc<dyn Driver>,
-    telling: Arc<Mutex<()>>,
+    cache_update_lock: Arc<Mutex<()>>,
     shape: Arc<Shape<T>>,
     cache: Weak<Cache<T>>,
 }
@@ -93,25 +93,25 @@ impl<T: Document> Follower<T> {
             let Some(cache) = self.cache.upgrade() else {
                 return Ok(());
             };
-            self.take(&cache, event)?;
+            self.apply(&cache, event)?;
             wait = Duration::ZERO;
         }
         Ok(())
     }
 
-    fn take(&self, cache: &Cache<T>, event: WatchEvent) -> Result<()> {
+    fn apply(&self, cache: &Cache<T>, event: WatchEvent) -> Result<()> {
         match event {
             WatchEvent::Commit { version, changes } if !changes.iter().any(is_range) => {
-                let news = News::of(&self.shape, &changes)?;
-                if !cache.knows(&news, version) {
+                let watched = WatchedChanges::of(&self.shape, &changes)?;
+                if !cache.includes_changes(&watched, version) {
                     // A commit of this process is about to be applied directly, which is cheaper.
-                    drop(self.telling.lock());
+                    drop(self.cache_update_lock.lock());
                 }
-                cache.learn(&self.shape, version, &news)
+                cache.apply_watched(&self.shape, version, &watched)
             }
             // A range is deleted when the collection is dropped.
             WatchEvent::Commit { .. } | WatchEvent::Gap { .. } => {
-                catch_up(cache, &self.shape, &*self.driver, &self.telling)
+                catch_up(cache, &self.shape, &*self.driver, &self.cache_update_lock)
             }
         }
     }
@@ -122,15 +122,15 @@ pub(crate) fn catch_up<T: Document>(
     cache: &Cache<T>,
     shape: &Shape<T>,
     driver: &dyn Driver,
-    telling: &Mutex<()>,
+    cache_update_lock: &Mutex<()>,
 ) -> Result<()> {
     // A commit of this process is in the cache once it is visible in a snapshot.
-    let told = telling.lock();
+    let guard = cache_update_lock.lock();
     let snapshot = driver.snapshot()?;
     if cache.includes(shape, &*snapshot)? {
         return Ok(());
     }
-    drop(told);
+    drop(guard);
     cache.catch_up(shape, &*snapshot)
 }
 

@@ -63,7 +63,7 @@ impl<T> Index<T> {
 
     /// The documents that match a query, if the documents are cached.
     pub(super) fn documents(&self, query: &Query) -> Vec<(u64, Arc<T>)> {
-        if let Some(value) = query.whole() {
+        if let Some(value) = query.unlimited_value() {
             return documents(&self.listed(value));
         }
         let hits = self.find(query).into_iter();
@@ -90,7 +90,7 @@ impl<T> Index<T> {
 
     /// The entries that match a query.
     pub(super) fn find(&self, query: &Query) -> Vec<Hit<T>> {
-        if query.is_nothing {
+        if query.is_always_empty {
             return Vec::new();
         }
         if let Some(value) = query.equal()
@@ -109,7 +109,7 @@ impl<T> Index<T> {
                 return;
             };
             postings.each(query.direction, &mut |key, document| {
-                if hits.len() >= query.limit || !query.admits(full, key) {
+                if hits.len() >= query.limit || !query.matches(full, key) {
                     return;
                 }
                 if rest > 0 {

@@ -9,7 +9,7 @@
 //! `reload.rs` the fallback if the engine cannot report what changed: rows are compared, and only rows that
 //! differ are decoded.
 
-mod fact;
+mod document_state;
 pub(crate) mod follow;
 mod index;
 mod postings;
@@ -19,6 +19,6 @@ mod resident;
 mod runs;
 mod store;
 
-pub(crate) use fact::{Fact, Present};
+pub(crate) use document_state::{DocumentState, Present};
 pub(crate) use resident::{Hit, Resident};
 pub(crate) use store::Cache;

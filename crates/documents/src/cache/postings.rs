@@ -33,10 +33,10 @@ impl<T> Postings<T> {
     /// Inserts a document, or replaces the older one with its key.
     pub(super) fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
         match self {
-            Self::One(known, held) if *known == key => *held = document,
-            Self::One(known, held) => {
+            Self::One(own_key, held) if *own_key == key => *held = document,
+            Self::One(own_key, held) => {
                 let mut both = Runs::default();
-                both.insert(*known, held.take());
+                both.insert(*own_key, held.take());
                 both.insert(key, document);
                 *self = Self::Many(both);
             }
@@ -47,7 +47,7 @@ impl<T> Postings<T> {
     /// Removes a document; returns whether the list is empty now.
     pub(super) fn remove(&mut self, key: u64) -> bool {
         match self {
-            Self::One(known, _) => *known == key,
+            Self::One(own_key, _) => *own_key == key,
             Self::Many(documents) => {
                 documents.remove(key);
                 documents.is_empty()

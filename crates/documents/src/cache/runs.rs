@@ -25,7 +25,7 @@ impl<D> Runs<D> {
     /// All entries in order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &D)> {
         let entries = self.runs.iter().flatten();
-        entries.map(|(key, held)| (*key, held))
+        entries.map(|(key, value)| (*key, value))
     }
 
     /// The index of the run that has a key, or would have it.
@@ -39,18 +39,18 @@ impl<D> Runs<D> {
     }
 
     /// Sets the value of a key.
-    pub(super) fn insert(&mut self, key: u64, held: D) {
+    pub(super) fn insert(&mut self, key: u64, value: D) {
         if let Some(run) = self.runs.last_mut()
             && run.len() < RUN_MAX
             && run.last().is_some_and(|(last, _)| *last < key)
         {
             // Most keys are inserted in ascending order: only the last run is accessed, because the others
             // may not be in the CPU cache.
-            return run.push((key, held));
+            return run.push((key, value));
         }
         let mut at = self.run_of(key);
         let Some(run) = self.runs.get_mut(at) else {
-            self.runs.push(vec![(key, held)]);
+            self.runs.push(vec![(key, value)]);
             return;
         };
         let place = match run.last() {
@@ -59,7 +59,7 @@ impl<D> Runs<D> {
         };
         let mut place = match place {
             Ok(place) => {
-                run[place].1 = held;
+                run[place].1 = value;
                 return;
             }
             Err(place) => place,
@@ -74,7 +74,7 @@ impl<D> Runs<D> {
                 place -= kept;
             }
         }
-        self.runs[at].insert(place, (key, held));
+        self.runs[at].insert(place, (key, value));
     }
 
     /// Removes a key.
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     fn check(runs: &Runs<u64>, model: &BTreeMap<u64, u64>) {
-        let all: Vec<_> = runs.iter().map(|(key, held)| (key, *held)).collect();
-        let expected: Vec<_> = model.iter().map(|(key, held)| (*key, *held)).collect();
+        let all: Vec<_> = runs.iter().map(|(key, value)| (key, *value)).collect();
+        let expected: Vec<_> = model.iter().map(|(key, value)| (*key, *value)).collect();
         assert_eq!(all, expected);
         let mut back: Vec<_> = runs.iter().rev().map(|(key, _)| key).collect();
         back.reverse();

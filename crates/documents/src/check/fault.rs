@@ -33,7 +33,7 @@ pub(super) enum Fault {
         value: String,
     },
     /// Two documents with the same value of a unique index. It cannot be repaired automatically.
-    Twice {
+    DuplicateValue {
         slot: usize,
         key: u64,
         other: u64,
@@ -44,7 +44,7 @@ pub(super) enum Fault {
     /// An entry that cannot be read.
     BrokenEntry { row: Vec<u8>, reason: String },
     /// An entry of an unknown index.
-    NoIndex { row: Vec<u8>, id: u64 },
+    UnknownIndex { row: Vec<u8>, id: u64 },
     /// A wrong counter of documents.
     Count { stored: Option<u64>, counted: u64 },
     /// A wrong next key or generation.

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use espalier_keyspace::Direction;
 
-use super::examine::{examine, finding};
 use super::fault::{Fault, Finding};
+use super::find_faults::{find_faults, finding};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
-use crate::extract::Values;
+use crate::index_values::Values;
 use crate::layout::{State, take_key, unique_row};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
@@ -36,15 +36,15 @@ impl<T: Document> Collection<T> {
     pub fn repair(&self) -> Result<Repaired> {
         let opened = self.reopen()?;
         let faults = {
-            let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-            examine(&opened, &*snapshot)?
+            let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
+            find_faults(&opened, &*snapshot)?
         };
         for group in faults.chunks(STEP_DOCUMENTS) {
             self.core().run_alone(&mut |transaction| {
-                let opened = transaction.opened_anyway(self)?;
+                let opened = transaction.opened_unverified(self)?;
                 group
                     .iter()
-                    .try_for_each(|fault| mend(transaction, &opened, fault))
+                    .try_for_each(|fault| repair_fault(transaction, &opened, fault))
             })?;
         }
         let is_unbuilt = |fault: &Fault| matches!(fault, Fault::Unbuilt { .. });
@@ -58,17 +58,17 @@ impl<T: Document> Collection<T> {
     }
 }
 
-fn mend<T: Document>(
+fn repair_fault<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     fault: &Fault,
 ) -> Result<()> {
     match fault {
-        Fault::Unreadable { .. } | Fault::Twice { .. } | Fault::Unbuilt { .. } => Ok(()),
+        Fault::Unreadable { .. } | Fault::DuplicateValue { .. } | Fault::Unbuilt { .. } => Ok(()),
         Fault::MissingEntry { slot, key, .. } => enter(transaction, opened, *slot, *key),
         Fault::StrayEntry { slot, row, .. } => remove(transaction, opened, *slot, row),
         Fault::BrokenEntry { row, .. } => remove_broken(transaction, opened, row),
-        Fault::NoIndex { row, .. } => {
+        Fault::UnknownIndex { row, .. } => {
             transaction.rows.delete(row.clone());
             Ok(())
         }
@@ -120,7 +120,7 @@ fn enter<T: Document>(
     let index = &opened.shape.indexes[slot];
     for value in &values(transaction, opened, slot, key)?.unwrap_or_default() {
         if !is_taken(transaction, opened, slot, key, value)? {
-            transaction.enter(index, value, key);
+            transaction.insert_entry(index, value, key);
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, Info};
 use crate::document::Document;
-use crate::layout::{Home, number};
+use crate::layout::{Storage, number};
 use crate::ram::RamRows;
 use crate::shape::{Shape, bind};
 use crate::{Changed, Documents, Error, ErrorKind, Policy, Result, Trigger, reconcile};
@@ -31,14 +31,14 @@ impl<T> Clone for Collection<T> {
 struct Inner<T> {
     core: Arc<Core>,
     declaration: Declaration<T>,
-    mode: Mode,
+    mode: OpenMode,
     triggers: Option<Arc<Vec<Arc<dyn Trigger<T>>>>>,
     opened: RwLock<Arc<Opened<T>>>,
 }
 
 /// The source of the index definitions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum OpenMode {
     /// The declaration of the program: a different stored definition is an error.
     Declared,
     /// The stored definition.
@@ -80,7 +80,7 @@ impl<T: Document> Collection<T> {
     pub(crate) fn open(documents: &Documents, declaration: Declaration<T>) -> Result<Self> {
         let core = Arc::clone(documents.core());
         core.run_alone(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
-        Self::with(core, declaration, Mode::Declared)
+        Self::with(core, declaration, OpenMode::Declared)
     }
 
     /// Opens a stored collection with its stored indexes.
@@ -107,10 +107,10 @@ impl<T: Document> Collection<T> {
         }
         let mut declaration = Declaration::new(name).policy(policy);
         declaration.schema_version = definition.schema_version;
-        Self::with(core, declaration, Mode::Stored)
+        Self::with(core, declaration, OpenMode::Stored)
     }
 
-    fn with(core: Arc<Core>, mut declaration: Declaration<T>, mode: Mode) -> Result<Self> {
+    fn with(core: Arc<Core>, mut declaration: Declaration<T>, mode: OpenMode) -> Result<Self> {
         let triggers = std::mem::take(&mut declaration.triggers);
         let opened = open(&core, &declaration, mode, None)?;
         Ok(Self {
@@ -136,7 +136,7 @@ impl<T: Document> Collection<T> {
 
     /// The policy for servers, if this handle is of a program that declares one.
     pub(crate) fn declared_policy(&self) -> Option<Policy> {
-        (self.inner.mode == Mode::Declared).then(|| self.policy())
+        (self.inner.mode == OpenMode::Declared).then(|| self.policy())
     }
 
     /// The stored definition of the collection.
@@ -182,7 +182,7 @@ impl<T: Document> Collection<T> {
     }
 
     /// Rejects a collection of another [`Documents`] than that of the transaction.
-    pub(crate) fn check_home(&self, core: &Core) -> Result<()> {
+    pub(crate) fn check_same_documents(&self, core: &Core) -> Result<()> {
         if std::ptr::eq(&*self.inner.core, core) {
             return Ok(());
         }
@@ -229,9 +229,9 @@ impl<T: Document> Collection<T> {
 
 /// The stored definition of a collection.
 pub(crate) fn load(core: &Core, name: &str) -> Result<Definition> {
-    for home in [Home::Engine, Home::Ram] {
-        let snapshot = core.snapshot(home)?;
-        if let Some(stored) = snapshot.get(&core.layout.definition(home, name))? {
+    for storage in [Storage::Engine, Storage::Ram] {
+        let snapshot = core.snapshot(storage)?;
+        if let Some(stored) = snapshot.get(&core.layout.definition(storage, name))? {
             return Definition::decode(&stored);
         }
     }
@@ -242,15 +242,15 @@ pub(crate) fn load(core: &Core, name: &str) -> Result<Definition> {
 fn open<T: Document>(
     core: &Arc<Core>,
     declaration: &Declaration<T>,
-    mode: Mode,
+    mode: OpenMode,
     before: Option<&Opened<T>>,
 ) -> Result<Opened<T>> {
     let definition = load(core, &declaration.name)?;
-    if mode == Mode::Declared {
+    if mode == OpenMode::Declared {
         reconcile::check_declared(&definition, declaration)?;
     }
-    let home = reconcile::home(declaration.policy);
-    let keys = core.layout.collection(home, definition.id);
+    let storage = reconcile::storage_of(declaration.policy);
+    let keys = core.layout.collection(storage, definition.id);
     let declared = |name: &str| {
         let mut declared = declaration.indexes.iter();
         let index = declared.find(|index| index.name == name)?;
@@ -265,12 +265,12 @@ fn open<T: Document>(
         return Ok(Opened { shape, cache, ram });
     }
     let cache = Arc::new(Cache::new(&shape));
-    if cache.is_kept() && definition.migrating_to.is_none() {
-        match home {
-            Home::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
-            Home::Engine => cache.follow(&shape, core)?,
+    if cache.is_enabled() && definition.migrating_to.is_none() {
+        match storage {
+            Storage::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
+            Storage::Engine => cache.follow(&shape, core)?,
         }
     }
-    let ram = (home == Home::Ram).then(|| Arc::clone(&core.ram));
+    let ram = (storage == Storage::Ram).then(|| Arc::clone(&core.ram));
     Ok(Opened { shape, cache, ram })
 }

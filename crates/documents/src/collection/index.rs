@@ -11,8 +11,8 @@ use crate::cache::Hit;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries::{self, Entry};
-use crate::joining::{Joining, join};
 use crate::reader::{Reader, View};
+use crate::set_operation::{SetOperation, combine};
 use crate::shape::BoundIndex;
 use crate::value::IntoValue;
 use crate::{Error, Query, Result, Value};
@@ -71,15 +71,15 @@ impl<T: Document> Index<T> {
     }
 
     fn snapshot(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot>> {
-        let home = self.opened.shape.keys.home;
-        self.collection.core().snapshot_expecting(home, expect)
+        let storage = self.opened.shape.keys.storage;
+        self.collection.core().snapshot_expecting(storage, expect)
     }
 
     /// A snapshot to read the entries of a query; they are prefetched unless they are in memory.
     fn snapshot_for(&self, query: &Query) -> Result<Box<dyn Snapshot>> {
         self.snapshot(&|expected| {
             if self.opened.resident().is_none() {
-                self.opened.expect_entries(self.bound(), query, expected);
+                self.opened.prefetch_entries(self.bound(), query, expected);
             }
         })
     }
@@ -148,9 +148,9 @@ impl<T: Document> Index<T> {
             return Ok(None);
         }
         let snapshot = self.snapshot(&|expected| match &held {
-            Some(Some((key, _))) => self.opened.expect_document(*key, expected),
+            Some(Some((key, _))) => self.opened.prefetch_document(*key, expected),
             Some(None) => {}
-            None => self.opened.expect_value(self.bound(), &value, expected),
+            None => self.opened.prefetch_value(self.bound(), &value, expected),
         })?;
         let key = match held {
             Some(found) => found.map(|(key, _)| key),
@@ -188,7 +188,7 @@ impl<T: Document> Index<T> {
             return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
         }
         let expect = |expected: &mut Expected| {
-            self.opened.expect_value(self.bound(), &value, expected);
+            self.opened.prefetch_value(self.bound(), &value, expected);
         };
         self.stored_key(&*self.snapshot(&expect)?, &value)
     }
@@ -210,7 +210,7 @@ impl<T: Document> Index<T> {
         if let Some(resident) = self.opened.resident_documents() {
             return Ok(resident.documents(self.slot, &query));
         }
-        if let Some(value) = query.whole() {
+        if let Some(value) = query.unlimited_value() {
             return self.find_value(&query, value);
         }
         let found = self.find_with_values(query)?.into_iter();
@@ -224,8 +224,8 @@ impl<T: Document> Index<T> {
         if keys.is_empty() {
             self.check_generation(&*snapshot)?;
         }
-        let is_meant = |_, full: &[u8]| full.starts_with(value.full());
-        let documents = self.documents(&*snapshot, &keys, is_meant)?;
+        let is_match = |_, full: &[u8]| full.starts_with(value.full());
+        let documents = self.documents(&*snapshot, &keys, is_match)?;
         let found = keys.into_iter().zip(documents);
         Ok(found
             .filter_map(|(key, document)| Some((key, document?)))
@@ -292,7 +292,7 @@ impl<T: Document> Index<T> {
         &self,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        self.joined(values, Joining::All)
+        self.combined(values, SetOperation::Intersection)
     }
 
     /// The documents that have any of these values, each once, in the order of keys (union).
@@ -300,28 +300,28 @@ impl<T: Document> Index<T> {
         &self,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        self.joined(values, Joining::Any)
+        self.combined(values, SetOperation::Union)
     }
 
-    fn joined<V: IntoValue>(
+    fn combined<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
-        joining: Joining,
+        operation: SetOperation,
     ) -> Result<Vec<(u64, Arc<T>)>> {
         let values = values.into_iter().map(|value| self.checked(value));
         let values: Vec<Option<Value>> = values.collect::<Result<_>>()?;
-        if joining == Joining::All && values.iter().any(Option::is_none) {
+        if operation == SetOperation::Intersection && values.iter().any(Option::is_none) {
             return Ok(Vec::new());
         }
         let values: Vec<Value> = values.into_iter().flatten().collect();
         if let Some(resident) = self.opened.resident_documents() {
-            return Ok(resident.joined_documents(self.slot, &values, joining));
+            return Ok(resident.combined_documents(self.slot, &values, operation));
         }
         let snapshot = self.snapshot(&|expected| {
             if self.opened.resident().is_none() {
                 for value in &values {
                     let query = Query::value(value);
-                    self.opened.expect_entries(self.bound(), &query, expected);
+                    self.opened.prefetch_entries(self.bound(), &query, expected);
                 }
             }
         })?;
@@ -329,14 +329,14 @@ impl<T: Document> Index<T> {
             let keys = self.keys_of(&*snapshot, value)?.into_iter();
             Ok(keys.map(|key| (key, ())).collect())
         });
-        let joined = join(lists.collect::<Result<_>>()?, joining);
-        let keys: Vec<_> = joined.into_iter().map(|(key, ())| key).collect();
+        let combined = combine(lists.collect::<Result<_>>()?, operation);
+        let keys: Vec<_> = combined.into_iter().map(|(key, ())| key).collect();
         let is_any = |_, full: &[u8]| values.iter().any(|value| full.starts_with(value.full()));
         let documents = self.documents(&*snapshot, &keys, is_any)?;
         let mut found = Vec::with_capacity(keys.len());
         for (key, document) in keys.into_iter().zip(documents) {
             if let Some(document) = document
-                && (joining == Joining::Any || self.has_all(&document, &values)?)
+                && (operation == SetOperation::Union || self.has_all(&document, &values)?)
             {
                 found.push((key, document));
             }

@@ -8,7 +8,7 @@ use espalier_keyspace::{Expected, Snapshot};
 use super::Opened;
 use crate::cache::follow;
 use crate::document::{Document, Tag};
-use crate::layout::{Home, State, counter};
+use crate::layout::{State, Storage, counter};
 use crate::reader::{Reader, View};
 use crate::{Collection, Index, Result, Selection};
 
@@ -40,9 +40,9 @@ impl<T: Document> Collection<T> {
 
     /// A snapshot to read a document; its row is prefetched.
     fn snapshot_of(&self, opened: &Opened<T>, key: u64) -> Result<Box<dyn Snapshot>> {
-        let expect = |expected: &mut Expected| opened.expect_document(key, expected);
-        let home = opened.shape.keys.home;
-        self.core().snapshot_expecting(home, &expect)
+        let expect = |expected: &mut Expected| opened.prefetch_document(key, expected);
+        let storage = opened.shape.keys.storage;
+        self.core().snapshot_expecting(storage, &expect)
     }
 
     /// The document with a key as it is stored now, and the tag of its state.
@@ -85,7 +85,7 @@ impl<T: Document> Collection<T> {
         mut visit: impl FnMut(u64, Arc<T>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut opened = self.opened();
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
         if let Some(changed) = self.changed(&opened, &*snapshot)? {
             opened = changed;
         }
@@ -122,7 +122,7 @@ impl<T: Document> Collection<T> {
         {
             return Ok(resident.count());
         }
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
         if let Some(changed) = self.changed(&opened, &*snapshot)? {
             opened = changed;
         }
@@ -143,7 +143,7 @@ impl<T: Document> Collection<T> {
     fn one_key(&self, selection: Selection) -> Result<Option<u64>> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         let mut cursor = snapshot.scan(&keys.documents(0, None), selection.direction)?;
         let row = cursor.next()?;
         Ok(row.and_then(|(row, _)| keys.document_key(row)))
@@ -153,7 +153,7 @@ impl<T: Document> Collection<T> {
     pub fn next_key(&self) -> Result<u64> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         let state = snapshot.get(&keys.state())?;
         Ok(state
             .map(|state| State::decode(&state))
@@ -165,7 +165,7 @@ impl<T: Document> Collection<T> {
     pub fn sequence(&self) -> Result<u64> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         counter(snapshot.get(&keys.sequence())?.as_deref())
     }
 
@@ -174,14 +174,19 @@ impl<T: Document> Collection<T> {
     pub fn refresh(&self) -> Result<()> {
         let opened = self.opened();
         let core = self.core();
-        match opened.shape.keys.home {
-            Home::Ram => opened.cache.catch_up(&opened.shape, &core.ram.snapshot()),
-            Home::Engine => {
+        match opened.shape.keys.storage {
+            Storage::Ram => opened.cache.catch_up(&opened.shape, &core.ram.snapshot()),
+            Storage::Engine => {
                 core.driver.catch_up()?;
-                if !opened.cache.is_kept() {
+                if !opened.cache.is_enabled() {
                     return Ok(());
                 }
-                follow::catch_up(&opened.cache, &opened.shape, &*core.driver, &core.telling)
+                follow::catch_up(
+                    &opened.cache,
+                    &opened.shape,
+                    &*core.driver,
+                    &core.cache_update_lock,
+                )
             }
         }
     }
@@ -204,7 +209,7 @@ impl<T: Document> Opened<T> {
     /// Reads a document of a snapshot, and caches it if the policy requires it.
     pub(crate) fn read(&self, snapshot: &dyn Snapshot, key: u64) -> Result<Option<Arc<T>>> {
         let row = snapshot.get(&self.shape.keys.document(key))?;
-        row.map(|row| self.take_row(snapshot.version(), key, &row))
+        row.map(|row| self.decode_row(snapshot.version(), key, &row))
             .transpose()
     }
 }

@@ -15,7 +15,8 @@ impl<T: Document> Collection<T> {
     /// index.
     pub fn insert(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        let expect =
+            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.insert(self, Arc::clone(&document))
         })
@@ -58,7 +59,8 @@ impl<T: Document> Collection<T> {
     /// Replaces the document that has the same value of a unique index, or adds one; returns the key.
     pub fn upsert(&self, index: &str, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        let expect =
+            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.upsert(self, index, Arc::clone(&document))
         })
@@ -84,22 +86,22 @@ impl<T: Document> Collection<T> {
     }
 
     fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
-        let home = reconcile::home(self.policy());
-        self.core().run_expecting(home, expect, body)
+        let storage = reconcile::storage_of(self.policy());
+        self.core().run_expecting(storage, expect, body)
     }
 
     /// Changes the document with a key; `new` is the new document, if any.
     fn change<R>(&self, key: u64, new: Option<&T>, body: Body<'_, R>) -> Result<R> {
-        let expect = |expected: &mut Expected| self.opened().expect_change(key, new, expected);
+        let expect = |expected: &mut Expected| self.opened().prefetch_change(key, new, expected);
         self.run_expecting(&expect, body)
     }
 
-    /// Removes the documents for which `is_meant` returns true, in one commit; returns their number.
-    pub fn delete_where(&self, is_meant: impl Fn(u64, &T) -> bool) -> Result<usize> {
+    /// Removes the documents for which `is_match` returns true, in one commit; returns their number.
+    pub fn delete_where(&self, is_match: impl Fn(u64, &T) -> bool) -> Result<usize> {
         self.core().run(&mut |transaction| {
             let mut deleted = 0;
             for (key, document) in transaction.list(self, Selection::all())? {
-                if is_meant(key, &document) {
+                if is_match(key, &document) {
                     transaction.delete(self, key)?;
                     deleted += 1;
                 }
@@ -126,7 +128,7 @@ impl<T: Document> Index<T> {
         let value = self.checked(value)?;
         let expect = |expected: &mut Expected| {
             if let Some(value) = &value {
-                self.opened.expect_value(self.bound(), value, expected);
+                self.opened.prefetch_value(self.bound(), value, expected);
             }
         };
         self.collection.run_expecting(&expect, &mut |transaction| {
@@ -159,17 +161,17 @@ impl<T: Document> Index<T> {
         self.delete_where(value, |_, _| true)
     }
 
-    /// Removes the documents with this value for which `is_meant` returns true; returns their number.
+    /// Removes the documents with this value for which `is_match` returns true; returns their number.
     pub fn delete_where(
         &self,
         value: impl IntoValue,
-        is_meant: impl Fn(u64, &T) -> bool,
+        is_match: impl Fn(u64, &T) -> bool,
     ) -> Result<usize> {
         let (collection, query) = (&self.collection, Query::value(self.checked(value)?));
         collection.core().run(&mut |transaction| {
             let mut deleted = 0;
             for (key, document) in transaction.find(collection, self.name(), query.clone())? {
-                if is_meant(key, &document) && transaction.delete(collection, key)?.is_some() {
+                if is_match(key, &document) && transaction.delete(collection, key)?.is_some() {
                     deleted += 1;
                 }
             }

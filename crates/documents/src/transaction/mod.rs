@@ -9,4 +9,4 @@ mod unique;
 pub(crate) mod write;
 
 pub use state::Transaction;
-pub(crate) use state::{After, Committed, Ended, News};
+pub(crate) use state::{After, CacheUpdates, Committed, TransactionOutput};

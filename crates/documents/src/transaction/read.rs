@@ -90,7 +90,7 @@ impl Transaction<'_> {
         let keys = self.keys(collection, index, query)?;
         let opened = self.opened(collection)?;
         let rows = keys.iter().map(|key| opened.shape.keys.document(*key));
-        self.rows.bring(&rows.collect::<Vec<_>>())?;
+        self.rows.load(&rows.collect::<Vec<_>>())?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             if let Some(document) = self.get(collection, key)? {

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::Transaction;
-use super::write::{Was, missing};
+use super::write::{OldDocument, missing};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::error::Clash;
-use crate::extract::Values;
+use crate::index_values::Values;
 use crate::layout::{take_key, unique_row};
 use crate::shape::{BoundIndex, Shape};
 use crate::{Error, Result, Value};
@@ -32,7 +32,7 @@ impl Transaction<'_> {
 
     /// If another document has the value of a unique index, defers a check that only one of them has it at
     /// the end of the transaction.
-    pub(super) fn contest<T: Document>(
+    pub(super) fn check_at_end<T: Document>(
         &mut self,
         opened: &Arc<Opened<T>>,
         slot: usize,
@@ -41,8 +41,8 @@ impl Transaction<'_> {
     ) -> Result<()> {
         if let Some(other) = self.other_holder(&opened.shape.indexes[slot], value, key)? {
             let (opened, value) = (Arc::clone(opened), value.clone());
-            self.settle_later(move |transaction| {
-                transaction.settle_value(&opened, slot, &value, [other, key])
+            self.defer_check(move |transaction| {
+                transaction.resolve_value(&opened, slot, &value, [other, key])
             });
         }
         Ok(())
@@ -51,18 +51,18 @@ impl Transaction<'_> {
     /// Makes sure that at most one document has a value of a unique index, and that the index refers to it. A
     /// document that had the value and lost its entry to another one is either checked itself, or found by
     /// the check of that other one; so all are found.
-    fn settle_value<T: Document>(
+    fn resolve_value<T: Document>(
         &mut self,
         opened: &Opened<T>,
         slot: usize,
         value: &Value,
-        contesting: [u64; 2],
+        candidates: [u64; 2],
     ) -> Result<()> {
         let index = &opened.shape.indexes[slot];
         let named = self.rows.read(&unique_row(&index.prefix, value))?;
         let named = named.map(take_key).transpose()?;
         let mut holder = None;
-        for key in contesting.into_iter().chain(named) {
+        for key in candidates.into_iter().chain(named) {
             if holder == Some(key) || !self.has(opened, slot, value, key)? {
                 continue;
             }
@@ -77,7 +77,7 @@ impl Transaction<'_> {
             holder = Some(key);
         }
         if let (Some(holder), true) = (holder, holder != named) {
-            self.enter(index, value, holder);
+            self.insert_entry(index, value, holder);
         }
         Ok(())
     }
@@ -90,10 +90,10 @@ impl Transaction<'_> {
         value: &Value,
         key: u64,
     ) -> Result<bool> {
-        match self.was(opened, key)? {
-            Was::Nothing => Ok(false),
-            Was::Unreadable => Ok(true),
-            Was::Document(document) => {
+        match self.old_document(opened, key)? {
+            OldDocument::Nothing => Ok(false),
+            OldDocument::Unreadable => Ok(true),
+            OldDocument::Document(document) => {
                 let values = opened.shape.indexes[slot].values(&document)?;
                 Ok(values.contains(value))
             }
@@ -101,18 +101,21 @@ impl Transaction<'_> {
     }
 
     /// Reads the entries of unique indexes that a document may lose in advance, many at once.
-    pub(super) fn bring_unique<T: Document>(
+    pub(super) fn load_unique_entries<T: Document>(
         &mut self,
         shape: &Shape<T>,
-        were: &[Values],
-        are: &[Values],
+        old_values: &[Values],
+        new_values: &[Values],
     ) -> Result<()> {
         let mut rows = Vec::new();
         for (slot, index) in shape.indexes.iter().enumerate() {
             if index.kind == Kind::Unique {
-                rows.extend(missing(were, are, slot).map(|value| unique_row(&index.prefix, value)));
+                rows.extend(
+                    missing(old_values, new_values, slot)
+                        .map(|value| unique_row(&index.prefix, value)),
+                );
             }
         }
-        self.rows.bring(&rows)
+        self.rows.load(&rows)
     }
 }

@@ -11,7 +11,7 @@ use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::{Document, Tag};
 use crate::entries;
-use crate::extract::Values;
+use crate::index_values::Values;
 use crate::layout::{State, shared_held, shared_row, unique_held, unique_row};
 use crate::limits::KEY_MAX;
 use crate::reader::Reader;
@@ -32,10 +32,10 @@ impl Transaction<'_> {
             collection,
             &opened,
             key,
-            Was::Nothing,
+            OldDocument::Nothing,
             Some(document.into()),
         )?;
-        self.raise(&opened, state, key);
+        self.raise_next_key(&opened, state, key);
         Ok(key)
     }
 
@@ -48,13 +48,13 @@ impl Transaction<'_> {
         document: impl Into<Arc<T>>,
     ) -> Result<Option<Arc<T>>> {
         let opened = self.opened(collection)?;
-        let was = self.was(&opened, key)?;
-        let old = was.document().cloned();
-        let is_new = matches!(was, Was::Nothing);
-        self.change(collection, &opened, key, was, Some(document.into()))?;
+        let stored = self.old_document(&opened, key)?;
+        let old = stored.document().cloned();
+        let is_new = matches!(stored, OldDocument::Nothing);
+        self.change(collection, &opened, key, stored, Some(document.into()))?;
         if is_new {
             let state = self.state(&opened)?;
-            self.raise(&opened, state, key);
+            self.raise_next_key(&opened, state, key);
         }
         Ok(old)
     }
@@ -90,8 +90,8 @@ impl Transaction<'_> {
         let old = Arc::new(opened.shape.decode(key, row)?);
         change(&mut new);
         let new = Arc::new(new);
-        let was = Was::Document(old);
-        self.change(collection, &opened, key, was, Some(Arc::clone(&new)))?;
+        let stored = OldDocument::Document(old);
+        self.change(collection, &opened, key, stored, Some(Arc::clone(&new)))?;
         Ok(new)
     }
 
@@ -105,28 +105,32 @@ impl Transaction<'_> {
         let Some(old) = self.document(&opened, key)? else {
             return Ok(None);
         };
-        let was = Was::Document(Arc::clone(&old));
-        self.change(collection, &opened, key, was, None)?;
+        let stored = OldDocument::Document(Arc::clone(&old));
+        self.change(collection, &opened, key, stored, None)?;
         Ok(Some(old))
     }
 
     /// Removes the document with a key, also an unreadable one; returns whether it existed.
     pub fn remove<T: Document>(&mut self, collection: &Collection<T>, key: u64) -> Result<bool> {
         let opened = self.opened(collection)?;
-        let was = self.was(&opened, key)?;
-        let is_there = !matches!(was, Was::Nothing);
-        if is_there {
-            self.change(collection, &opened, key, was, None)?;
+        let stored = self.old_document(&opened, key)?;
+        let exists = !matches!(stored, OldDocument::Nothing);
+        if exists {
+            self.change(collection, &opened, key, stored, None)?;
         }
-        Ok(is_there)
+        Ok(exists)
     }
 
     /// The current document of a key.
-    pub(super) fn was<T: Document>(&mut self, opened: &Opened<T>, key: u64) -> Result<Was<T>> {
+    pub(super) fn old_document<T: Document>(
+        &mut self,
+        opened: &Opened<T>,
+        key: u64,
+    ) -> Result<OldDocument<T>> {
         match self.document(opened, key) {
-            Ok(None) => Ok(Was::Nothing),
-            Ok(Some(document)) => Ok(Was::Document(document)),
-            Err(error) if error.is_unreadable() => Ok(Was::Unreadable),
+            Ok(None) => Ok(OldDocument::Nothing),
+            Ok(Some(document)) => Ok(OldDocument::Document(document)),
+            Err(error) if error.is_unreadable() => Ok(OldDocument::Unreadable),
             Err(error) => Err(error),
         }
     }
@@ -204,7 +208,7 @@ impl Transaction<'_> {
     }
 
     /// Makes sure that the key is never assigned to a new document.
-    fn raise<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
+    fn raise_next_key<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
         if key < state.next {
             return;
         }
@@ -223,7 +227,7 @@ impl Transaction<'_> {
         collection: &Collection<T>,
         opened: &Arc<Opened<T>>,
         key: u64,
-        was: Was<T>,
+        stored: OldDocument<T>,
         new: Option<Arc<T>>,
     ) -> Result<()> {
         let shape = &opened.shape;
@@ -232,37 +236,38 @@ impl Transaction<'_> {
             return Err(Error::limit(message));
         }
         collection.check_writable(shape)?;
-        let old = was.document().cloned();
+        let old = stored.document().cloned();
         collection.check_triggers(&Changed {
             key,
             old: old.as_deref(),
             new: new.as_deref(),
         })?;
         let row = new.as_deref().map(|new| shape.encode(new)).transpose()?;
-        let were = values(shape, old.as_deref())?;
-        let are = values(shape, new.as_deref())?;
-        if matches!(was, Was::Unreadable) {
-            self.take_out_everywhere(shape, key)?;
+        let old_values = values(shape, old.as_deref())?;
+        let new_values = values(shape, new.as_deref())?;
+        if matches!(stored, OldDocument::Unreadable) {
+            self.remove_from_all_indexes(shape, key)?;
         }
-        self.bring_unique(shape, &were, &are)?;
+        self.load_unique_entries(shape, &old_values, &new_values)?;
         for (slot, index) in shape.indexes.iter().enumerate() {
-            for value in missing(&are, &were, slot) {
-                self.contest(opened, slot, value, key)?;
+            for value in missing(&new_values, &old_values, slot) {
+                self.check_at_end(opened, slot, value, key)?;
             }
-            for value in missing(&were, &are, slot) {
-                self.take_out(index, value, key)?;
+            for value in missing(&old_values, &new_values, slot) {
+                self.remove_entry(index, value, key)?;
             }
-            for value in missing(&are, &were, slot) {
-                self.enter(index, value, key);
+            for value in missing(&new_values, &old_values, slot) {
+                self.insert_entry(index, value, key);
             }
         }
         let present = new.as_ref().zip(row.as_ref());
-        let present = present.filter(|_| opened.cache.is_kept());
-        let present = present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(are));
-        self.put_row(shape, key, !matches!(was, Was::Nothing), row);
-        self.tell(opened, key, present)?;
+        let present = present.filter(|_| opened.cache.is_enabled());
+        let present =
+            present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(new_values));
+        self.put_row(shape, key, !matches!(stored, OldDocument::Nothing), row);
+        self.record_change(opened, key, present)?;
         if let Some(triggers) = collection.triggers() {
-            self.call_after(move || {
+            self.run_after_commit(move || {
                 let changed = Changed {
                     key,
                     old: old.as_deref(),
@@ -280,14 +285,14 @@ impl Transaction<'_> {
         &mut self,
         shape: &Shape<T>,
         key: u64,
-        was: bool,
+        existed: bool,
         row: Option<Vec<u8>>,
     ) {
-        let place = shape.keys.document(key);
-        let more = i64::from(row.is_some()) - i64::from(was);
+        let row_key = shape.keys.document(key);
+        let more = i64::from(row.is_some()) - i64::from(existed);
         match row {
-            Some(row) => self.rows.put(place, row),
-            None => self.rows.delete(place),
+            Some(row) => self.rows.put(row_key, row),
+            None => self.rows.delete(row_key),
         }
         if more != 0 {
             self.rows.add(shape.keys.count(), more);
@@ -304,7 +309,7 @@ impl Transaction<'_> {
     }
 
     /// Adds the entry of a document to an index.
-    pub(crate) fn enter<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
+    pub(crate) fn insert_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
         let held = match index.kind {
             Kind::Unique => unique_held(value, key),
             Kind::Partition | Kind::Tags => shared_held(value),
@@ -314,7 +319,7 @@ impl Transaction<'_> {
 
     /// Removes the entry of a document from an index. A unique index may have another document for the value:
     /// while it is built, and within a transaction in which documents exchange values.
-    fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
+    fn remove_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
         if self.other_holder(index, value, key)?.is_none() {
             self.rows.delete(entry_row(index, value, key));
         }
@@ -322,7 +327,7 @@ impl Transaction<'_> {
     }
 
     /// Removes a document whose values cannot be computed from all indexes.
-    fn take_out_everywhere<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
+    fn remove_from_all_indexes<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
         // Requires that no entry is added in the meantime.
         self.rows.read(&shape.keys.sequence())?;
         let mut found = Vec::new();
@@ -343,14 +348,14 @@ impl Transaction<'_> {
 }
 
 /// The document of a key before a change.
-pub(super) enum Was<T> {
+pub(super) enum OldDocument<T> {
     Nothing,
     Document(Arc<T>),
     /// An unreadable document.
     Unreadable,
 }
 
-impl<T> Was<T> {
+impl<T> OldDocument<T> {
     pub(super) fn document(&self) -> Option<&Arc<T>> {
         match self {
             Self::Document(document) => Some(document),

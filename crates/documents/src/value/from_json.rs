@@ -15,14 +15,14 @@ fn append(json: &Json, value: &mut Value) -> Result<()> {
             (Some(unsigned), ..) => unsigned.append_to(value),
             (_, Some(signed), _) => signed.append_to(value),
             (_, _, Some(double)) => double.append_to(value),
-            _ => return Err(unfit(json)),
+            _ => return Err(not_indexable(json)),
         },
-        Json::Null | Json::Array(_) | Json::Object(_) => return Err(unfit(json)),
+        Json::Null | Json::Array(_) | Json::Object(_) => return Err(not_indexable(json)),
     }
     Ok(())
 }
 
-fn unfit(json: &Json) -> Error {
+fn not_indexable(json: &Json) -> Error {
     let what = match json {
         Json::Null => "null",
         Json::Array(_) => "an array",

@@ -16,25 +16,25 @@ const ENTRIES: usize = 256;
 
 impl<T: Document> Opened<T> {
     /// Prefetches a document to read it.
-    pub(super) fn expect_document(&self, key: u64, expected: &mut Expected) {
+    pub(super) fn prefetch_document(&self, key: u64, expected: &mut Expected) {
         let keys = &self.shape.keys;
         expected.key(keys.document(key));
         expected.key(keys.generation());
     }
 
     /// Prefetches a document with a given key to change it.
-    pub(super) fn expect_change(&self, key: u64, new: Option<&T>, expected: &mut Expected) {
-        self.expect_document(key, expected);
+    pub(super) fn prefetch_change(&self, key: u64, new: Option<&T>, expected: &mut Expected) {
+        self.prefetch_document(key, expected);
         if let Some(new) = new {
-            self.expect_new(new, expected);
+            self.prefetch_insertion(new, expected);
         }
     }
 
     /// Prefetches for an insertion.
-    pub(super) fn expect_new(&self, new: &T, expected: &mut Expected) {
+    pub(super) fn prefetch_insertion(&self, new: &T, expected: &mut Expected) {
         let keys = &self.shape.keys;
         expected.key(keys.state());
-        if self.cache.is_kept() {
+        if self.cache.is_enabled() {
             expected.key(keys.sequence());
         }
         let indexes = self.shape.indexes.iter();
@@ -47,7 +47,7 @@ impl<T: Document> Opened<T> {
     }
 
     /// Prefetches the entries of a value.
-    pub(super) fn expect_value(
+    pub(super) fn prefetch_value(
         &self,
         index: &BoundIndex<T>,
         value: &Value,
@@ -59,22 +59,22 @@ impl<T: Document> Opened<T> {
                 expected.key(self.shape.keys.generation());
             }
             Kind::Partition | Kind::Tags => {
-                self.expect_entries(index, &Query::value(value.clone()).limit(1), expected);
+                self.prefetch_entries(index, &Query::value(value.clone()).limit(1), expected);
             }
         }
     }
 
     /// Prefetches the entries of a query.
-    pub(super) fn expect_entries(
+    pub(super) fn prefetch_entries(
         &self,
         index: &BoundIndex<T>,
         query: &Query,
         expected: &mut Expected,
     ) {
-        if !query.is_nothing {
+        if !query.is_always_empty {
             let range = entries::range(&index.prefix, index.kind, query);
             // One more row shows whether there are more entries.
-            let rows = ENTRIES.min(query.wanted().saturating_add(1));
+            let rows = ENTRIES.min(query.entries_needed().saturating_add(1));
             expected.range(range, rows);
             expected.key(self.shape.keys.generation());
         }

@@ -11,7 +11,7 @@ use espalier_keyspace::{Snapshot, Version};
 
 use super::Opened;
 use crate::Result;
-use crate::cache::{Fact, Present};
+use crate::cache::{DocumentState, Present};
 use crate::document::Document;
 use crate::reader::read_rows;
 
@@ -20,13 +20,13 @@ const ROWS_AT_ONCE: usize = 256;
 
 /// The number of documents from which a second thread is used: starting it takes as long as decoding some
 /// hundred documents.
-const HELP_MIN: usize = 1024;
+const SECOND_THREAD_MIN: usize = 1024;
 
 /// The maximum number of chunks that wait for the second thread; beyond that the first thread decodes too.
 const WAITING_MAX: usize = 2;
 
 /// A chunk of documents to decode.
-struct Part<'a> {
+struct RowChunk<'a> {
     number: usize,
     keys: &'a [u64],
     rows: Vec<Option<Cow<'a, [u8]>>>,
@@ -40,26 +40,26 @@ impl<T: Document> Opened<T> {
     /// They are cached if the policy requires it.
     pub(crate) fn read_many(&self, snapshot: &dyn Snapshot, keys: &[u64]) -> Result<Documents<T>> {
         let version = snapshot.version();
-        let mut parts = keys.chunks(ROWS_AT_ONCE).enumerate();
-        let bring = |(number, keys)| -> Result<Part<'_>> {
+        let mut chunks = keys.chunks(ROWS_AT_ONCE).enumerate();
+        let fetch = |(number, keys)| -> Result<RowChunk<'_>> {
             let rows = read_rows(snapshot, &self.shape.keys, keys)?;
-            Ok(Part { number, keys, rows })
+            Ok(RowChunk { number, keys, rows })
         };
-        if keys.len() < HELP_MIN {
-            let documents = parts.map(|part| self.decode(version, bring(part)?));
+        if keys.len() < SECOND_THREAD_MIN {
+            let documents = chunks.map(|chunk| self.decode(version, fetch(chunk)?));
             let documents: Vec<_> = documents.collect::<Result<_>>()?;
             return Ok(documents.into_iter().flatten().collect());
         }
         let mut decoded = thread::scope(|scope| {
             let (sender, waiting) = sync_channel(WAITING_MAX);
-            let help = move || self.decode_all(version, &waiting);
-            let helper = thread::Builder::new().spawn_scoped(scope, help);
-            let own = parts.try_fold(Vec::new(), |mut own, part| -> Result<_> {
+            let decode_waiting = move || self.decode_all(version, &waiting);
+            let helper = thread::Builder::new().spawn_scoped(scope, decode_waiting);
+            let own = chunks.try_fold(Vec::new(), |mut own, chunk| -> Result<_> {
                 // If the second thread is busy or could not be started, this one decodes.
-                if let Err(TrySendError::Full(part) | TrySendError::Disconnected(part)) =
-                    sender.try_send(bring(part)?)
+                if let Err(TrySendError::Full(chunk) | TrySendError::Disconnected(chunk)) =
+                    sender.try_send(fetch(chunk)?)
                 {
-                    own.push((part.number, self.decode(version, part)?));
+                    own.push((chunk.number, self.decode(version, chunk)?));
                 }
                 Ok(own)
             });
@@ -74,34 +74,34 @@ impl<T: Document> Opened<T> {
             Result::Ok(all)
         })?;
         decoded.sort_unstable_by_key(|(number, _)| *number);
-        Ok(decoded.into_iter().flat_map(|(_, part)| part).collect())
+        Ok(decoded.into_iter().flat_map(|(_, chunk)| chunk).collect())
     }
 
     fn decode_all(
         &self,
         version: Version,
-        waiting: &Receiver<Part<'_>>,
+        waiting: &Receiver<RowChunk<'_>>,
     ) -> Result<Vec<(usize, Documents<T>)>> {
-        let parts = waiting.iter();
-        parts
-            .map(|part| Ok((part.number, self.decode(version, part)?)))
+        let chunks = waiting.iter();
+        chunks
+            .map(|chunk| Ok((chunk.number, self.decode(version, chunk)?)))
             .collect()
     }
 
-    fn decode(&self, version: Version, part: Part<'_>) -> Result<Documents<T>> {
-        let rows = part.keys.iter().zip(part.rows);
+    fn decode(&self, version: Version, chunk: RowChunk<'_>) -> Result<Documents<T>> {
+        let rows = chunk.keys.iter().zip(chunk.rows);
         rows.map(|(key, row)| {
-            row.map(|row| self.take_row(version, *key, &row))
+            row.map(|row| self.decode_row(version, *key, &row))
                 .transpose()
         })
         .collect()
     }
 
     /// Decodes the document of a row, and caches it if the policy requires it.
-    pub(super) fn take_row(&self, version: Version, key: u64, row: &[u8]) -> Result<Arc<T>> {
+    pub(super) fn decode_row(&self, version: Version, key: u64, row: &[u8]) -> Result<Arc<T>> {
         let document = Arc::new(self.shape.decode(key, row)?);
         if let Some(recent) = self.cache.recent() {
-            recent.read(Fact {
+            recent.read(DocumentState {
                 key,
                 version,
                 present: Some(Present::new(Arc::clone(&document), row)),

@@ -22,14 +22,14 @@ impl<T: Document> Collection<T> {
     /// 10,000).
     pub fn check(&self) -> Result<Vec<Finding>> {
         let opened = self.reopen()?;
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-        let faults = examine(&opened, &*snapshot)?;
+        let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
+        let faults = find_faults(&opened, &*snapshot)?;
         Ok(faults.iter().map(|fault| finding(&opened, fault)).collect())
     }
 }
 
 /// Finds the faults of a snapshot.
-pub(super) fn examine<T: Document>(
+pub(super) fn find_faults<T: Document>(
     opened: &Opened<T>,
     snapshot: &dyn Snapshot,
 ) -> Result<Vec<Fault>> {
@@ -130,7 +130,7 @@ impl<T: Document> Examination<'_, T> {
                     && other != key
                     && self.may_have(slot, other, value) =>
             {
-                Fault::Twice {
+                Fault::DuplicateValue {
                     slot,
                     key,
                     other,
@@ -170,7 +170,7 @@ impl<T: Document> Examination<'_, T> {
         let id = shape.keys.index_of(row)?;
         let Some(slot) = shape.indexes.iter().position(|index| index.id == id) else {
             let row = row.to_vec();
-            self.faults.push(Fault::NoIndex { row, id });
+            self.faults.push(Fault::UnknownIndex { row, id });
             return Ok(());
         };
         let index = &shape.indexes[slot];
@@ -235,7 +235,7 @@ pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding
             format!("{name} index {:?}", index(slot)),
             format!("document {key} has the value {value}, which is missing in the index"),
         ),
-        Fault::Twice {
+        Fault::DuplicateValue {
             slot,
             key,
             other,
@@ -251,7 +251,7 @@ pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding
             format!("an entry refers to document {key}, which does not exist or has another value"),
         ),
         Fault::BrokenEntry { reason, .. } => (format!("{name} indexes"), reason.clone()),
-        Fault::NoIndex { id, .. } => (
+        Fault::UnknownIndex { id, .. } => (
             format!("{name} indexes"),
             format!("an entry belongs to the unknown index number {id}"),
         ),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::document::Document;
-use crate::exact::check_exact;
+use crate::exact_json::check_exact;
 use crate::limits::{IMPORT_DOCUMENTS, IMPORT_PATIENCE, LINE_BYTES_MAX};
 use crate::{Collection, Error, ErrorKind, Result, Selection};
 
@@ -29,7 +29,7 @@ pub struct Line<D> {
 }
 
 /// The format of a line, for error messages.
-const FORM: &str = r#"a line is {"document":...} or {"key":0,"document":...}"#;
+const LINE_FORMAT: &str = r#"a line is {"document":...} or {"key":0,"document":...}"#;
 
 /// Reads a line: each member once, and no other members.
 impl<'de, D: Deserialize<'de>> Deserialize<'de> for Line<D> {
@@ -44,7 +44,7 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
     type Value = Line<D>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FORM)
+        f.write_str(LINE_FORMAT)
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> std::result::Result<Line<D>, M::Error> {
@@ -57,14 +57,14 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
                     return Err(M::Error::custom(format_args!("{name:?} is present twice")));
                 }
                 _ => {
-                    let message = format_args!("unknown member {name:?}; {FORM}");
+                    let message = format_args!("unknown member {name:?}; {LINE_FORMAT}");
                     return Err(M::Error::custom(message));
                 }
             }
         }
         match document {
             Some(document) => Ok(Line { key, document }),
-            None => Err(M::Error::custom(format_args!("no document; {FORM}"))),
+            None => Err(M::Error::custom(format_args!("no document; {LINE_FORMAT}"))),
         }
     }
 }
@@ -231,7 +231,7 @@ fn write_line<D: Serialize>(out: &mut dyn Write, line: &Line<D>) -> Result<()> {
 }
 
 /// Some programs write this at the start of UTF-8 text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the next non-empty line.
 fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>>> {
@@ -252,8 +252,8 @@ fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>
                 "line {number} is longer than the limit of {LINE_BYTES_MAX} bytes"
             )));
         }
-        if *number == 1 && line.starts_with(MARK) {
-            line.drain(..MARK.len());
+        if *number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(line));

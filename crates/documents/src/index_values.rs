@@ -62,13 +62,13 @@ impl<T: Document> Source<T> {
                 )));
             }
         }
-        settle(name, &mut values)?;
+        normalize(name, &mut values)?;
         Ok(values)
     }
 }
 
 /// Sorts the values, removes duplicates, and checks the limits.
-fn settle(name: &str, values: &mut Values) -> Result<()> {
+fn normalize(name: &str, values: &mut Values) -> Result<()> {
     if values.len() > 1 {
         values.sort_unstable();
         values.dedup();

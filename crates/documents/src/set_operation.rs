@@ -2,15 +2,15 @@
 
 /// Which documents are in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joining {
+pub(crate) enum SetOperation {
     /// Those that are in every list.
-    All,
+    Intersection,
     /// Those that are in at least one list.
-    Any,
+    Union,
 }
 
 /// The intersection or union of the lists, each key once, in order.
-pub(crate) fn join<D>(mut lists: Vec<Vec<(u64, D)>>, joining: Joining) -> Vec<(u64, D)> {
+pub(crate) fn combine<D>(mut lists: Vec<Vec<(u64, D)>>, operation: SetOperation) -> Vec<(u64, D)> {
     for list in &mut lists {
         // Documents whose value begins with the queried one are in the order of their full values.
         if !list.is_sorted_by_key(|(key, _)| *key) {
@@ -18,8 +18,8 @@ pub(crate) fn join<D>(mut lists: Vec<Vec<(u64, D)>>, joining: Joining) -> Vec<(u
         }
         list.dedup_by_key(|(key, _)| *key);
     }
-    match joining {
-        Joining::All => {
+    match operation {
+        SetOperation::Intersection => {
             lists.sort_by_key(Vec::len);
             let mut lists = lists.into_iter();
             let mut joined = lists.next().unwrap_or_default();
@@ -32,7 +32,7 @@ pub(crate) fn join<D>(mut lists: Vec<Vec<(u64, D)>>, joining: Joining) -> Vec<(u
             }
             joined
         }
-        Joining::Any => {
+        SetOperation::Union => {
             let mut joined: Vec<_> = lists.into_iter().flatten().collect();
             joined.sort_by_key(|(key, _)| *key);
             joined.dedup_by_key(|(key, _)| *key);
@@ -60,17 +60,17 @@ mod tests {
                 .iter()
                 .filter(|key| sets.iter().all(|set| set.contains(key)));
             let all: Vec<u64> = all.copied().collect();
-            let keys = |joining| -> Vec<u64> {
+            let keys = |operation| -> Vec<u64> {
                 let lists = lists[..count].iter().map(|list| {
                     let list = list.iter().map(|key| (*key, ()));
                     list.collect()
                 });
-                let joined = join(lists.collect(), joining).into_iter();
+                let joined = combine(lists.collect(), operation).into_iter();
                 joined.map(|(key, ())| key).collect()
             };
-            assert_eq!(keys(Joining::All), all, "{count} lists");
+            assert_eq!(keys(SetOperation::Intersection), all, "{count} lists");
             assert_eq!(
-                keys(Joining::Any),
+                keys(SetOperation::Union),
                 any.into_iter().collect::<Vec<_>>(),
                 "{count} lists"
             );

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use espalier_keyspace::Version;
 
-use crate::extract::Values;
+use crate::index_values::Values;
 
 /// The state of a document at a version.
-pub(crate) struct Fact<T> {
+pub(crate) struct DocumentState<T> {
     pub(crate) key: u64,
     pub(crate) version: Version,
     /// `None` if there was no such document.
