@@ -4,7 +4,7 @@ use espalier_keyspace::{Direction, Driver, Finding};
 
 use crate::layout::{Layout, RowKind};
 use crate::number::take_varint;
-use crate::retention_clock::Known;
+use crate::retention_clock::TrustedTime;
 use crate::row::{Row, entries, row};
 use crate::sketch::Sketch;
 use crate::{Error, Metric, Result, Settings, Stats, Status};
@@ -67,7 +67,7 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
         }
         RowKind::RequestTime => return Ok(()),
         RowKind::Clock => {
-            Known::decode(value)?;
+            TrustedTime::decode(value)?;
             return Ok(());
         }
         RowKind::Metric => layout.metric(&Metric::decode(value)?),

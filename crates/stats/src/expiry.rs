@@ -5,7 +5,7 @@
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use crate::layout::{self, Kind};
+use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
 use crate::stats::{Rules, Stats};
 use crate::{Granularity, Metric, Result};
@@ -44,7 +44,7 @@ impl Stats {
             return Ok(Expired::default());
         }
         let snapshot = self.driver.snapshot()?;
-        let mut step = Step {
+        let mut step = ExpiryStep {
             stats: self,
             rules: &rules,
             snapshot: &*snapshot,
@@ -52,27 +52,27 @@ impl Stats {
             rows: 0,
         };
         let next = step.metrics(from)?;
-        let Step {
+        let ExpiryStep {
             mut batch, rows, ..
         } = step;
         drop(snapshot);
         // Also if nothing has expired yet: a process that opens the store later needs to see that time has
         // passed.
-        let known = self.time_to_store(&rules);
-        if let Some(known) = known {
-            batch.put(self.layout.clock(), known.encode());
+        let trusted = self.trusted_time_to_store(&rules);
+        if let Some(trusted) = trusted {
+            batch.put(self.layout.clock(), trusted.encode());
         }
-        if rows > 0 || known.is_some() {
+        if rows > 0 || trusted.is_some() {
             self.driver.commit(batch)?;
         }
-        if let Some(known) = known {
-            self.retention_clock.is_stored(known);
+        if let Some(trusted) = trusted {
+            self.retention_clock.set_stored(trusted);
         }
         Ok(Expired { rows, next })
     }
 }
 
-struct Step<'a> {
+struct ExpiryStep<'a> {
     stats: &'a Stats,
     rules: &'a Rules,
     snapshot: &'a dyn Snapshot,
@@ -80,7 +80,7 @@ struct Step<'a> {
     rows: u64,
 }
 
-impl Step<'_> {
+impl ExpiryStep<'_> {
     /// Checks metrics; returns the one at which to continue.
     fn metrics(&mut self, from: Option<&Metric>) -> Result<Option<Metric>> {
         let mut range = self.stats.layout.metrics("");
@@ -93,7 +93,7 @@ impl Step<'_> {
                 return Ok(None);
             };
             let metric = Metric::decode(row)?;
-            if self.metric(&metric)? == Left::More {
+            if self.metric(&metric)? == Remaining::More {
                 return Ok(Some(metric));
             }
         }
@@ -101,31 +101,31 @@ impl Step<'_> {
         next.map(|(_, row)| Metric::decode(row)).transpose()
     }
 
-    fn metric(&mut self, metric: &Metric) -> Result<Left> {
+    fn metric(&mut self, metric: &Metric) -> Result<Remaining> {
         for &granularity in self.rules.settings.retention.keys() {
             let now = self.stats.retention_now();
             let Some(kept_from) = self.rules.kept_from(granularity, now)? else {
                 continue;
             };
-            for kind in Kind::ALL {
-                let range = self.before(kind, metric, granularity, kept_from);
-                if self.remove(range)? == Left::More {
-                    return Ok(Left::More);
+            for kind in BucketKind::ALL {
+                let range = self.expired_range(kind, metric, granularity, kept_from);
+                if self.remove(range)? == Remaining::More {
+                    return Ok(Remaining::More);
                 }
             }
         }
-        Ok(Left::Nothing)
+        Ok(Remaining::Nothing)
     }
 
     /// Removes the rows of a range, within the limit of the step.
-    fn remove(&mut self, mut range: KeyRange) -> Result<Left> {
+    fn remove(&mut self, mut range: KeyRange) -> Result<Remaining> {
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         let before = self.rows;
-        let mut left = Left::Nothing;
+        let mut remaining = Remaining::Nothing;
         while let Some((key, _)) = cursor.next()? {
             if self.rows == EXPIRY_ROWS {
                 range.end = Some(key.to_vec());
-                left = Left::More;
+                remaining = Remaining::More;
                 break;
             }
             self.rows += 1;
@@ -133,12 +133,12 @@ impl Step<'_> {
         if self.rows > before {
             self.batch.delete_range(range);
         }
-        Ok(left)
+        Ok(remaining)
     }
 
-    fn before(
+    fn expired_range(
         &self,
-        kind: Kind,
+        kind: BucketKind,
         metric: &Metric,
         granularity: Granularity,
         start: i64,
@@ -151,7 +151,7 @@ impl Step<'_> {
 
 /// Whether there is more to remove than one step may.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum Remaining {
     Nothing,
     More,
 }

@@ -15,14 +15,14 @@ const CLOCK: u8 = 0x07;
 
 /// The kinds of rows of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BucketKind {
     /// Rows of numbers.
     Numbers,
     /// One row for each sketch.
     Sketches,
 }
 
-impl Kind {
+impl BucketKind {
     pub(crate) const ALL: [Self; 2] = [Self::Numbers, Self::Sketches];
 
     fn id(self) -> u8 {
@@ -140,7 +140,12 @@ impl Layout {
     }
 
     /// The key prefix of a metric's buckets of a granularity.
-    pub(crate) fn buckets(&self, kind: Kind, metric: &Metric, granularity: Granularity) -> Vec<u8> {
+    pub(crate) fn buckets(
+        &self,
+        kind: BucketKind,
+        metric: &Metric,
+        granularity: Granularity,
+    ) -> Vec<u8> {
         let mut key = self.of_metric(kind.id(), metric);
         key.push(granularity.unit().id());
         tuple::put_unsigned(&mut key, u64::from(granularity.count()));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::keys::metrics_in;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
+use crate::metric_list::metrics_in;
 use crate::stats::Stats;
 use crate::{Error, Metric, Number, Packed, Path, Point, Range, Result, Series};
 
@@ -56,7 +56,7 @@ impl Query {
         self
     }
 
-    fn takes(&self, metric: &Metric) -> bool {
+    fn matches(&self, metric: &Metric) -> bool {
         let mut wanted = self.labels.iter();
         metric.name == self.name && wanted.all(|(name, value)| label(metric, name) == value)
     }
@@ -69,7 +69,7 @@ impl Query {
     }
 }
 
-fn too_many_of(groups: usize) -> Error {
+fn too_many_buckets(groups: usize) -> Error {
     Error::limit(format!(
         "{groups} groups have more than {BUCKETS_MAX} buckets in total: skip blanks, choose longer buckets or a shorter range, or group by fewer labels"
     ))
@@ -89,10 +89,10 @@ impl Stats {
         let metrics = metrics_in(&*snapshot, &named)?;
         let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, Packed>)> =
             BTreeMap::new();
-        for metric in metrics.iter().filter(|metric| query.takes(metric)) {
+        for metric in metrics.iter().filter(|metric| query.matches(metric)) {
             let (count, sums) = groups.entry(query.group_of(metric)).or_default();
             *count += 1;
-            for (start, values) in self.found(&*snapshot, metric, query.range)? {
+            for (start, values) in self.read_buckets(&*snapshot, metric, query.range)? {
                 sums.entry(start).or_default().add(&values)?;
             }
         }
@@ -101,7 +101,7 @@ impl Stats {
             let points = self.fill_blanks(sums.into_iter().collect(), query.range)?;
             buckets += points.len();
             if buckets > BUCKETS_MAX {
-                return Err(too_many_of(count));
+                return Err(too_many_buckets(count));
             }
             Ok(Group {
                 labels,
@@ -134,11 +134,11 @@ impl Stats {
         metrics.iter().try_for_each(|(metric, _)| metric.check())?;
         let snapshot = self.driver.snapshot_expecting(&|expected| {
             for (metric, range) in metrics.iter().take(SERIES_AT_ONCE) {
-                self.expect_found(metric, *range, expected);
+                self.prefetch_buckets(metric, *range, expected);
             }
         })?;
         let read = |(metric, range): &(Metric, Range)| {
-            self.fill_blanks(self.found(&*snapshot, metric, *range)?, *range)
+            self.fill_blanks(self.read_buckets(&*snapshot, metric, *range)?, *range)
         };
         metrics.iter().map(read).collect()
     }

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use crate::calendar::seconds;
 use crate::commit::Queue;
 use crate::layout::Layout;
-use crate::retention_clock::{Known, RetentionClock};
+use crate::retention_clock::{RetentionClock, TrustedTime};
 use crate::{
     Calendar, Clock, Granularity, Metric, Outcome, Packed, Request, Result, Settings, Timestamp,
     Write,
@@ -65,12 +65,12 @@ impl Stats {
     pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
         let layout = Layout::new(prefix);
         let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
-        let known = driver
+        let trusted = driver
             .snapshot()?
             .get(&layout.clock())?
-            .map(|known| Known::decode(&known));
+            .map(|trusted| TrustedTime::decode(&trusted));
         Ok(Self {
-            retention_clock: RetentionClock::new(&*clock, known.transpose()?),
+            retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
             rules: RwLock::new(Arc::new(Rules::new(settings)?)),
             queue: Queue::new(),
             driver,
@@ -167,7 +167,7 @@ impl Stats {
 
     /// The trusted time, if it is to be stored with the next commit: only if anything can expire, and about
     /// once an hour.
-    pub(crate) fn time_to_store(&self, rules: &Rules) -> Option<Known> {
+    pub(crate) fn trusted_time_to_store(&self, rules: &Rules) -> Option<TrustedTime> {
         match rules.settings.retention.is_empty() {
             true => None,
             false => self.retention_clock.to_store(),

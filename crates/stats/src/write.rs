@@ -1,6 +1,6 @@
 //! Writes and requests.
 
-use crate::import::Part;
+use crate::import::ImportPart;
 use crate::limits::{REQUEST_ID_BYTES_MAX, VALUES_MAX, WRITES_MAX};
 use crate::{Designator, Error, Metric, Number, Packed, Result, Timestamp};
 
@@ -121,7 +121,7 @@ pub struct Request {
     /// rejected; only the times may differ.
     pub id: Option<String>,
     /// The part of an import, if it belongs to one with this name.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<ImportPart>,
 }
 
 impl Request {

@@ -22,11 +22,11 @@ impl Pending {
     /// Adds a write; it is combined with the last one of its metric if both have the same action and second.
     pub(super) fn push(&mut self, write: Write) {
         let last = self.last.get(&write.metric).copied();
-        match last.map(|index| join(&mut self.writes[index], &write)) {
-            Some(Join::Done) => return,
+        match last.map(|index| combine(&mut self.writes[index], &write)) {
+            Some(Combined::Merged) => return,
             // It will be rejected, and must not be combined with valid writes.
-            Some(Join::Impossible) => drop(self.last.remove(&write.metric)),
-            Some(Join::Unlike) | None => {
+            Some(Combined::OutOfRange) => drop(self.last.remove(&write.metric)),
+            Some(Combined::Different) | None => {
                 self.last.insert(write.metric.clone(), self.writes.len());
             }
         }
@@ -41,8 +41,8 @@ impl Pending {
 
     /// Puts writes back, before those added since.
     pub(super) fn put_back(&mut self, mut writes: Vec<Write>) {
-        let since = self.take();
-        writes.extend(since);
+        let newer = self.take();
+        writes.extend(newer);
         for (index, write) in writes.iter().enumerate() {
             self.last.insert(write.metric.clone(), index);
         }
@@ -51,30 +51,30 @@ impl Pending {
 }
 
 /// The result of combining two writes.
-enum Join {
+enum Combined {
     /// The write is part of the other one.
-    Done,
+    Merged,
     /// The writes differ in action or time.
-    Unlike,
+    Different,
     /// A sum is out of range.
-    Impossible,
+    OutOfRange,
 }
 
 /// Combines a write with the previous one, if possible.
-fn join(before: &mut Write, write: &Write) -> Join {
-    let alike = before.action == write.action
+fn combine(before: &mut Write, write: &Write) -> Combined {
+    let is_same_kind = before.action == write.action
         && before.listing == write.listing
         && seconds(before.at) == seconds(write.at);
-    if !alike || write.action == Action::Observe {
-        return Join::Unlike;
+    if !is_same_kind || write.action == Action::Observe {
+        return Combined::Different;
     }
     if write.action == Action::Assert {
         for (path, number) in &write.values {
             before.values.set(path.clone(), *number);
         }
     } else if before.values.add(&write.values).is_err() {
-        return Join::Impossible;
+        return Combined::OutOfRange;
     }
     before.calls = before.calls.saturating_add(write.calls);
-    Join::Done
+    Combined::Merged
 }

@@ -26,14 +26,14 @@ pub(super) fn bounds(zone: &TimeZone, granularity: Granularity, at: i64) -> Boun
 
 /// A period without a clock change: its buckets follow from the offset alone.
 #[derive(Clone, Copy)]
-pub(super) struct Steady {
+pub(super) struct ConstantOffset {
     /// The first second, and the first after it.
     from: i64,
     to: i64,
     offset: i64,
 }
 
-impl Steady {
+impl ConstantOffset {
     /// The period that contains `at`.
     pub(super) fn around(zone: &TimeZone, at: i64) -> Result<Self, jiff::Error> {
         let clock = Clock { zone };

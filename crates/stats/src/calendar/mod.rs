@@ -19,11 +19,11 @@
 mod clock_units;
 mod date_units;
 mod granularity;
-mod text;
+mod time_text;
+mod time_zone;
 mod timeline;
-mod zone;
 
 pub use granularity::{Granularity, Unit};
+pub(crate) use time_zone::seconds;
+pub use time_zone::{Calendar, Weekday};
 pub use timeline::{Bucket, Timeline};
-pub(crate) use zone::seconds;
-pub use zone::{Calendar, Weekday};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::clock_units::Steady;
+use super::clock_units::ConstantOffset;
 use super::{Calendar, Granularity};
 use crate::Result;
 
@@ -31,7 +31,7 @@ pub struct Timeline<'a> {
     first: Bucket,
     last: Bucket,
     /// For seconds, minutes and hours: the last period without a clock change.
-    steady: Option<Steady>,
+    constant_offset: Option<ConstantOffset>,
 }
 
 impl<'a> Timeline<'a> {
@@ -47,7 +47,7 @@ impl<'a> Timeline<'a> {
             next: Some(first),
             first,
             last,
-            steady: None,
+            constant_offset: None,
         }
     }
 
@@ -66,14 +66,16 @@ impl<'a> Timeline<'a> {
             return Ok(None);
         }
         let at = bucket.end;
-        let steady = self.steady.as_ref();
-        if let Some((start, end)) = steady.and_then(|steady| steady.bounds(self.granularity, at)) {
+        let constant_offset = self.constant_offset.as_ref();
+        if let Some((start, end)) =
+            constant_offset.and_then(|constant_offset| constant_offset.bounds(self.granularity, at))
+        {
             return Ok(Some(Bucket { start, end }));
         }
         let next = Bucket { start: at, end: at };
         let next = self.calendar.bucket(self.granularity, next.begins())?;
         if self.granularity.unit().is_of_clock() {
-            self.steady = self.calendar.steady(next.start);
+            self.constant_offset = self.calendar.constant_offset(next.start);
         }
         Ok(Some(next))
     }

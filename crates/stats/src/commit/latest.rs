@@ -9,7 +9,7 @@ use crate::row::{Row, entries, row};
 use crate::{Number, Packed, Path, Result};
 
 /// The amounts to add to a bucket so that each value becomes the latest existing value plus the given one.
-pub(super) fn on_latest(
+pub(super) fn add_to_latest(
     rows: &mut Rows<'_>,
     snapshot: &dyn Snapshot,
     target: &Target,
@@ -19,7 +19,7 @@ pub(super) fn on_latest(
     let mut added = values.clone();
     for (path, number) in values {
         if rows.number(&key, path)?.is_none()
-            && let Some(latest) = before(rows, snapshot, target, path)?
+            && let Some(latest) = latest_before(rows, snapshot, target, path)?
         {
             added.set(
                 path.clone(),
@@ -32,7 +32,7 @@ pub(super) fn on_latest(
 
 /// The value of a path in the last earlier bucket that has it. The commit requires that this bucket is
 /// unchanged; a later bucket that another process starts in the meantime is not detected.
-fn before(
+fn latest_before(
     rows: &mut Rows<'_>,
     snapshot: &dyn Snapshot,
     target: &Target,

@@ -1,6 +1,6 @@
 //! Finds the rows that a write changes.
 
-use crate::layout::{self, Kind};
+use crate::layout::{self, BucketKind};
 use crate::metric::{SYSTEM_METRIC, UNTRACKED};
 use crate::stats::{Rules, Stats};
 use crate::write::Listing;
@@ -45,13 +45,18 @@ impl<'a> Planner<'a> {
     /// The buckets of a write, one of each granularity that retains it.
     pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
         let kind = match write.action {
-            Action::Track | Action::Assert | Action::Adjust => Kind::Numbers,
-            Action::Observe => Kind::Sketches,
+            Action::Track | Action::Assert | Action::Adjust => BucketKind::Numbers,
+            Action::Observe => BucketKind::Sketches,
         };
         self.targets_of(&write.metric, kind, write.at)
     }
 
-    fn targets_of(&mut self, metric: &Metric, kind: Kind, at: Timestamp) -> Result<Vec<Target>> {
+    fn targets_of(
+        &mut self,
+        metric: &Metric,
+        kind: BucketKind,
+        at: Timestamp,
+    ) -> Result<Vec<Target>> {
         let granularities = self.rules.settings.granularities.iter();
         let mut targets = Vec::with_capacity(granularities.len());
         for &granularity in granularities.clone() {
@@ -73,7 +78,7 @@ impl<'a> Planner<'a> {
         let last = self
             .last
             .iter_mut()
-            .find(|(known, _)| *known == granularity);
+            .find(|(cached, _)| *cached == granularity);
         if let Some((_, bucket)) = &last
             && (bucket.start..bucket.end).contains(&second)
         {
@@ -81,7 +86,7 @@ impl<'a> Planner<'a> {
         }
         let bucket = self.rules.calendar.bucket(granularity, at)?;
         match last {
-            Some((_, known)) => *known = bucket,
+            Some((_, cached)) => *cached = bucket,
             None => self.last.push((granularity, bucket)),
         }
         Ok(bucket)

@@ -16,12 +16,12 @@ const GROUP_MAX: usize = 256;
 /// The state of leadership and the waiting requests.
 pub(crate) struct Queue {
     state: Mutex<State>,
-    turned: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    is_led: bool,
+    has_leader: bool,
     waiting: VecDeque<Ticket>,
 }
 
@@ -34,12 +34,12 @@ struct Ticket {
 type Commit<'a> = &'a dyn Fn(&[Request]) -> Vec<Result<Outcome>>;
 
 /// Leadership. Dropping it, also in a panic, passes it on.
-struct Lead<'a>(&'a Queue);
+struct Leadership<'a>(&'a Queue);
 
-impl Drop for Lead<'_> {
+impl Drop for Leadership<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().is_led = false;
-        self.0.turned.notify_all();
+        self.0.state.lock().has_leader = false;
+        self.0.changed.notify_all();
     }
 }
 
@@ -47,7 +47,7 @@ impl Queue {
     pub(crate) fn new() -> Self {
         Self {
             state: Mutex::default(),
-            turned: Condvar::new(),
+            changed: Condvar::new(),
         }
     }
 
@@ -63,11 +63,11 @@ impl Queue {
             if let Some(result) = result.lock().take() {
                 return result;
             }
-            if state.is_led {
-                self.turned.wait(&mut state);
+            if state.has_leader {
+                self.changed.wait(&mut state);
                 continue;
             }
-            state.is_led = true;
+            state.has_leader = true;
             let size = state.waiting.len().min(GROUP_MAX);
             let group: Vec<_> = state.waiting.drain(..size).collect();
             drop(state);
@@ -77,22 +77,22 @@ impl Queue {
     }
 
     fn lead(&self, group: Vec<Ticket>, commit: Commit<'_>) {
-        let _lead = Lead(self);
-        let (requests, mut places): (Vec<_>, Vec<_>) = group
+        let _leadership = Leadership(self);
+        let (requests, mut slots): (Vec<_>, Vec<_>) = group
             .into_iter()
-            .map(|ticket| (ticket.request, Place(ticket.result)))
+            .map(|ticket| (ticket.request, ResultSlot(ticket.result)))
             .unzip();
         let results = commit(&requests);
-        for (place, result) in places.drain(..).zip(results) {
-            *place.0.lock() = Some(result);
+        for (slot, result) in slots.drain(..).zip(results) {
+            *slot.0.lock() = Some(result);
         }
     }
 }
 
 /// Where the result of a request goes. If the leader panics, waiting threads get an error.
-struct Place(Arc<Mutex<Option<Result<Outcome>>>>);
+struct ResultSlot(Arc<Mutex<Option<Result<Outcome>>>>);
 
-impl Drop for Place {
+impl Drop for ResultSlot {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let message = "the thread that committed this request panicked";

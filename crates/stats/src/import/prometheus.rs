@@ -4,7 +4,7 @@
 //! bucket holds the last reading in it. Histograms and summaries are stored as the several metrics in which
 //! they are exposed. Comments are skipped. `NaN` and infinities are rejected.
 
-use super::text::{Imported, put_label};
+use super::parsed_text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
 /// Parses a text into writes; lines without a time get the given one.

@@ -14,7 +14,7 @@
 
 use std::mem;
 
-use super::text::{Imported, put_label};
+use super::parsed_text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
 /// Prefixes of the parts of a line that give its origin.

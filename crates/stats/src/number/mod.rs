@@ -5,10 +5,10 @@
 //! length, would let a row grow with every call.
 
 mod arithmetic;
+mod encoding;
 mod json;
 mod parse;
-mod stored;
 mod value;
 
-pub(crate) use stored::{put_number, put_text, put_varint, take_number, take_text, take_varint};
+pub(crate) use encoding::{put_number, put_text, put_varint, take_number, take_text, take_varint};
 pub use value::{Decimal, Number};

@@ -2,7 +2,7 @@
 //!
 //! All values of a bucket are in one row, sorted by path, as long as they fit into
 //! [`crate::limits::ROW_BYTES`]. The values of a larger bucket are distributed over 16 rows by a hash of the
-//! path, and each of those that grows too large over 16 more (`spread.rs`), so that adding to one of a
+//! path, and each of those that grows too large over 16 more (`hash_tree.rs`), so that adding to one of a
 //! million values costs a few rows of 4 KiB.
 //!
 //! # Why rows, and not a key for each value
@@ -13,10 +13,10 @@
 //! read before it is written. Therefore the writes of one process are grouped (`commit/queue.rs`), and those
 //! of several processes detect each other by preconditions.
 
+mod encoding;
+mod hash_tree;
 mod merge;
-mod read;
-mod spread;
 
-pub(crate) use merge::{How, merge};
-pub(crate) use read::{Row, entries, row};
-pub(crate) use spread::{DEPTH_MAX, entry_digit, leaf, spread_marker};
+pub(crate) use encoding::{Row, entries, row};
+pub(crate) use hash_tree::{DEPTH_MAX, entry_digit, leaf, spread_marker};
+pub(crate) use merge::{MergeMode, merge};

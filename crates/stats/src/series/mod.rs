@@ -2,10 +2,10 @@
 
 mod aggregate;
 mod expression;
-mod format;
+mod plot;
 mod points;
 
 pub use aggregate::Aggregate;
 pub use expression::Expression;
-pub use format::{Categories, Timelines};
+pub use plot::{Categories, Timelines};
 pub use points::Series;

@@ -4,11 +4,11 @@
 //! A sketch counts values in bins that are 2 % wide (DDSketch, <https://arxiv.org/abs/1908.10693>). Only bins
 //! with values are stored (`bins.rs`): libraries with a fixed array of 2,048 bins combine the smallest values
 //! if all values span more than 18 powers of ten, and their estimates for those are off by any factor.
-//! Numbers span 632 powers of ten. `stored.rs` is the encoding, which other languages can read.
+//! Numbers span 632 powers of ten. `encoding.rs` is the encoding, which other languages can read.
 
 mod bins;
-mod quantiles;
-mod stored;
+mod encoding;
+mod estimate;
 
-pub use quantiles::Sketch;
-pub(crate) use stored::observed;
+pub(crate) use encoding::observed;
+pub use estimate::Sketch;

@@ -1,6 +1,6 @@
 //! The expression parser.
 
-use super::tokens::{Kind, Token, place, tokens};
+use super::tokens::{Token, TokenKind, place, tokens};
 use crate::{Aggregate, Error, Number, Path, Result};
 
 /// The maximum length of an expression in bytes.
@@ -110,15 +110,15 @@ impl Parser {
             return Err(Error::syntax("a value is missing").at(place(self.end)));
         };
         match token.kind {
-            Kind::Number(number) => Ok(Node::Number(number)),
-            Kind::Word(word) if word.len() == 1 => self.variable(&word, token.at),
-            Kind::Word(word) => self.function(&word, token.at),
-            Kind::Sign('(') => {
+            TokenKind::Number(number) => Ok(Node::Number(number)),
+            TokenKind::Word(word) if word.len() == 1 => self.variable(&word, token.at),
+            TokenKind::Word(word) => self.function(&word, token.at),
+            TokenKind::Sign('(') => {
                 let inner = self.sum()?;
                 self.expect(')')?;
                 Ok(inner)
             }
-            Kind::Sign(sign) => {
+            TokenKind::Sign(sign) => {
                 Err(Error::syntax(format!("a value is missing before {sign:?}"))
                     .at(place(token.at)))
             }
@@ -165,11 +165,11 @@ impl Parser {
 
     fn take_sign(&mut self, signs: &[char]) -> Option<char> {
         let token = self.tokens.next_if(|token| match token.kind {
-            Kind::Sign(sign) => signs.contains(&sign),
+            TokenKind::Sign(sign) => signs.contains(&sign),
             _ => false,
         })?;
         match token.kind {
-            Kind::Sign(sign) => Some(sign),
+            TokenKind::Sign(sign) => Some(sign),
             _ => None,
         }
     }

@@ -5,12 +5,12 @@ use crate::{Error, Number, Result};
 /// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Number(Number),
     Word(String),
     Sign(char),
@@ -33,10 +33,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
         rest = after;
         let kind = match letter {
             '0'..='9' | '.' => {
-                Kind::Number(word.parse().map_err(|error: Error| error.at(place(at)))?)
+                TokenKind::Number(word.parse().map_err(|error: Error| error.at(place(at)))?)
             }
-            'a'..='z' | 'A'..='Z' => Kind::Word(word.to_owned()),
-            '+' | '-' | '*' | '/' | '(' | ')' | ',' => Kind::Sign(letter),
+            'a'..='z' | 'A'..='Z' => TokenKind::Word(word.to_owned()),
+            '+' | '-' | '*' | '/' | '(' | ')' | ',' => TokenKind::Sign(letter),
             _ if letter.is_whitespace() => continue,
             _ => return Err(Error::syntax(format!("unexpected {letter:?}")).at(place(at))),
         };

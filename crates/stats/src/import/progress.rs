@@ -13,7 +13,7 @@ const HASH_BYTES: usize = 8;
 
 /// The lines of an import up to a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct ImportProgress {
     /// The number of the last line; 0 if there is none.
     pub(crate) line: u64,
     /// A hash of all lines.
@@ -22,41 +22,41 @@ pub(crate) struct Done {
 
 /// A part of an import: lines that follow the imported ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct ImportPart {
     /// The number of the last line before it, as of the previous commit.
     pub(crate) after: u64,
     /// The progress including this part.
-    pub(crate) done: Done,
+    pub(crate) progress: ImportProgress,
 }
 
-impl Done {
+impl ImportProgress {
     /// No lines of a format.
-    pub(super) fn nothing(format: &str) -> Self {
-        let mut nothing = Self {
+    pub(super) fn start(format: &str) -> Self {
+        let mut start = Self {
             line: 0,
             hash: [0; HASH_BYTES],
         };
-        nothing.hash = nothing.hashed(format.as_bytes());
-        nothing
+        start.hash = start.hash_with(format.as_bytes());
+        start
     }
 
     /// The progress with one more line.
-    pub(super) fn and(self, line: &[u8]) -> Self {
+    pub(super) fn with_line(self, line: &[u8]) -> Self {
         Self {
             line: self.line + 1,
-            hash: self.hashed(line),
+            hash: self.hash_with(line),
         }
     }
 
     /// The progress with one more line, without hashing it, for unnamed imports.
-    pub(super) fn unnamed(self) -> Self {
+    pub(super) fn with_unhashed_line(self) -> Self {
         Self {
             line: self.line + 1,
             ..self
         }
     }
 
-    fn hashed(self, line: &[u8]) -> [u8; HASH_BYTES] {
+    fn hash_with(self, line: &[u8]) -> [u8; HASH_BYTES] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.hash).update(line);
         let mut hash = [0; HASH_BYTES];
@@ -79,13 +79,13 @@ impl Done {
                 let line = line.map_err(|_| Error::corrupt("a stored line number is invalid"))?;
                 Ok(Self { line, hash: *hash })
             }
-            _ => Err(other(id)),
+            _ => Err(name_in_use(id)),
         }
     }
 }
 
 /// The name belongs to another request.
-pub(crate) fn other(id: &str) -> Error {
+pub(crate) fn name_in_use(id: &str) -> Error {
     Error::argument(format!(
         "the name {id:?} was used by another request; use a different name for this one"
     ))

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use espalier_keyspace::{Direction, Expected};
 
-use crate::layout::Kind;
+use crate::layout::BucketKind;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
+use crate::read_values::bucket_keys;
 use crate::stats::Stats;
-use crate::values::keys_of;
 use crate::{Error, Metric, Path, Range, Result, Sketch, Timestamp};
 
 /// The sketches of one bucket.
@@ -24,10 +24,12 @@ impl Stats {
     pub fn sketches(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<SketchPoint>> {
         let metric = metric.into();
         metric.check()?;
-        let Some((buckets, span)) = self.stretch(Kind::Sketches, &metric, range)? else {
+        let Some((buckets, span)) =
+            self.key_prefix_and_span(BucketKind::Sketches, &metric, range)?
+        else {
             return Ok(Vec::new());
         };
-        let keys = keys_of(&buckets, span);
+        let keys = bucket_keys(&buckets, span);
         let expect = |expected: &mut Expected| expected.range(keys.clone(), ROWS_AT_ONCE);
         let snapshot = self.driver.snapshot_expecting(&expect)?;
         let mut cursor = snapshot.scan(&keys, Direction::Forward)?;

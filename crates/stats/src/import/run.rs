@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::done::{Done, Part, other};
-use super::text::{LINE_BYTES_MAX, Skipped, too_long};
+use super::parsed_text::{LINE_BYTES_MAX, Skipped, too_long};
+use super::progress::{ImportPart, ImportProgress, name_in_use};
 use super::{jsonl, prometheus, statsd};
 use crate::limits::WRITES_MAX;
 use crate::stats::Stats;
@@ -82,7 +82,7 @@ struct Line {
     number: u64,
     writes: Vec<Write>,
     /// The progress including this line.
-    done: Done,
+    progress: ImportProgress,
 }
 
 impl Stats {
@@ -112,14 +112,14 @@ impl Stats {
     ) -> Result<Report> {
         Request::default().with_id(id).check()?;
         let mut import = Import::new(self, format, at);
-        import.known = self.imported(id)?.unwrap_or(import.read);
-        import.report.repeated = import.known.line;
+        import.imported = self.imported(id)?.unwrap_or(import.read);
+        import.report.repeated = import.imported.line;
         import.id = Some(id);
         import.run(input)
     }
 
     /// Rejects writes that no granularity retains.
-    fn kept(&self, writes: Vec<Write>) -> Result<Vec<Write>> {
+    fn check_retained(&self, writes: Vec<Write>) -> Result<Vec<Write>> {
         match writes.iter().find(|write| !self.keeps(write.at)) {
             Some(write) => Err(Error::argument(format!(
                 "{} is older than the longest retention",
@@ -139,9 +139,9 @@ struct Import<'a> {
     /// Its name, if any.
     id: Option<&'a str>,
     /// The progress under that name, as far as this import has read it.
-    known: Done,
+    imported: ImportProgress,
     /// The progress of reading.
-    read: Done,
+    read: ImportProgress,
     /// Lines that were read and are not imported yet.
     waiting: Vec<Line>,
     report: Report,
@@ -149,15 +149,15 @@ struct Import<'a> {
 
 impl<'a> Import<'a> {
     fn new(stats: &'a Stats, format: Format, at: Timestamp) -> Self {
-        let nothing = Done::nothing(format.name());
+        let start = ImportProgress::start(format.name());
         Self {
             stats,
             format,
             at,
             calendar: stats.calendar(),
             id: None,
-            known: nothing,
-            read: nothing,
+            imported: start,
+            read: start,
             waiting: Vec::new(),
             report: Report::default(),
         }
@@ -165,7 +165,7 @@ impl<'a> Import<'a> {
 
     fn run(mut self, input: &mut dyn BufRead) -> Result<Report> {
         let (mut bytes, mut count) = (Vec::new(), 0);
-        while self.take(input, &mut bytes)? {
+        while self.read_line(input, &mut bytes)? {
             if self.is_repeated(self.read)? {
                 continue;
             }
@@ -180,39 +180,39 @@ impl<'a> Import<'a> {
                     self.waiting.push(Line {
                         number: self.read.line,
                         writes,
-                        done: self.read,
+                        progress: self.read,
                     });
                 }
                 Err(error) => self.report.skip(self.read.line, &error),
             }
         }
         self.submit_waiting()?;
-        match self.read.line < self.known.line {
-            true => Err(self.other_lines()),
+        match self.read.line < self.imported.line {
+            true => Err(self.different_lines()),
             false => Ok(self.report),
         }
     }
 
     /// Reads the next line; returns `false` at the end.
-    fn take(&mut self, input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> Result<bool> {
-        let is_there = take_line(input, bytes).map_err(|error| {
+    fn read_line(&mut self, input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> Result<bool> {
+        let has_line = read_line_bytes(input, bytes).map_err(|error| {
             let message = format!("reading the input failed: {error}");
             let waiting = self.waiting.first().map(|line| line.number);
             let before = waiting.unwrap_or(self.read.line + 1);
-            Error::new(ErrorKind::Argument, message).at(self.done_before(before))
+            Error::new(ErrorKind::Argument, message).at(self.imported_before(before))
         })?;
-        if is_there {
+        if has_line {
             self.read = match self.id {
-                Some(_) => self.read.and(bytes.trim_ascii()),
-                None => self.read.unnamed(),
+                Some(_) => self.read.with_line(bytes.trim_ascii()),
+                None => self.read.with_unhashed_line(),
             };
         }
-        Ok(is_there)
+        Ok(has_line)
     }
 
     /// The writes of a line.
     fn writes(&self, bytes: &[u8]) -> Result<Vec<Write>> {
-        let line = match text_of(bytes, self.read.line)? {
+        let line = match line_text(bytes, self.read.line)? {
             "" => return Ok(Vec::new()),
             line => line,
         };
@@ -221,15 +221,15 @@ impl<'a> Import<'a> {
             Format::Prometheus => prometheus::writes(line, self.at),
             Format::Jsonl => jsonl::writes(line, self.at, &self.calendar),
         };
-        self.stats.kept(writes?)
+        self.stats.check_retained(writes?)
     }
 
     /// Whether a line was already imported under the name of the import; an error if that line was different.
-    fn is_repeated(&self, line: Done) -> Result<bool> {
-        if line.line == self.known.line && line != self.known {
-            return Err(self.other_lines());
+    fn is_repeated(&self, line: ImportProgress) -> Result<bool> {
+        if line.line == self.imported.line && line != self.imported {
+            return Err(self.different_lines());
         }
-        Ok(line.line <= self.known.line)
+        Ok(line.line <= self.imported.line)
     }
 
     fn submit_waiting(&mut self) -> Result<()> {
@@ -242,29 +242,29 @@ impl<'a> Import<'a> {
     /// and the others are imported.
     fn submit_lines(&mut self, lines: Range<usize>) -> Result<()> {
         let waiting = &self.waiting[lines.clone()];
-        let repeated = waiting.partition_point(|line| line.number <= self.known.line);
+        let repeated = waiting.partition_point(|line| line.number <= self.imported.line);
         let waiting = &waiting[repeated..];
         let lines = lines.start + repeated..lines.end;
         let (Some(first), Some(last)) = (waiting.first(), waiting.last()) else {
             return Ok(());
         };
-        let (number, done) = (first.number, last.done);
-        let request = self.request(waiting, done);
+        let (number, progress) = (first.number, last.progress);
+        let request = self.request(waiting, progress);
         let count = request.writes.len() as u64;
         match self.stats.submit(request) {
             Ok(Outcome::Repeated) => {
-                self.follow_other()?;
+                self.continue_after_other()?;
                 self.submit_lines(lines)
             }
             Ok(_) => {
                 self.report.writes += count;
                 if self.id.is_some() {
-                    self.known = done;
+                    self.imported = progress;
                 }
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::Keyspace => {
-                Err(error.at(self.done_before(number)))
+                Err(error.at(self.imported_before(number)))
             }
             Err(error) if lines.len() == 1 => {
                 self.report.skip(number, &error);
@@ -278,61 +278,65 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn request(&self, lines: &[Line], done: Done) -> Request {
+    fn request(&self, lines: &[Line], progress: ImportProgress) -> Request {
         let writes = lines.iter().flat_map(|line| &line.writes);
         let mut request = Request::new(writes.cloned());
         if let Some(id) = self.id {
             request.id = Some(id.to_owned());
-            request.part = Some(Part {
-                after: self.known.line,
-                done,
+            request.part = Some(ImportPart {
+                after: self.imported.line,
+                progress,
             });
         }
         request
     }
 
     /// Another import with this name has imported some of the lines: continues after it.
-    fn follow_other(&mut self) -> Result<()> {
+    fn continue_after_other(&mut self) -> Result<()> {
         let id = self.id.unwrap_or_default();
-        let known = self.stats.imported(id)?;
-        let known = known.filter(|known| known.line > self.known.line);
-        self.known = known.ok_or_else(|| {
+        let imported = self.stats.imported(id)?;
+        let imported = imported.filter(|imported| imported.line > self.imported.line);
+        self.imported = imported.ok_or_else(|| {
             let message =
                 format!("the name {id:?} was not used for a day, and its progress was removed");
-            Error::argument(message).at(done_before(self.known.line + 1))
+            Error::argument(message).at(imported_before(self.imported.line + 1))
         })?;
-        self.report.repeated = self.known.line;
-        let mut lines = self.waiting.iter().map(|line| line.done).chain([self.read]);
+        self.report.repeated = self.imported.line;
+        let mut lines = self
+            .waiting
+            .iter()
+            .map(|line| line.progress)
+            .chain([self.read]);
         // Lines that were not read yet are compared when they are read.
-        match self.known.line > self.read.line || lines.any(|line| line == self.known) {
+        match self.imported.line > self.read.line || lines.any(|line| line == self.imported) {
             true => Ok(()),
-            false => Err(self.other_lines()),
+            false => Err(self.different_lines()),
         }
     }
 
-    fn other_lines(&self) -> Error {
+    fn different_lines(&self) -> Error {
         let id = self.id.unwrap_or_default();
-        other(id).at(format_args!(
+        name_in_use(id).at(format_args!(
             "the lines up to {} differ from those that were imported",
-            self.known.line
+            self.imported.line
         ))
     }
 
-    fn done_before(&self, line: u64) -> String {
-        let done = done_before(line);
+    fn imported_before(&self, line: u64) -> String {
+        let progress = imported_before(line);
         match self.id {
-            Some(_) => format!("{done} (repeat the import under its name to continue)"),
-            None => done,
+            Some(_) => format!("{progress} (repeat the import under its name to continue)"),
+            None => progress,
         }
     }
 }
 
-fn done_before(line: u64) -> String {
+fn imported_before(line: u64) -> String {
     format!("the lines before {line} are imported, the others are not")
 }
 
 /// Reads a line; of a line that is too long possibly only the beginning.
-fn take_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+fn read_line_bytes(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let most = LINE_BYTES_MAX as u64 + 2;
     let read = Read::take(&mut *input, most).read_until(b'\n', line)?;
@@ -343,7 +347,7 @@ fn take_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 /// The text of a line, trimmed.
-fn text_of(bytes: &[u8], number: u64) -> Result<&str> {
+fn line_text(bytes: &[u8], number: u64) -> Result<&str> {
     let line = std::str::from_utf8(bytes.trim_ascii());
     let line = line.map_err(|_| Error::syntax("the line is not UTF-8"));
     match line {

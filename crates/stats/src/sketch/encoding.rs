@@ -2,7 +2,7 @@
 //! these parts, each after its flag.
 
 use super::bins::{Bins, GAMMA};
-use super::quantiles::Sketch;
+use super::estimate::Sketch;
 use crate::number::{put_text, put_varint, take_text, take_varint};
 use crate::{Error, Number, Path, Result};
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::clock_units::Steady;
+use super::clock_units::ConstantOffset;
 use super::{Bucket, Granularity, Timeline, clock_units, date_units};
 use crate::limits::{TIME_MAX, TIME_MIN};
 use crate::{Error, Result};
@@ -129,8 +129,8 @@ impl Calendar {
     }
 
     /// The period without a clock change that contains `at`, if it can be determined.
-    pub(super) fn steady(&self, at: i64) -> Option<Steady> {
-        Steady::around(&self.zone, at).ok()
+    pub(super) fn constant_offset(&self, at: i64) -> Option<ConstantOffset> {
+        ConstantOffset::around(&self.zone, at).ok()
     }
 
     /// The buckets from that of `from` to that of `to`.

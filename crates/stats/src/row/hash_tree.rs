@@ -1,6 +1,6 @@
 //! Buckets with many values: a tree of rows with 16 children each, indexed by the digits of a hash.
 
-use super::read::{LEAF, SPREAD};
+use super::encoding::{LEAF, SPREAD};
 
 /// Digits of the hash: rows at this depth are not divided further.
 pub(crate) const DEPTH_MAX: usize = 16;

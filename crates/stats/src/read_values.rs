@@ -2,7 +2,7 @@
 
 use espalier_keyspace::{Cursor, Direction, Expected, KeyRange, Snapshot};
 
-use crate::layout::{self, Kind};
+use crate::layout::{self, BucketKind};
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
 use crate::row::{Row, entries, row};
 use crate::stats::Stats;
@@ -69,38 +69,41 @@ impl Stats {
         metric.check()?;
         let snapshot = self
             .driver
-            .snapshot_expecting(&|expected| self.expect_found(&metric, range, expected))?;
-        let found = self.found(&*snapshot, &metric, range)?;
+            .snapshot_expecting(&|expected| self.prefetch_buckets(&metric, range, expected))?;
+        let found = self.read_buckets(&*snapshot, &metric, range)?;
         self.fill_blanks(found, range)
     }
 
     /// The buckets of a range that have values, in one scan.
-    pub(crate) fn found(
+    pub(crate) fn read_buckets(
         &self,
         snapshot: &dyn Snapshot,
         metric: &Metric,
         range: Range,
     ) -> Result<Vec<(i64, Packed)>> {
-        let Some((buckets, span)) = self.stretch(Kind::Numbers, metric, range)? else {
+        let Some((buckets, span)) = self.key_prefix_and_span(BucketKind::Numbers, metric, range)?
+        else {
             return Ok(Vec::new());
         };
-        let keys = keys_of(&buckets, span);
+        let keys = bucket_keys(&buckets, span);
         let cursor = snapshot.scan(&keys, Direction::Forward)?;
         Reader::new(cursor, buckets.len(), span.end).read()
     }
 
-    /// Prefetches what [`Self::found`] reads first.
-    pub(crate) fn expect_found(&self, metric: &Metric, range: Range, expected: &mut Expected) {
+    /// Prefetches what [`Self::read_buckets`] reads first.
+    pub(crate) fn prefetch_buckets(&self, metric: &Metric, range: Range, expected: &mut Expected) {
         // Errors in the range are reported when it is read.
-        if let Ok(Some((buckets, span))) = self.stretch(Kind::Numbers, metric, range) {
-            expected.range(keys_of(&buckets, span), ROWS_AT_ONCE);
+        if let Ok(Some((buckets, span))) =
+            self.key_prefix_and_span(BucketKind::Numbers, metric, range)
+        {
+            expected.range(bucket_keys(&buckets, span), ROWS_AT_ONCE);
         }
     }
 
     /// The key prefix of a range's buckets, and the span of those that have not expired.
-    pub(crate) fn stretch(
+    pub(crate) fn key_prefix_and_span(
         &self,
-        kind: Kind,
+        kind: BucketKind,
         metric: &Metric,
         range: Range,
     ) -> Result<Option<(Vec<u8>, Bucket)>> {
@@ -156,7 +159,7 @@ impl Stats {
 }
 
 /// The keys of the buckets of a span.
-pub(crate) fn keys_of(buckets: &[u8], span: Bucket) -> KeyRange {
+pub(crate) fn bucket_keys(buckets: &[u8], span: Bucket) -> KeyRange {
     KeyRange::new(
         layout::bucket(buckets, span.start),
         layout::bucket(buckets, span.end),
@@ -205,9 +208,9 @@ impl<'a> Reader<'a> {
     fn read(mut self) -> Result<Vec<(i64, Packed)>> {
         while let Some((key, stored)) = self.cursor.next()? {
             let start = layout::bucket_start(key.get(self.prefix..).unwrap_or_default())?;
-            if self.start.is_some_and(|known| known != start) {
+            if self.start.is_some_and(|previous| previous != start) {
                 let values = std::mem::take(&mut self.values);
-                finish(&mut self.found, self.start, values, self.is_spread);
+                push_bucket(&mut self.found, self.start, values, self.is_spread);
                 self.is_spread = false;
                 reserve(&mut self.found, start, self.end);
                 if self.found.len() > BUCKETS_MAX {
@@ -217,16 +220,16 @@ impl<'a> Reader<'a> {
             self.start = Some(start);
             match row(stored)? {
                 Row::Leaf(leaf) => {
-                    let known = self
+                    let previous = self
                         .found
                         .last()
                         .map_or(&[][..], |(_, values)| values.as_slice());
-                    put_entries(leaf, known, &mut self.values)?;
+                    put_entries(leaf, previous, &mut self.values)?;
                 }
                 Row::Spread => self.is_spread = true,
             }
         }
-        finish(&mut self.found, self.start, self.values, self.is_spread);
+        push_bucket(&mut self.found, self.start, self.values, self.is_spread);
         Ok(self.found)
     }
 }
@@ -243,15 +246,15 @@ fn reserve(found: &mut Vec<(i64, Packed)>, second: i64, end: i64) {
 
 fn put_entries(
     leaf: &[u8],
-    known: &[(Path, Number)],
+    previous: &[(Path, Number)],
     values: &mut Vec<(Path, Number)>,
 ) -> Result<()> {
     if values.is_empty() {
-        values.reserve(known.len());
+        values.reserve(previous.len());
     }
     for entry in entries(leaf) {
         let entry = entry?;
-        let shared = known
+        let shared = previous
             .get(values.len())
             .filter(|(path, _)| path.as_str().as_bytes() == entry.path);
         let path = match shared {
@@ -263,7 +266,7 @@ fn put_entries(
     Ok(())
 }
 
-fn finish(
+fn push_bucket(
     found: &mut Vec<(i64, Packed)>,
     start: Option<i64>,
     values: Vec<(Path, Number)>,
