@@ -1,4 +1,4 @@
-//! What collections do, one thing at a time, on every engine.
+//! The behaviour of collections, one test for each property, on every engine.
 
 mod place;
 
@@ -15,7 +15,7 @@ use place::{Car, POLICIES, PREFIX, Place, car, cars, on_every_engine};
 use serde_json::{Value as Json, json};
 
 #[test]
-fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
+fn a_duplicate_of_a_unique_value_is_rejected_before_any_write() {
     on_every_engine(|place| {
         for &policy in POLICIES {
             let documents = place.documents();
@@ -47,7 +47,7 @@ fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn two_documents_change_places_in_one_transaction() {
+fn two_documents_exchange_unique_values_in_one_transaction() {
     on_every_engine(|place| {
         let documents = place.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
@@ -121,7 +121,7 @@ fn a_transaction_over_collections_is_all_or_nothing() {
 }
 
 #[test]
-fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
+fn new_declared_indexes_are_built_and_undeclared_ones_dropped() {
     on_every_engine(|place| {
         let documents = place.documents();
         let plain = Declaration::<Car>::new("cars")
@@ -163,7 +163,7 @@ fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
 }
 
 #[test]
-fn a_unique_index_over_documents_that_share_a_value_names_them_and_is_given_up() {
+fn a_unique_index_over_duplicates_is_abandoned_and_names_them() {
     on_every_engine(|place| {
         let documents = place.documents();
         let plain = Declaration::<Car>::new("cars")
@@ -188,7 +188,7 @@ fn a_unique_index_over_documents_that_share_a_value_names_them_and_is_given_up()
 }
 
 #[test]
-fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
+fn an_interrupted_build_resumes_while_others_write() {
     on_every_engine(|place| {
         let documents = place.documents();
         let field = |name: &str, kind, field: &str| FieldIndex {
@@ -209,7 +209,7 @@ fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
             unbuilt.index("half").err().expect("unbuilt").kind(),
             ErrorKind::Building
         );
-        // The writer learns of the index and keeps it up to date.
+        // The writer sees the index and maintains it.
         writer.insert(json!({"n": 2000, "half": 0})).expect("a key");
         writer
             .update(0, |car| car["half"] = json!(1))
@@ -235,7 +235,7 @@ fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
 }
 
 #[test]
-fn a_program_that_does_not_know_an_index_reads_and_does_not_write() {
+fn a_program_without_the_index_function_can_read_but_not_write() {
     on_every_engine(|place| {
         let documents = place.documents();
         let typed = cars(Policy::Cached).open(&documents).expect("open");
@@ -292,7 +292,7 @@ impl Trigger<Car> for Guard {
 }
 
 #[test]
-fn triggers_may_refuse_and_are_told_after_the_commit() {
+fn triggers_can_reject_and_are_called_after_the_commit() {
     on_every_engine(|place| {
         let log = Arc::new(Log::default());
         let documents = place.documents();
@@ -345,7 +345,7 @@ fn new_cars() -> Declaration<NewCar> {
 }
 
 #[test]
-fn a_later_schema_version_migrates_and_an_earlier_is_refused() {
+fn a_later_schema_version_migrates_and_an_earlier_one_is_rejected() {
     on_every_engine(|place| {
         let documents = place.documents();
         let old = cars(Policy::Cached).open(&documents).expect("open");
@@ -376,14 +376,14 @@ fn a_later_schema_version_migrates_and_an_earlier_is_refused() {
 }
 
 #[test]
-fn what_is_broken_is_found_and_mended() {
+fn faults_are_found_and_repaired() {
     on_every_engine(|place| {
         let documents = place.documents();
         let cars = cars(Policy::Uncached).open(&documents).expect("open");
         cars.insert_many((0..50).map(|n| car(&format!("c{n}"), "red", &["k"], n)))
             .expect("keys");
         assert_eq!(cars.check().expect("checked"), []);
-        // Break every third row of everything below the prefix but definitions and documents.
+        // Damages every third row below the prefix, except definitions and documents.
         let driver = place.driver();
         let mut rows = Vec::new();
         {
@@ -430,7 +430,7 @@ fn what_is_broken_is_found_and_mended() {
 }
 
 #[test]
-fn lines_go_out_and_come_in_and_errors_name_the_line() {
+fn documents_are_exported_and_imported_and_errors_name_the_line() {
     on_every_engine(|place| {
         let documents = place.documents();
         let from = cars(Policy::Cached).open(&documents).expect("open");
@@ -472,7 +472,7 @@ fn lines_go_out_and_come_in_and_errors_name_the_line() {
 }
 
 #[test]
-fn changes_are_fed_whoever_makes_them() {
+fn a_feed_reports_changes_of_all_handles() {
     on_every_engine(|place| {
         let documents = place.documents();
         let one = cars(Policy::Uncached).open(&documents).expect("open");
@@ -499,7 +499,7 @@ fn changes_are_fed_whoever_makes_them() {
 }
 
 #[test]
-fn every_policy_follows_what_other_handles_commit() {
+fn every_policy_follows_the_commits_of_other_handles() {
     on_every_engine(|place| {
         let writer = cars(Policy::Uncached)
             .open(&place.documents())
@@ -515,7 +515,7 @@ fn every_policy_follows_what_other_handles_commit() {
             let color = reader.index("color").expect("an index");
             assert_eq!(color.count("red").expect("a count"), 2);
             writer.delete(key).expect("deleted");
-            // Without asking for it, within the stated time and some more for a loaded machine.
+            // Without `refresh`, within the documented time and some more for a loaded machine.
             let end = std::time::Instant::now() + Duration::from_secs(5);
             while color.count("red").expect("a count") != 1 {
                 assert!(std::time::Instant::now() < end, "{policy} does not follow");
@@ -527,7 +527,7 @@ fn every_policy_follows_what_other_handles_commit() {
 }
 
 #[test]
-fn a_range_of_an_index_is_in_order_whatever_the_types() {
+fn a_range_of_an_index_is_in_order_for_all_types() {
     on_every_engine(|place| {
         let documents = place.documents();
         let field = FieldIndex {
@@ -578,7 +578,7 @@ fn a_range_of_an_index_is_in_order_whatever_the_types() {
 }
 
 #[test]
-fn limits_are_told_by_name() {
+fn exceeded_limits_are_errors() {
     let place = Place::new("memory:");
     let documents = place.documents();
     let cars = cars(Policy::Uncached).open(&documents).expect("open");
@@ -602,7 +602,7 @@ fn limits_are_told_by_name() {
 }
 
 #[test]
-fn a_collection_that_is_dropped_and_made_anew_is_noticed_by_every_handle() {
+fn every_handle_detects_a_dropped_and_recreated_collection() {
     on_every_engine(|place| {
         for &policy in POLICIES {
             let documents = place.documents();
@@ -632,7 +632,7 @@ fn a_collection_that_is_dropped_and_made_anew_is_noticed_by_every_handle() {
 }
 
 #[test]
-fn handles_of_a_collection_in_memory_see_each_other() {
+fn handles_of_a_collection_in_memory_share_its_documents() {
     let place = Place::new("memory:");
     let documents = place.documents();
     let one = cars(Policy::Ram).open(&documents).expect("open");
@@ -661,7 +661,7 @@ fn handles_of_a_collection_in_memory_see_each_other() {
 }
 
 #[test]
-fn documents_that_are_being_migrated_are_not_written() {
+fn documents_are_not_writable_during_a_migration() {
     on_every_engine(|place| {
         let documents = place.documents();
         let old = cars(Policy::Uncached).open(&documents).expect("open");
@@ -679,7 +679,7 @@ fn documents_that_are_being_migrated_are_not_written() {
                 .contains("being migrated to another schema version"),
             "{error}"
         );
-        // Cut off here, and gone on with by another program.
+        // Interrupted here, and continued by another program.
         drop(new);
         let new = new_cars().open(&place.documents()).expect("migrated");
         new.insert(NewCar {
@@ -691,7 +691,7 @@ fn documents_that_are_being_migrated_are_not_written() {
 }
 
 #[test]
-fn the_beginning_of_a_compound_value_finds_all_in_a_unique_index_too() {
+fn a_prefix_of_a_compound_value_finds_all_in_a_unique_index_too() {
     on_every_engine(|place| {
         for &policy in POLICIES {
             let documents = place.documents();

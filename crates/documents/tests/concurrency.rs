@@ -1,5 +1,4 @@
-//! Many writers at once: threads of one process, several handles, several processes, one of which
-//! is killed.
+//! Concurrent writers: threads of one process, several handles, several processes, one of which is killed.
 
 mod place;
 
@@ -14,7 +13,7 @@ use place::{Car, PREFIX, Place, car, cars, on_every_engine};
 const THREADS: usize = 32;
 const NAMES: usize = 40;
 
-/// Every thread tries to take every name: exactly one gets each.
+/// Every thread tries to take every name: exactly one succeeds for each.
 fn take_names(handles: &[Collection<Car>]) -> usize {
     std::thread::scope(|scope| {
         let takers = (0..THREADS).map(|thread| {
@@ -40,7 +39,7 @@ fn take_names(handles: &[Collection<Car>]) -> usize {
 }
 
 #[test]
-fn a_unique_value_is_given_once_to_many_threads_and_handles() {
+fn a_unique_value_is_stored_once_by_many_threads_and_handles() {
     on_every_engine(|place| {
         let handles: Vec<_> = [
             Policy::Cached,
@@ -97,7 +96,7 @@ fn updates_of_many_threads_and_handles_add_up() {
 }
 
 #[test]
-fn readers_see_a_transaction_whole_or_not_at_all() {
+fn readers_see_transactions_atomically() {
     on_every_engine(|place| {
         for policy in [Policy::Uncached, Policy::Cached] {
             let documents = place.documents();
@@ -134,9 +133,9 @@ fn readers_see_a_transaction_whole_or_not_at_all() {
     });
 }
 
-/// A process that inserts until it is killed, and tells each acknowledged key.
+/// A process that inserts until it is killed, and prints each acknowledged key.
 #[test]
-fn the_part_that_writes() {
+fn part_that_writes() {
     let Some(argument) = argument() else { return };
     let (url, name) = argument.split_once(' ').expect("two arguments");
     let driver = espalier_drivers::open(url).expect(url);
@@ -166,18 +165,13 @@ fn the_part_that_writes() {
     });
 }
 
-/// What was acknowledged is there after SIGKILL, and everything fits together.
+/// What was acknowledged exists after SIGKILL, and the collection is consistent.
 fn kill(engine: &str) {
     let place = Place::new(engine);
     for round in 0..6 {
         let name = format!("r{round}");
         let mut parts: Vec<_> = (0..2)
-            .map(|part| {
-                Part::start(
-                    "the_part_that_writes",
-                    &format!("{} {name}p{part}", place.url),
-                )
-            })
+            .map(|part| Part::start("part_that_writes", &format!("{} {name}p{part}", place.url)))
             .collect();
         let mut there = BTreeSet::new();
         let mut gone = BTreeSet::new();
@@ -192,7 +186,7 @@ fn kill(engine: &str) {
         }
         for part in &mut parts {
             part.kill();
-            // What it had said before, and was not read yet.
+            // Lines that it had printed, and that were not read yet.
             while let Some(line) = part.line() {
                 note(&line);
             }
@@ -205,7 +199,7 @@ fn kill(engine: &str) {
         let index = cars.index("name").expect("an index");
         for text in &there {
             let found = index.get(text).expect("read");
-            // Its deletion may have been under way.
+            // Its deletion may have been in progress.
             if let Some(car) = found {
                 assert!(!gone.contains(text), "{text}");
                 let n: i32 = text
@@ -229,12 +223,12 @@ fn kill(engine: &str) {
 }
 
 #[test]
-fn a_killed_process_leaves_what_it_acknowledged_on_lmdb() {
+fn acknowledged_documents_survive_a_kill_on_lmdb() {
     kill("embedded:{dir}/documents");
 }
 
 #[test]
-fn a_killed_process_leaves_what_it_acknowledged_on_sqlite() {
+fn acknowledged_documents_survive_a_kill_on_sqlite() {
     kill("sqlite:{dir}/documents");
 }
 
@@ -243,7 +237,7 @@ fn caches_follow_other_processes() {
     for engine in ["embedded:{dir}/documents", "sqlite:{dir}/documents"] {
         let place = Place::new(engine);
         let reader = cars(Policy::Cached).open(&place.documents()).expect("open");
-        let mut part = Part::start("the_part_that_writes", &format!("{} a", place.url));
+        let mut part = Part::start("part_that_writes", &format!("{} a", place.url));
         let mut last = String::new();
         while !last.ends_with("-30") {
             last = part.line().expect("it lives");
@@ -253,7 +247,7 @@ fn caches_follow_other_processes() {
         let stored = cars(Policy::Uncached)
             .open(&place.documents())
             .expect("open");
-        // The last commit of the killed process may still be under way.
+        // The last commit of the killed process may not be complete yet.
         let expected = || {
             let index = stored.index("name").expect("an index");
             (

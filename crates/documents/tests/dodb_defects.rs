@@ -1,11 +1,11 @@
-//! What goes wrong in DODB (`spec/dodb.md`), and must not here: a named test for each.
+//! Defects of DODB (`spec/dodb.md`) that must not occur here: a named test for each.
 
 mod place;
 
 use espalier_documents::{Declaration, Policy, Selection};
 use place::{Car, POLICIES, car, cars, on_every_engine};
 
-/// There, `pop` of an empty database keeps the lock, and the next write waits for ever.
+/// In DODB, `pop` of an empty database keeps the lock, and the next write blocks for ever.
 #[test]
 fn pop_of_an_empty_collection_leaves_it_usable() {
     on_every_engine(|place| {
@@ -15,9 +15,9 @@ fn pop_of_an_empty_collection_leaves_it_usable() {
     });
 }
 
-/// There, `pop` walks back over holes and assigns the last index to a local variable.
+/// In DODB, `pop` walks back over gaps and assigns the last index to a local variable.
 #[test]
-fn pop_passes_holes_and_keys_are_not_given_again() {
+fn pop_skips_gaps_and_keys_are_not_reused() {
     on_every_engine(|place| {
         let cars = cars(Policy::Indexed)
             .open(&place.documents())
@@ -32,7 +32,7 @@ fn pop_passes_holes_and_keys_are_not_given_again() {
     });
 }
 
-/// There, a value becomes a part of a path: `/`, NUL, `..` and long ones break it.
+/// In DODB, a value becomes a part of a path: `/`, NUL, `..` and long ones break it.
 #[test]
 fn any_string_is_a_value() {
     let long = "y".repeat(5000);
@@ -89,9 +89,9 @@ fn any_string_is_a_value() {
     });
 }
 
-/// There, partitions and tags that lost their last document stay behind as empty directories.
+/// In DODB, partitions and tags without documents stay behind as empty directories.
 #[test]
-fn a_value_without_documents_is_gone() {
+fn a_value_without_documents_is_removed() {
     on_every_engine(|place| {
         let cars = cars(Policy::Uncached)
             .open(&place.documents())
@@ -108,7 +108,7 @@ fn a_value_without_documents_is_gone() {
     });
 }
 
-/// There, a tag costs a link for each permutation of each subset.
+/// In DODB, a tag costs a link for each permutation of each subset.
 #[test]
 fn a_hundred_tags_are_a_hundred_entries() {
     on_every_engine(|place| {
@@ -131,7 +131,7 @@ fn a_hundred_tags_are_a_hundred_entries() {
     });
 }
 
-/// There, an index that a program forgets to declare goes stale.
+/// In DODB, an index that a program does not declare becomes stale.
 #[test]
 fn an_index_is_never_stale() {
     on_every_engine(|place| {
@@ -155,7 +155,7 @@ fn an_index_is_never_stale() {
     });
 }
 
-/// There, documents that cannot be read are passed over in silence.
+/// In DODB, documents that cannot be read are skipped silently.
 #[test]
 fn a_document_that_cannot_be_read_is_an_error_and_a_finding() {
     on_every_engine(|place| {

@@ -1,4 +1,4 @@
-//! The example of the guide, as it is printed there.
+//! The example of the guide, as printed there.
 
 mod place;
 

@@ -1,4 +1,4 @@
-//! Many documents found at once: what finds them one by one judges.
+//! Reads of many documents, compared with a naive filter.
 
 mod place;
 
@@ -8,7 +8,7 @@ use espalier_documents::{Collection, ErrorKind, Policy, Query};
 use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
 use place::{Car, POLICIES, car, cars, on_every_engine};
 
-/// More than are read by one thread.
+/// More than one thread reads alone.
 const CARS: usize = 1500;
 
 fn numbered(number: usize) -> Car {
@@ -78,7 +78,7 @@ fn many_are_found_under_every_policy() {
             assert_eq!(deleted, before - model.len());
             check(&cars, &model);
             if policy != Policy::Ram {
-                // One that has to read everything first.
+                // This one has to read everything first.
                 let other = place::cars(policy).open(&place.documents());
                 check(&other.expect("open"), &model);
                 documents.remove("cars").expect("removed");
@@ -88,7 +88,7 @@ fn many_are_found_under_every_policy() {
 }
 
 #[test]
-fn a_broken_one_among_many_is_named() {
+fn a_damaged_document_among_many_is_named() {
     on_every_engine(|place| {
         let cars = cars(Policy::Uncached)
             .open(&place.documents())
@@ -107,7 +107,7 @@ fn a_broken_one_among_many_is_named() {
     });
 }
 
-/// Cuts the end off the document with this number for its name.
+/// Truncates the document with this number in its name.
 fn spoil(driver: &dyn Driver, number: u64) {
     let name = format!(r#"{{"name":"{number}","#);
     let snapshot = driver.snapshot().expect("a snapshot");

@@ -13,7 +13,7 @@ use place::{Car, POLICIES, Place, cars, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// What a collection is, without any cleverness.
+/// The naive model of a collection.
 #[derive(Clone, Default)]
 struct Model {
     documents: BTreeMap<u64, Car>,
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// Texts that are near each other in every way that encodings could get wrong.
+/// Texts that differ in ways that are hard for encodings.
 fn random_text(random: &mut StdRng, many: u32) -> String {
     let long = "x".repeat(40);
     let longest = "x".repeat(130);
@@ -240,7 +240,7 @@ impl Run<'_> {
         assert_eq!(deleted, before - self.model.documents.len());
     }
 
-    /// Several changes; one that is refused takes all back.
+    /// Several changes; if one is rejected, all are undone.
     fn transaction(&mut self) {
         let mut model = self.model.clone();
         let cars: Vec<_> = (0..3).map(|_| random_car(self.random)).collect();
@@ -398,7 +398,7 @@ impl Run<'_> {
         self.pages(&index, &query, &keys, limit);
     }
 
-    /// Page after page gives everything once.
+    /// All pages together contain each entry once.
     fn pages(
         &self,
         index: &espalier_documents::Index<Car>,
@@ -477,8 +477,8 @@ impl Run<'_> {
 }
 
 #[test]
-fn a_collection_is_what_a_map_says() {
-    seed::run("a_collection_is_what_a_map_says", |random| {
+fn a_collection_behaves_like_a_map() {
+    seed::run("a_collection_behaves_like_a_map", |random| {
         let random = RefCell::new(random);
         for engine in engines() {
             for &policy in POLICIES {

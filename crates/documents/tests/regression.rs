@@ -1,4 +1,4 @@
-//! What went wrong once: a named test for each.
+//! Bugs that were fixed: a named test for each.
 
 mod place;
 
@@ -35,8 +35,8 @@ fn unbuilt(documents: &Documents, index: FieldIndex) -> Collection<Json> {
     declaration.open_unbuilt(documents).expect("open")
 }
 
-/// 600 documents, a unique index that is not built, and a change to a name that it does not have yet:
-/// nobody can know of that of document 599.
+/// 600 documents, an unbuilt unique index, and a change to a name that is not indexed yet: the duplicate in
+/// document 599 cannot be detected at that time.
 fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
     let documents = place.documents();
     let writer = made(&documents, vec![]);
@@ -49,7 +49,7 @@ fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
     (writer, index)
 }
 
-/// A document that was changed while the index was built took out the entry of another.
+/// A document that was changed during an index build removed the entry of another one.
 #[test]
 fn a_unique_index_is_exact_after_changes_while_it_was_built() {
     on_every_engine(|place| {
@@ -67,7 +67,7 @@ fn a_unique_index_is_exact_after_changes_while_it_was_built() {
 }
 
 #[test]
-fn a_unique_index_that_documents_do_not_fit_any_more_is_given_up_and_both_are_named() {
+fn an_unbuilt_unique_index_with_duplicates_is_abandoned_and_both_are_named() {
     on_every_engine(|place| {
         let (writer, index) = changed_while_built(place);
         let error = index.build().expect_err("a clash");
@@ -82,9 +82,9 @@ fn a_unique_index_that_documents_do_not_fit_any_more_is_given_up_and_both_are_na
     });
 }
 
-/// `[]` was everything, also for deletion.
+/// `[]` matched everything, also in deletions.
 #[test]
-fn a_value_without_components_or_with_too_many_is_refused() {
+fn a_value_without_components_or_with_too_many_is_rejected() {
     on_every_engine(|place| {
         let documents = place.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/n")]);
@@ -105,9 +105,9 @@ fn a_value_without_components_or_with_too_many_is_refused() {
     });
 }
 
-/// Indexes were dropped by a declaration that was refused afterwards.
+/// Indexes were dropped by a declaration that was then rejected.
 #[test]
-fn a_refused_declaration_leaves_the_collection_as_it_was() {
+fn a_rejected_declaration_leaves_the_collection_unchanged() {
     on_every_engine(|place| {
         let documents = place.documents();
         let old = field("old", Kind::Partition, "/n");
@@ -146,7 +146,7 @@ fn a_refused_declaration_leaves_the_collection_as_it_was() {
 }
 
 #[test]
-fn what_is_replaced_by_another_of_its_name_answers_until_that_is_built() {
+fn a_replaced_index_is_used_until_the_new_one_is_built() {
     on_every_engine(|place| {
         let documents = place.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/a")]);
@@ -167,7 +167,7 @@ fn what_is_replaced_by_another_of_its_name_answers_until_that_is_built() {
 }
 
 #[test]
-fn a_build_that_was_cut_off_is_found_and_repair_goes_on_with_it() {
+fn an_interrupted_build_is_found_and_resumed_by_repair() {
     on_every_engine(|place| {
         let documents = place.documents();
         let c = made(&documents, vec![]);
@@ -180,7 +180,7 @@ fn a_build_that_was_cut_off_is_found_and_repair_goes_on_with_it() {
     });
 }
 
-/// Each line was looked at by itself.
+/// Each import line was validated by itself.
 #[test]
 fn documents_exchange_unique_values_in_one_commit() {
     on_every_engine(|place| {
@@ -191,7 +191,7 @@ fn documents_exchange_unique_values_in_one_commit() {
         let lines = b"{\"key\":0,\"document\":{\"n\":2}}\n{\"key\":1,\"document\":{\"n\":1}}\n";
         c.import(&mut BufReader::new(&lines[..])).expect("imported");
         assert_eq!(c.check().expect("checked"), []);
-        // One takes a value, gives it back, and another takes it.
+        // One takes a value and releases it, and another takes it.
         documents
             .transaction(|transaction| {
                 transaction.put(&c, 7, json!({"n": 1}))?;
@@ -255,7 +255,7 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
 }
 
 #[test]
-fn null_among_tags_is_no_tag() {
+fn null_among_tags_is_ignored() {
     on_every_engine(|place| {
         let documents = place.documents();
         let collection = made(&documents, vec![field("tag", Kind::Tags, "/tags")]);
@@ -272,7 +272,7 @@ fn null_among_tags_is_no_tag() {
 }
 
 #[test]
-fn what_is_accepted_goes_out_and_comes_in_however_deep() {
+fn accepted_documents_can_be_exported_and_imported_at_any_depth() {
     let place = Place::new("memory:");
     let c = made(&place.documents(), vec![]);
     let deep = |depth: usize| {
@@ -289,7 +289,7 @@ fn what_is_accepted_goes_out_and_comes_in_however_deep() {
     c.import(&mut BufReader::new(&text[..])).expect("imported");
 }
 
-/// The row of a document in the first collection of a place.
+/// The row of a document in the first collection of a fixture.
 fn row(key: u8) -> Vec<u8> {
     let number: &[u8] = if key == 0 { &[0x14] } else { &[0x15, key] };
     [PREFIX, &[2, 0x15, 1], number].concat()
@@ -302,7 +302,7 @@ fn write(place: &Place, key: Vec<u8>, value: &[u8]) {
 }
 
 #[test]
-fn a_document_that_cannot_be_read_is_left_by_repair_and_can_be_replaced_and_removed() {
+fn repair_keeps_unreadable_documents_which_can_be_replaced_and_removed() {
     on_every_engine(|place| {
         let documents = place.documents();
         let indexes = vec![field("n", Kind::Unique, "/n"), field("k", Kind::Tags, "/k")];
@@ -327,7 +327,7 @@ fn a_document_that_cannot_be_read_is_left_by_repair_and_can_be_replaced_and_remo
 }
 
 #[test]
-fn a_damaged_unique_entry_is_mended_at_once() {
+fn a_damaged_unique_entry_is_repaired_in_one_run() {
     on_every_engine(|place| {
         let c = made(&place.documents(), vec![field("n", Kind::Unique, "/n")]);
         c.insert(json!({"n": "a"})).expect("a key");
@@ -356,7 +356,7 @@ fn a_pointer_is_one_of_rfc_6901() {
 }
 
 #[test]
-fn a_damaged_definition_hides_no_other_collection() {
+fn a_damaged_definition_does_not_hide_other_collections() {
     on_every_engine(|place| {
         let documents = place.documents();
         made(&documents, vec![]);
@@ -369,9 +369,9 @@ fn a_damaged_definition_hides_no_other_collection() {
     });
 }
 
-/// A feed waited for a version that was never to come, and fell silent when its collection was made anew.
+/// A feed waited for a version that never came, and stayed silent after its collection was recreated.
 #[test]
-fn a_feed_begins_with_a_gap_after_a_version_to_come_and_follows_its_collection() {
+fn a_feed_after_a_future_version_begins_with_a_gap_and_follows_its_collection() {
     on_every_engine(|place| {
         let wait = std::time::Duration::from_secs(20);
         let documents = place.documents();

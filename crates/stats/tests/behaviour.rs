@@ -1,4 +1,4 @@
-//! What each operation does, one test for each promise.
+//! The behaviour of each operation, one test for each property.
 
 mod place;
 
@@ -97,7 +97,7 @@ fn a_request_that_overflows_changes_nothing() {
 }
 
 #[test]
-fn a_request_is_done_once_a_day() {
+fn a_request_is_executed_once_a_day() {
     on_every_engine(|place| {
         let stats = place.stats();
         let request =
@@ -117,7 +117,7 @@ fn a_request_is_done_once_a_day() {
 }
 
 #[test]
-fn another_request_of_a_name_is_refused() {
+fn another_request_with_the_same_name_is_rejected() {
     on_every_engine(|place| {
         let stats = place.stats();
         let request = |metric: &str, at, values: &str| {
@@ -142,7 +142,7 @@ fn another_request_of_a_name_is_refused() {
 }
 
 #[test]
-fn what_no_granularity_keeps_is_told() {
+fn writes_that_no_granularity_retains_are_reported() {
     on_every_engine(|place| {
         let stats = place.stats();
         let mut settings = stats.settings();
@@ -161,7 +161,7 @@ fn what_no_granularity_keeps_is_told() {
 }
 
 #[test]
-fn names_that_are_given_twice_are_refused() {
+fn duplicate_names_are_rejected() {
     let error = Nested::from_json(r#"{"x":1,"y":{"z":2,"z":2}}"#).expect_err("twice");
     assert!(
         error.to_string().contains("y: \"z\" is given twice"),
@@ -367,7 +367,7 @@ fn keys_are_listed_by_prefix_and_deleted_alone() {
 }
 
 #[test]
-fn buckets_that_are_no_longer_kept_go() {
+fn expired_buckets_are_removed() {
     on_every_engine(|place| {
         let minutes = "1m".parse().expect("a granularity");
         let days = "1d".parse().expect("a granularity");
@@ -428,7 +428,7 @@ fn the_time_zone_of_a_store_cannot_be_changed() {
 }
 
 #[test]
-fn a_bucket_of_many_values_is_read_whole_and_written_in_parts() {
+fn a_bucket_of_many_values_is_read_completely_and_written_in_parts() {
     on_every_engine(|place| {
         let stats = place.stats_with(|settings| settings.system = SystemMetric::Off);
         let user = |number: u32| Path::of(["users", &format!("user-{number}")]).expect("a path");
@@ -482,7 +482,7 @@ fn writers_of_several_stores_add_up_exactly() {
 }
 
 #[test]
-fn what_is_too_long_is_refused() {
+fn exceeded_limits_are_rejected() {
     let place = Place::new("memory:");
     let stats = place.stats();
     let one = || packed(r#"{"a":1}"#);
@@ -541,7 +541,7 @@ fn what_is_too_long_is_refused() {
 }
 
 #[test]
-fn rows_that_cannot_be_read_are_found_by_a_check() {
+fn check_finds_unreadable_rows() {
     on_every_engine(|place| {
         let stats = place.stats();
         stats.configure(stats.settings()).expect("configured");
@@ -571,7 +571,7 @@ fn rows_that_cannot_be_read_are_found_by_a_check() {
             .for_each(|key| batch.put(key.clone(), [0xff; 3]));
         driver.commit(batch).expect("damaged");
         let found = Stats::check(&*driver, PREFIX, &mut |_| {}).expect("examined");
-        // When a request was done is all in the key.
+        // The time of a request is in the key only.
         assert_eq!(found.len(), keys.len() - 1, "{found:?}");
     });
 }

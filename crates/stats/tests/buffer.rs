@@ -1,4 +1,4 @@
-//! The write buffer: order, bounds, refusals, and engines that fail.
+//! The write buffer: order, limits, rejected writes, and failing engines.
 
 mod place;
 
@@ -53,8 +53,8 @@ fn the_order_within_a_metric_is_kept() {
 }
 
 #[test]
-fn a_buffered_store_is_what_an_unbuffered_one_is() {
-    seed::run("a_buffered_store_is_what_an_unbuffered_one_is", |random| {
+fn a_buffered_store_equals_an_unbuffered_one() {
+    seed::run("a_buffered_store_equals_an_unbuffered_one", |random| {
         let (left, right) = (Place::new("memory:"), Place::new("memory:"));
         let (direct, stats) = (left.stats(), Arc::new(right.stats()));
         let buffer = buffer(&stats, 64, Duration::from_millis(1));
@@ -107,7 +107,7 @@ fn a_full_buffer_and_a_long_wait_flush() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_alone() {
+fn an_invalid_write_is_rejected_alone() {
     let place = Place::new("memory:");
     let stats = Arc::new(place.stats());
     let buffer = buffer(&stats, 1000, LONG);
@@ -125,7 +125,7 @@ fn what_cannot_be_is_refused_alone() {
 }
 
 #[test]
-fn what_an_engine_does_not_take_waits_and_is_bounded() {
+fn failed_writes_stay_in_the_buffer_and_are_bounded() {
     let place = Place::new("memory:");
     let read_only = Arc::new(ReadOnly::new(place.driver()));
     let stats = Arc::new(Stats::open(read_only, PREFIX, place.clock.clone()).expect("open"));

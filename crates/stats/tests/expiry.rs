@@ -1,4 +1,4 @@
-//! Removing buckets that are no longer kept, in steps.
+//! Removal of expired buckets, in steps.
 
 mod place;
 
@@ -8,7 +8,7 @@ use place::{Place, json, packed};
 
 const NOW: i64 = 1_740_000_000;
 
-/// Minutes are kept for ten of them.
+/// Minutes are retained for ten minutes.
 fn minutes_for_ten(place: &Place) -> Stats {
     place.clock.set(NOW);
     place.stats_with(|settings| {
@@ -29,7 +29,7 @@ fn keys(place: &Place) -> u64 {
 }
 
 #[test]
-fn a_step_removes_so_many_rows_and_the_next_goes_on() {
+fn a_step_removes_a_limited_number_of_rows_and_the_next_one_continues() {
     let mut place = Place::new("memory:");
     let stats = minutes_for_ten(&place);
     let minutes = 2 * EXPIRY_ROWS as i64 + 10;
@@ -59,7 +59,7 @@ fn a_step_removes_so_many_rows_and_the_next_goes_on() {
 }
 
 #[test]
-fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
+fn a_step_checks_a_limited_number_of_metrics_and_the_next_one_continues() {
     let place = Place::new("memory:");
     let stats = minutes_for_ten(&place);
     let count = 2 * EXPIRY_METRICS + 1;
@@ -74,7 +74,7 @@ fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
     place.clock.set(NOW + 86_400);
     let first = stats.expire_step(None).expect("a step");
     assert_eq!(first.rows, EXPIRY_METRICS as u64);
-    // Whoever is next may be gone by then.
+    // The next metric may be deleted by then.
     let next = first.next.expect("more metrics");
     assert!(stats.delete(next.clone()).expect("deleted"));
     let second = stats.expire_step(Some(&next)).expect("a step");

@@ -1,4 +1,4 @@
-//! What other programs say, and what is said to them.
+//! Imports of formats of other programs, and output for them.
 
 mod place;
 
@@ -35,7 +35,7 @@ fn shown(imported: &import::Imported) -> Vec<String> {
 }
 
 #[test]
-fn lines_that_cannot_be_done_are_told_and_the_others_done() {
+fn invalid_lines_are_reported_and_the_others_imported() {
     let lines: &[&[u8]] = &[
         b"\xef\xbb\xbfk:1|c",
         b"k:99999999999999999999999999999999999999|c",
@@ -54,7 +54,7 @@ fn lines_that_cannot_be_done_are_told_and_the_others_done() {
     let stats = place.stats();
     let report = stats.import(import::Format::Statsd, time(NOON), &mut &text[..]);
     let report = report.expect("imported");
-    // Two that are beyond a number together: the first is one, and leaves no room for any other.
+    // The sum of two is out of range: the first is valid, and leaves no room for any other.
     let told: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
     assert_eq!(report.skipped as usize, told.len());
     for line in [3, 5, 6, 11] {
@@ -69,7 +69,7 @@ fn lines_that_cannot_be_done_are_told_and_the_others_done() {
     assert_eq!(json(&timed[0].values), r#"{"count":2}"#);
 }
 
-/// Input that ends with an error after some bytes, as a line that is cut off does.
+/// Input that fails after some bytes, in the middle of a line.
 struct CutOff<'a>(&'a [u8]);
 
 impl io::Read for CutOff<'_> {
@@ -83,14 +83,14 @@ impl io::Read for CutOff<'_> {
 
 const STATSD: import::Format = import::Format::Statsd;
 
-/// The sum of all that was counted of `k`, in the hour of [`NOON`].
+/// The total count of `k`, in the hour of [`NOON`].
 fn counted(stats: &Stats) -> String {
     let range = Range::new("1h".parse().expect("1h"), time(NOON), time(NOON));
     json(&stats.values("k", range).expect("values")[0].values)
 }
 
 #[test]
-fn an_import_with_a_name_counts_once() {
+fn a_named_import_counts_once() {
     place::on_every_engine(|place| {
         place.clock.set(time(NOON).as_second());
         let stats = place.stats();
@@ -126,12 +126,12 @@ fn an_import_with_a_name_counts_once() {
 }
 
 #[test]
-fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
+fn an_interrupted_named_import_resumes() {
     let place = Place::new("memory:");
     place.clock.set(time(NOON).as_second());
     let stats = place.stats();
     let too_large = "9".repeat(38);
-    // Two commits and some; lines that are refused make halves of them.
+    // Two full commits and more; rejected lines cause halving.
     let mut text = String::new();
     for line in 1..=250_000 {
         let value = if line % 70_000 == 1 { &too_large } else { "1" };
@@ -171,7 +171,7 @@ fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
 }
 
 #[test]
-fn imports_of_one_name_at_once_count_once() {
+fn concurrent_imports_with_one_name_count_once() {
     place::on_every_engine(|place| {
         place.clock.set(time(NOON).as_second());
         let lines = 2000;
@@ -236,10 +236,10 @@ fn statsd_lines() {
     assert_eq!(imported.writes.len(), 1);
 }
 
-/// A gauge goes on from where it was, in every granularity; also within one import, and where the bucket
-/// that has it is spread over rows.
+/// A gauge continues from its previous value, in every granularity; also within one import, and if the bucket
+/// with the value is spread over rows.
 #[test]
-fn a_relative_gauge_begins_with_the_latest_value() {
+fn a_relative_gauge_starts_from_the_latest_value() {
     place::on_every_engine(|place| {
         place.clock.set(time(NOON).as_second());
         let stats = place.stats();
@@ -250,7 +250,7 @@ fn a_relative_gauge_begins_with_the_latest_value() {
         let at = time(NOON).as_second();
         let ago = |seconds: i64| at - seconds;
         import(&format!("g:10|g|T{}\ng:+1|g|T{}\n", ago(7200), ago(7190)));
-        // Rows with other values are between.
+        // Rows with other values are in between.
         import(&format!("g:1|c|T{}\ng:3|c|T{}\n", ago(600), ago(60)));
         import(&format!(
             "g:-3|g|T{}\ng:+0.5|g|T{}\ng:+1|g\n",
@@ -327,8 +327,8 @@ fn prometheus_text() {
 }
 
 #[test]
-fn any_text_is_read_without_panic() {
-    seed::run("any_text_is_read_without_panic", |random| {
+fn any_text_is_parsed_without_panic() {
+    seed::run("any_text_is_parsed_without_panic", |random| {
         let letters: Vec<char> = "ab:|@#,cgms{}=\"\\ 0159.-é\n".chars().collect();
         for _ in 0..3000 {
             let length = random.random_range(0..40);
@@ -343,7 +343,7 @@ fn any_text_is_read_without_panic() {
     });
 }
 
-/// Lines that mean something, for random ones to begin with.
+/// Valid lines, as a start for random ones.
 const LINES: [&str; 7] = [
     "hits:3:-4.5e3|c|@0.1|#host:a,canary",
     "mm:1|c:2|c|@0.5:40|ms",
@@ -355,7 +355,7 @@ const LINES: [&str; 7] = [
 ];
 
 #[test]
-fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_stored() {
+fn nearly_valid_lines_are_parsed_without_panic_and_their_writes_can_be_stored() {
     seed::run("lines_that_are_nearly_right", |random| {
         let place = Place::new("memory:");
         let stats = place.stats();
@@ -378,7 +378,7 @@ fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_
             let text: String = text.into_iter().collect();
             for read in [import::statsd, import::prometheus] {
                 for write in read(&text, time(NOON)).writes {
-                    // A sum that does not fit is refused, no more.
+                    // A sum out of range is rejected; nothing else is.
                     stored += usize::from(stats.submit(write).is_ok());
                 }
             }
@@ -449,7 +449,7 @@ fn json_and_csv() {
 }
 
 #[test]
-fn times_are_read_as_the_clock_shows_them() {
+fn times_are_parsed_in_local_time() {
     let calendar = Calendar::new("Europe/Bratislava", Weekday::Monday).expect("a zone");
     for (text, expected) in [
         ("2025-03-05T12:00:30Z", "2025-03-05T13:00:30+01:00"),

@@ -1,4 +1,4 @@
-//! Measures the layout that was chosen against the other. Run with `--ignored --nocapture`.
+//! Measures the chosen layout against the alternative. Run with `--ignored --nocapture`.
 
 mod place;
 

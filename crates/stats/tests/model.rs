@@ -1,4 +1,4 @@
-//! Random writes, readings, deletions and restarts, compared with a map of exact sums.
+//! Random writes, reads, deletions and restarts, compared with a map of exact sums.
 
 mod place;
 
@@ -21,11 +21,11 @@ const DIGITS: u32 = 4;
 /// A bucket: metric, granularity, start.
 type Key = (Metric, Granularity, i64);
 
-/// What statistics are, without any cleverness: sums scaled by 10^[`DIGITS`].
+/// The naive model of statistics: sums scaled by 10^[`DIGITS`].
 #[derive(Default)]
 struct Model {
     buckets: BTreeMap<Key, BTreeMap<Path, i128>>,
-    /// What was done under each name.
+    /// The executed request of each name.
     requests: BTreeMap<String, Request>,
 }
 
@@ -242,7 +242,7 @@ fn step(random: &mut StdRng, place: &mut Place, stats: &mut Stats, model: &mut M
     }
 }
 
-/// Whether two requests are one that is repeated: at other times, maybe.
+/// Whether two requests are repetitions of each other; their times may differ.
 fn is_alike(one: &Request, other: &Request) -> bool {
     let timeless = |request: &Request| {
         let mut writes = request.writes.clone();
@@ -255,8 +255,8 @@ fn is_alike(one: &Request, other: &Request) -> bool {
 }
 
 #[test]
-fn statistics_are_what_a_map_of_sums_says() {
-    seed::run("statistics_are_what_a_map_of_sums_says", |random| {
+fn statistics_equal_a_map_of_sums() {
+    seed::run("statistics_equal_a_map_of_sums", |random| {
         let random = std::cell::RefCell::new(random);
         for engine in engines() {
             eprintln!("on {engine}");

@@ -1,4 +1,4 @@
-//! Series: aggregates, slices, formatters, expressions; queries over labels; quantiles.
+//! Series: aggregates, slices, plot formats, expressions; queries over labels; quantiles.
 
 mod place;
 
@@ -39,7 +39,7 @@ fn some(numbers: &[&str]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn aggregates_skip_what_is_absent() {
+fn aggregates_skip_absent_values() {
     let series = series(&[r#"{"a":1}"#, "{}", r#"{"a":2.5,"b":7}"#]);
     for (name, expected) in [
         ("sum", "3.5"),
@@ -152,7 +152,7 @@ fn expressions_are_evaluated_exactly() {
 }
 
 #[test]
-fn wrong_expressions_say_where() {
+fn errors_in_expressions_have_their_column() {
     for (expression, column) in [
         ("a +", 4),
         ("c", 1),
@@ -181,8 +181,8 @@ fn wrong_expressions_say_where() {
 }
 
 #[test]
-fn random_text_is_no_reason_to_panic() {
-    seed::run("random_text_is_no_reason_to_panic", |random| {
+fn random_text_does_not_panic() {
+    seed::run("random_text_does_not_panic", |random| {
         let letters: Vec<char> = "ab+-*/(),. 1e9sumxq\\é".chars().collect();
         for _ in 0..5000 {
             let length = random.random_range(0..20);
@@ -225,7 +225,7 @@ fn transponding_adds_a_value_where_there_is_one() {
 const NOON: &str = "2025-03-05T12:00:30Z";
 
 #[test]
-fn what_cannot_be_computed_anywhere_keeps_its_path() {
+fn a_path_without_any_result_is_kept() {
     let mut series = series(&[r#"{"a":1}"#, "{}"]);
     let expression = Expression::parse(&[path("a")], "a / 0").expect("an expression");
     series.transpond(&expression, &path("b"));
@@ -278,7 +278,7 @@ fn totals(stats: &Stats, query: &Query) -> Vec<String> {
 }
 
 #[test]
-fn labels_are_read_together_and_in_groups() {
+fn metrics_are_read_together_and_in_groups_by_labels() {
     on_every_engine(|place| {
         let stats = place.stats();
         labelled(&stats);
@@ -326,7 +326,7 @@ fn the_largest_groups_come_first() {
 }
 
 #[test]
-fn no_quantile_lies_beyond_the_values() {
+fn no_quantile_is_outside_the_range_of_the_values() {
     let mut sketch = Sketch::default();
     for value in [-5.0, 7.0, -5.0] {
         sketch.observe(Number::from_f64(value).expect("finite"));
@@ -340,8 +340,8 @@ fn no_quantile_lies_beyond_the_values() {
     }
 }
 
-/// The smallest of values that span more than 17.8 powers of ten were put together, and a median of
-/// 1e-5 was told as 0.2.
+/// If values spanned more than 17.8 powers of ten, the smallest were combined, and the median 1e-5 was
+/// reported as 0.2.
 #[test]
 fn quantiles_of_values_of_all_sizes_are_close() {
     on_every_engine(|place| {

@@ -1,4 +1,4 @@
-//! Where tests keep their documents: every engine that the workspace has, by its URL.
+//! The test fixture: documents on every engine of the workspace, by its URL.
 #![allow(dead_code)]
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub const ENGINES: &[&str] = &[
     "sqlite:{dir}/documents?durability=relaxed",
 ];
 
-/// Every policy; `recent` small, so that documents have to go.
+/// Every policy; `recent` with small limits, so that documents are evicted.
 pub const POLICIES: &[Policy] = &[
     Policy::Uncached,
     Policy::Indexed,
@@ -32,7 +32,7 @@ pub const POLICIES: &[Policy] = &[
 /// The key range that is registered for documents.
 pub const PREFIX: &[u8] = &[0x30];
 
-/// An engine that can be closed and opened again.
+/// An engine that can be closed and reopened.
 pub struct Place {
     pub url: String,
     dir: tempfile::TempDir,
@@ -55,7 +55,7 @@ impl Place {
         place
     }
 
-    /// Closes the engine and opens it again; what lives in memory only stays.
+    /// Closes the engine and reopens it; data in memory only stays.
     pub fn restart(&mut self) {
         let driver = self.driver.as_ref();
         if driver.is_none_or(|driver| driver.capability().durable) {
@@ -73,8 +73,8 @@ impl Place {
     }
 }
 
-/// Opens an engine. One that only one may have open is held a little longer by the threads that
-/// followed it for caches.
+/// Opens an engine. If only one process may open it, threads that follow it for caches may hold it a little
+/// longer.
 fn open(url: &str) -> Arc<dyn Driver> {
     let patience = Instant::now() + Duration::from_secs(10);
     loop {
@@ -87,13 +87,13 @@ fn open(url: &str) -> Arc<dyn Driver> {
     }
 }
 
-/// The engines, and the servers that this build knows and this run has, by the names of their
+/// The engines, and the servers that this build supports and this run provides, by the names of their
 /// drivers.
 pub fn engines() -> Vec<&'static str> {
     [ENGINES, &shared_among(schemes())].concat()
 }
 
-/// The names of the drivers that this build has.
+/// The names of the drivers in this build.
 pub fn schemes() -> impl Iterator<Item = &'static str> {
     espalier_drivers::schemes().iter().map(|scheme| scheme.name)
 }
@@ -106,7 +106,7 @@ pub fn on_every_engine(test: impl Fn(&mut Place)) {
     }
 }
 
-/// What most tests store.
+/// The document type of most tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Car {
     pub name: String,

@@ -1,4 +1,4 @@
-//! Where tests keep their statistics: every engine that the workspace has, by its URL.
+//! The test fixture: statistics on every engine of the workspace, by its URL.
 #![allow(dead_code)]
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use espalier_keyspace::Driver;
 use espalier_stats::{Clock, Nested, Number, Packed, Path, Settings, Stats, Timestamp};
 use espalier_testkit::servers::{shared_among, shared_url};
 
-/// The engines of this machine. `{dir}` is a directory of the test.
+/// The engines of this machine. `{dir}` is replaced by the directory of the test.
 pub const ENGINES: &[&str] = &[
     "memory:",
     "embedded:{dir}/stats?durability=relaxed",
@@ -19,7 +19,7 @@ pub const ENGINES: &[&str] = &[
 /// The key range that is registered for statistics.
 pub const PREFIX: &[u8] = &[0x20];
 
-/// A clock that tests set.
+/// A clock that is set by tests.
 #[derive(Default)]
 pub struct TestClock(AtomicI64);
 
@@ -35,7 +35,7 @@ impl Clock for TestClock {
     }
 }
 
-/// An engine that can be closed and opened again.
+/// An engine that can be closed and reopened.
 pub struct Place {
     url: String,
     dir: tempfile::TempDir,
@@ -58,10 +58,10 @@ impl Place {
         }
     }
 
-    /// Closes the engine and opens it again; what lives in memory only stays.
+    /// Closes the engine and reopens it; data in memory only stays.
     pub fn restart(&mut self, stats: &mut Stats) {
         if self.driver().capability().durable {
-            // Lets go of the engine, which may be one that only one can have open.
+            // Releases the engine, because some can be opened only once.
             let memory = espalier_drivers::open("memory:").expect("memory");
             *stats = Stats::open(memory, PREFIX, self.clock.clone()).expect("empty statistics");
             self.driver = None;
@@ -70,7 +70,7 @@ impl Place {
         *stats = self.stats();
     }
 
-    /// Closes the engine, for others to open it by this URL.
+    /// Closes the engine, so that others can open it by this URL.
     pub fn closed_url(&mut self) -> String {
         self.driver = None;
         self.url.clone()
@@ -93,13 +93,13 @@ impl Place {
     }
 }
 
-/// The engines, and the servers that this build knows and this run has, by the names of their
+/// The engines, and the servers that this build supports and this run provides, by the names of their
 /// drivers.
 pub fn engines() -> Vec<&'static str> {
     [ENGINES, &shared_among(schemes())].concat()
 }
 
-/// The names of the drivers that this build has.
+/// The names of the drivers in this build.
 pub fn schemes() -> impl Iterator<Item = &'static str> {
     espalier_drivers::schemes().iter().map(|scheme| scheme.name)
 }

@@ -1,4 +1,4 @@
-//! Time that stands still until it is told.
+//! A clock that is advanced by the test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use espalier_store::{Clock, Datastore, Store, Timestamp, Tree};
 
 use crate::setting::{MODEL, source};
 
-/// A clock that goes on when it is told.
+/// A clock that is advanced by the test.
 #[derive(Clone, Default)]
 pub struct Told(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Confirmed commits, with a clock that is told.
+//! Confirmed commits, with a manual clock.
 
 use espalier_store::{CommitOptions, Confirmed, Datastore, Retention, Tree};
 use espalier_yang::ErrorTag;
@@ -34,7 +34,7 @@ fn begin() -> (Tree, Tree, Told) {
 }
 
 #[test]
-fn what_is_not_confirmed_in_time_is_taken_back() {
+fn an_unconfirmed_commit_is_rolled_back() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     assert_eq!(text(&running), NEW);
@@ -49,7 +49,7 @@ fn what_is_not_confirmed_in_time_is_taken_back() {
 }
 
 #[test]
-fn what_is_confirmed_stays() {
+fn a_confirmed_commit_stays() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.goes_on(5);
@@ -62,14 +62,14 @@ fn what_is_confirmed_stays() {
 }
 
 #[test]
-fn a_further_confirmed_commit_extends_the_time_and_all_of_it_is_taken_back() {
+fn a_further_confirmed_commit_extends_the_timeout_and_all_of_it_is_rolled_back() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.goes_on(8);
     merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.goes_on(8);
-    // Nothing to commit extends as well.
+    // A commit without changes extends the time as well.
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.goes_on(8);
     assert_eq!(running.store().expire().unwrap(), 0);
@@ -79,7 +79,7 @@ fn a_further_confirmed_commit_extends_the_time_and_all_of_it_is_taken_back() {
 }
 
 #[test]
-fn cancelling_takes_back_at_once() {
+fn cancelling_rolls_back_immediately() {
     let (running, candidate, _) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     let refused = candidate.cancel_commit(None, by("other"));
@@ -91,7 +91,7 @@ fn cancelling_takes_back_at_once() {
 }
 
 #[test]
-fn only_the_session_confirms_unless_it_persists() {
+fn only_the_session_can_confirm_unless_persist_is_given() {
     let (running, candidate, _) = begin();
     let persistent = Confirmed {
         persist: Some("id"),
@@ -124,7 +124,7 @@ fn only_the_session_confirms_unless_it_persists() {
 }
 
 #[test]
-fn another_session_cannot_commit_meanwhile_and_the_end_of_the_session_takes_back() {
+fn other_sessions_cannot_commit_while_pending_and_the_end_of_the_session_rolls_back() {
     let (running, candidate, _) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
@@ -145,7 +145,7 @@ fn an_edit_of_running_confirms() {
 }
 
 #[test]
-fn what_ran_out_is_taken_back_when_the_store_is_opened_again_and_before_the_next_commit() {
+fn an_expired_commit_is_rolled_back_on_opening_and_before_the_next_commit() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
     let clock = Told::default();
@@ -170,7 +170,7 @@ fn what_ran_out_is_taken_back_when_the_store_is_opened_again_and_before_the_next
 }
 
 #[test]
-fn the_version_to_go_back_to_is_kept_however_short_the_history() {
+fn the_rollback_version_is_retained_by_any_history_limit() {
     let (running, candidate, clock) = begin();
     running
         .set_retention(Retention {

@@ -49,7 +49,7 @@ fn every_pair_is_copied() {
 }
 
 #[test]
-fn what_is_not_written_is_no_target() {
+fn read_only_datastores_are_no_targets() {
     let running = memory_tree(MODEL);
     let intended = running.beside(Datastore::Intended, "").unwrap();
     let refused = intended.copy_from(&running, default());

@@ -1,4 +1,4 @@
-//! The datastores beside running: candidates, locks, confirmed commits, copies.
+//! The datastores other than running: candidates, locks, confirmed commits, copies.
 //!
 //! Random runs are functions of their seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS`
 //! sets how long it is.

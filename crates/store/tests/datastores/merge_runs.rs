@@ -1,5 +1,5 @@
-//! Random edits of running and of a candidate at once, merged, compared with a naive merge: of
-//! each path and its value, three ways.
+//! Random concurrent edits of running and of a candidate, merged, and compared with a naive three-way merge
+//! of paths and values.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::setting::{
 
 const ORDERED: &str = include_str!("ordered.yang");
 
-/// Merges in a run when nobody says otherwise.
+/// The default number of merges in a run.
 const MERGES: u64 = 400;
 
 /// One node, by its path.
@@ -29,9 +29,9 @@ const MERGES: u64 = 400;
 struct Flat {
     node: NodeId,
     value: String,
-    /// The path of the entry or container with presence around it.
+    /// The path of the enclosing entry or presence container.
     holder: String,
-    /// The path of the node around it.
+    /// The path of the parent node.
     parent: String,
 }
 
@@ -77,7 +77,7 @@ fn paths(schema: &Schema, tree: &DataTree) -> Paths {
     into
 }
 
-/// The merged paths, and whether anything is in conflict.
+/// The merged paths, and whether there is a conflict.
 fn merge(schema: &Schema, base: &Paths, running: &Paths, candidate: &Paths) -> (Paths, bool) {
     let mut merged = Paths::new();
     let mut is_conflict = false;
@@ -132,14 +132,14 @@ impl Round<'_> {
             };
             let is_good = apply(tree.schema(), &mut state, std::slice::from_ref(&change)).is_ok();
             if !is_whole && is_good {
-                // Where there are conflicts, edits see the candidate as it was made.
+                // On conflicts, edits are based on the candidate as it was created.
                 let result = commit(tree, &[change.to_edit()]);
                 assert!(result.is_ok() || !tree.conflicts().unwrap().is_empty());
             }
         }
     }
 
-    /// Has the log of running end behind what the candidate was made on; running holds what it held.
+    /// Prunes the log of running to after the base of the candidate; running keeps its content.
     fn forget(&mut self) {
         let data = read_all(&self.running);
         if self.random.random_ratio(1, 4) {
@@ -161,7 +161,7 @@ impl Round<'_> {
         );
     }
 
-    /// Everything as it was before the round: running loaded anew, nothing in the candidate.
+    /// Resets everything to before the round: running is reloaded, and the candidate is empty.
     fn begin(&mut self) -> DataTree {
         self.candidate.discard(CommitOptions::default()).unwrap();
         let mut generator = Generator {
@@ -196,13 +196,13 @@ fn sequences(schema: &Schema, nodes: &[DataNode], parent: &str, into: &mut Seque
 
 type Sequences = BTreeMap<String, Vec<String>>;
 
-/// The entries of a list that another state has as well, in the order of the first.
+/// The entries of a list that also exist in another state, in the order of the first.
 fn common<'s>(of: &'s [String], other: &[String]) -> Vec<&'s String> {
     of.iter().filter(|path| other.contains(path)).collect()
 }
 
-/// What is wrong with the order of merged lists: where one side moved no entry of a list, the
-/// others keep the order that the other side gave them.
+/// Describes what is wrong with the order of merged lists: if one side moved no entry of a list, the merged
+/// list has the order of the other side.
 fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
     let [base, running, candidate, merged] = states.map(|tree| {
         let mut into = Sequences::new();
@@ -217,7 +217,7 @@ fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
         if !moves(&candidate) && common(merged, &running) != common(&running, merged) {
             return Some(format!("{list} is not as running has it: {merged:?}"));
         }
-        // What both created stands where running has it.
+        // An entry that both created is where running has it.
         let mut candidate = candidate;
         candidate.retain(|path| base.contains(path) || !running.contains(path));
         if !moves(&running) && common(merged, &candidate) != common(&candidate, merged) {
@@ -227,7 +227,7 @@ fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
     None
 }
 
-/// Whether the log of running reaches back to what a candidate was made on.
+/// Whether the log of running reaches back to the base of the candidate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum History {
     Kept,
@@ -235,32 +235,32 @@ enum History {
 }
 
 #[test]
-fn what_does_not_conflict_is_merged_and_what_does_is_told() {
+fn changes_are_merged_or_reported_as_conflicts() {
     seed::run("merges", |random| merges(random, SORTED, History::Kept));
 }
 
 #[test]
-fn lists_ordered_by_user_are_merged_and_keep_the_order_that_each_side_gave() {
+fn lists_ordered_by_user_are_merged_with_the_order_of_each_side() {
     seed::run("ordered merges", |random| {
         merges(random, ORDERED, History::Kept);
     });
 }
 
 #[test]
-fn what_conflicts_is_told_without_the_history_too() {
+fn conflicts_are_reported_without_the_history_too() {
     seed::run("merges without history", |random| {
         merges(random, SORTED, History::Pruned);
     });
 }
 
 #[test]
-fn what_conflicts_in_lists_ordered_by_user_is_told_without_the_history_too() {
+fn conflicts_in_lists_ordered_by_user_are_reported_without_the_history_too() {
     seed::run("ordered merges without history", |random| {
         merges(random, ORDERED, History::Pruned);
     });
 }
 
-/// Running, with as much history as a test wants.
+/// Running with the requested amount of history.
 fn prepared(model: &str, history: History) -> Tree {
     match history {
         History::Kept => memory_tree(model),
@@ -331,8 +331,8 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
     );
 }
 
-/// Resolves conflicts one way or the other; edits in between do not change that there are some. Where
-/// running is preferred, all that it changed since `base` is as it has it.
+/// Resolves conflicts one way or the other; edits in between do not change that there are conflicts. If
+/// running is preferred, all that it changed since `base` has its state.
 fn resolve(round: &mut Round<'_>, base: Option<&DataTree>) {
     let (running, candidate) = (round.running.clone(), round.candidate.clone());
     let schema = running.schema();
@@ -402,7 +402,7 @@ fn sound_merges(random: &mut StdRng, history: History) {
         let schema = running.schema().clone();
         round.edit(&candidate);
         if history == History::Pruned {
-            // The candidate is edited on what running is meanwhile, too.
+            // The candidate is also edited based on the current running.
             round.edit(&running);
             round.forget();
             round.edit(&candidate);

@@ -1,5 +1,5 @@
-//! What a commit of one entry reads is told to the engine when the snapshot is taken, so that a server
-//! answers all of it in one round trip.
+//! The reads of a one-entry commit are passed to the engine with the snapshot request, so that a server
+//! answers all of them in one round trip.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -18,16 +18,16 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
 }"#;
 
-/// What a server would be asked for.
+/// The requests that a server would get.
 #[derive(Default)]
 struct Asked {
-    /// Keys and ranges that were read and not expected.
+    /// Keys and ranges that were read without being expected.
     unexpected: Vec<KeyRange>,
-    /// Bytes of what was expected.
+    /// The size of the expected data in bytes.
     expected_bytes: usize,
 }
 
-/// A driver over another one that notes what it is asked for.
+/// A driver over another one that records requests.
 struct Noting {
     inner: Arc<dyn Driver>,
     asked: Arc<Mutex<Asked>>,
@@ -39,7 +39,7 @@ struct NotingSnapshot {
     asked: Arc<Mutex<Asked>>,
 }
 
-/// Bytes that an engine brings for what is expected.
+/// The size of the data that an engine fetches for an expectation.
 fn bytes_of(expected: &Expected, snapshot: &dyn Snapshot) -> Result<usize> {
     let keys: Vec<_> = expected.keys().iter().map(Vec::as_slice).collect();
     let values = snapshot.get_many(&keys)?;
@@ -125,7 +125,7 @@ impl Snapshot for NotingSnapshot {
     }
 }
 
-/// A tree in memory, and what is asked of it.
+/// A tree in memory, and its record of requests.
 fn noted() -> (Tree, Arc<Mutex<Asked>>) {
     let asked = Arc::<Mutex<Asked>>::default();
     let noting = Noting {
@@ -145,7 +145,7 @@ fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
 }
 
 #[test]
-fn a_commit_of_one_entry_reads_what_it_told() {
+fn a_commit_of_one_entry_reads_only_prefetched_rows() {
     let (running, asked) = noted();
     let pushed = running.beside(Datastore::Operational, "").unwrap();
     for tree in [&running, &pushed] {
@@ -181,7 +181,7 @@ fn a_commit_of_one_entry_reads_what_it_told() {
 }
 
 #[test]
-fn a_reading_reads_what_it_told() {
+fn a_read_reads_only_prefetched_rows() {
     let (running, asked) = noted();
     let all: Vec<_> = (1..100).map(|id| merge(&running, id, 1)).collect();
     assert!(commit(&running, &all).is_ok());
@@ -207,7 +207,7 @@ fn a_reading_reads_what_it_told() {
 
 /// The first commits are the oldest of the log, of which every later one reads the header.
 #[test]
-fn a_commit_of_one_entry_does_not_bring_what_a_large_one_changed() {
+fn a_commit_of_one_entry_does_not_fetch_the_log_of_a_large_one() {
     let (running, asked) = noted();
     for ids in [0..2000, 2000..4000] {
         let all: Vec<_> = ids.map(|id| merge(&running, id, 1)).collect();
@@ -221,7 +221,7 @@ fn a_commit_of_one_entry_does_not_bring_what_a_large_one_changed() {
 
 /// And nothing else that was not told.
 #[test]
-fn new_entries_in_order_ask_once_what_stands_behind_them() {
+fn new_entries_in_order_look_up_their_successor_once() {
     let (running, asked) = noted();
     assert!(commit(&running, &[merge(&running, 1, 1)]).is_ok());
     take(&asked);

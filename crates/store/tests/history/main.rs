@@ -1,4 +1,4 @@
-//! Diffs, earlier states and going back, against every state that a naive model had.
+//! Diffs, earlier states and rollbacks, compared with every state of a naive model.
 //!
 //! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
 //! many commits it has.

@@ -1,5 +1,5 @@
-//! Random commits: each earlier state is the one the model had, each diff leads from one to
-//! another, and going back gives what was.
+//! Random commits: each earlier state is the one that the model had, each diff leads from one state to
+//! another, and a rollback restores the old state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::setting::{
 };
 use crate::stamps;
 
-/// Commits in a run when nobody says otherwise.
+/// The default number of commits in a run.
 const COMMITS: u64 = 400;
 
-/// Resources by their names, with their paths and what they hold.
+/// Resources by their names, with their paths and content.
 type Resources = BTreeMap<String, (InstancePath, DataTree)>;
 
 struct Run<'a> {
@@ -34,7 +34,7 @@ struct Run<'a> {
 }
 
 #[test]
-fn earlier_states_diffs_and_going_back() {
+fn earlier_states_diffs_and_rollbacks() {
     seed::run("history of random commits", |random| {
         let tree = memory_tree(MODEL);
         let schema = Arc::clone(tree.schema());
@@ -132,7 +132,7 @@ impl Run<'_> {
         self.follow(made.version, state);
     }
 
-    /// What differs has the stamp of the version.
+    /// Changed resources have the stamp of the version.
     fn compare_stamps(&self, old: &Resources, state: &DataTree, version: u64) {
         let view = self.tree.view().unwrap();
         for (name, (path, content)) in stamps::resources(&self.schema, state) {

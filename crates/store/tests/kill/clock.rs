@@ -1,4 +1,4 @@
-//! Time that can be made to go on faster.
+//! A clock that can be advanced.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,12 +9,12 @@ use espalier_store::{Clock, Datastore, Store, SystemClock, Timestamp, Tree};
 use crate::setting::source;
 use crate::steps::MODEL;
 
-/// The clock of the system, and some seconds.
+/// The system clock plus some seconds.
 #[derive(Clone, Default)]
 pub struct Later(Arc<AtomicU64>);
 
 impl Later {
-    /// The seconds that it is ahead.
+    /// The seconds by which it is ahead.
     pub fn ahead(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }

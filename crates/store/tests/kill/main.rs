@@ -1,7 +1,6 @@
-//! SIGKILL during commits with constraints, indexes, history, a candidate and confirmed commits
-//! pending: the store opens, `check` finds nothing, the state is that of the acknowledged steps (or
-//! one more, which was done and not told), the history is that too, and what nobody confirmed is
-//! taken back when its time is over.
+//! SIGKILL during commits with constraints, indexes, history, a candidate and pending confirmed commits: the
+//! store opens, `check` finds nothing, state and history are those of the acknowledged steps (or of one more,
+//! which was committed and not acknowledged), and unconfirmed commits are rolled back after their timeout.
 
 mod clock;
 mod history;
@@ -23,23 +22,23 @@ use crate::history::assert_same_history;
 use crate::setting::assert_sound;
 use crate::steps::{State, TIMEOUT, state, step};
 
-/// Steps of one run, over all its lives.
+/// The number of steps of one run, over all its lives.
 const STEPS: u64 = 1000;
 
-/// A life has this many steps at most, so that there are many lives however fast the machine is.
+/// The maximum number of steps of a life, so that there are many lives on fast machines too.
 const LIFE_STEPS_MAX: u64 = 24;
 
-/// The kill comes up to so many microseconds after the acknowledgement that it waits for.
+/// The maximum pause in microseconds between the awaited acknowledgement and the kill.
 const PAUSE_US_MAX: u64 = 600;
 
-/// A run that kills less often tests too little.
+/// A run with fewer kills tests too little.
 const KILLS_MIN: u64 = 40;
 
-/// So many of the kills at least find a commit that waits to be confirmed.
+/// The minimum number of kills while a confirmed commit is pending.
 const PENDING_MIN: u64 = 3;
 
-/// A part: makes steps until it is killed. Called with the URL, the seconds that its clock is ahead,
-/// the seed, the first step and the one to stop before.
+/// A part: makes steps until it is killed. Its arguments are the URL, the seconds that its clock is ahead,
+/// the seed, the first step, and the step to stop before.
 #[test]
 fn part_making_steps() {
     let Some(argument) = process::argument() else {
@@ -61,24 +60,24 @@ fn part_making_steps() {
         step(&tree, seed, number);
         say(&number.to_string());
     }
-    // Whoever comes this far is killed while nothing happens.
+    // A part that gets this far is killed while idle.
     loop {
         std::thread::park();
     }
 }
 
-/// A store on disk that is killed again and again, and one in memory that makes the same steps.
+/// A store on disk that is killed again and again, and one in memory that executes the same steps.
 struct Run<'a> {
     random: &'a mut StdRng,
     url: String,
-    /// Decides on the steps.
+    /// Determines the steps.
     seed: u64,
     clock: Later,
     naive: Tree,
-    /// How many steps are done.
+    /// The number of executed steps.
     done: u64,
     kills: u64,
-    /// How many of the kills found a commit that waits to be confirmed.
+    /// The number of kills while a confirmed commit was pending.
     pending: u64,
 }
 
@@ -88,7 +87,7 @@ impl Run<'_> {
         open(driver, &self.clock)
     }
 
-    /// One life of the store: the first step that was not acknowledged.
+    /// Runs one life of the store; returns the first step that was not acknowledged.
     fn live(&mut self) -> u64 {
         let end = STEPS.min(self.done + LIFE_STEPS_MAX);
         let awaited = self.random.random_range(self.done..end);
@@ -110,7 +109,7 @@ impl Run<'_> {
         told
     }
 
-    /// What is there after a kill.
+    /// Compares the state after a kill.
     fn look(&mut self, told: u64) {
         (self.done..told).for_each(|number| step(&self.naive, self.seed, number));
         self.done = told;
@@ -119,7 +118,7 @@ impl Run<'_> {
         tree.validate_whole().expect("what is committed is valid");
         let found: State = state(&tree);
         if found != state(&self.naive) && self.done < STEPS {
-            // A step was done, and not told any more.
+            // A step was committed, and its acknowledgement was lost.
             step(&self.naive, self.seed, self.done);
             self.done += 1;
         }
@@ -129,7 +128,7 @@ impl Run<'_> {
         self.kills += 1;
     }
 
-    /// The time of whatever waits to be confirmed runs out, while nobody has the store open.
+    /// Lets pending confirmed commits expire while no process has the store open.
     fn wait(&mut self) {
         self.clock.goes_on(2 * u64::from(TIMEOUT));
         self.naive.store().expire().expect("what ran out");

@@ -1,4 +1,4 @@
-//! Documents of the `file:` driver: what they say, and what becomes of edits by hand.
+//! Documents of the `file:` driver: their content, and edits by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::setting::{
     show, source, text,
 };
 
-/// Rounds of the random run when nobody says otherwise.
+/// The default number of rounds of the random run.
 const ROUNDS: u64 = 150;
 
 const NET: &str = r#"module net {
@@ -91,7 +91,7 @@ fn more(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// The datastore as `export` writes it.
+/// The datastore in the format of `export`.
 fn exported(tree: &Tree) -> String {
     let options = PrintOptions {
         layout: Layout::Pretty,
@@ -105,7 +105,7 @@ fn exported(tree: &Tree) -> String {
 }
 
 #[test]
-fn an_edit_by_hand_is_a_commit_with_what_differs() {
+fn an_edit_by_hand_is_a_commit_of_the_differences() {
     let place = Place::new("");
     let tree = place.open(NET);
     assert!(!place.file("running").exists(), "written at the end");
@@ -150,17 +150,17 @@ fn an_edit_by_hand_is_a_commit_with_what_differs() {
     let before = crate::setting::read(&view, &InstancePath::root(), &Selection::default());
     changes.push(show(tree.schema(), &before.expect("it is there")));
     assert!(changes[0].contains(r#""speed":10"#));
-    // It is written again as it is printed, while the store is open.
+    // It is written again in canonical form while the store is open.
     assert_eq!(place.text(), exported(&tree));
     assert_sound(tree.store());
     drop(tree);
-    // Nothing is taken twice.
+    // Nothing is imported twice.
     let tree = place.open(NET);
     assert_eq!(tree.view().unwrap().version().unwrap(), 2);
 }
 
 #[test]
-fn white_space_is_no_change() {
+fn white_space_does_not_change_the_data() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     fs::write(place.file("running"), TWO_PORTS).expect("written");
@@ -170,7 +170,7 @@ fn white_space_is_no_change() {
 }
 
 #[test]
-fn the_order_of_entries_is_edited() {
+fn the_order_of_entries_can_be_edited() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     let reversed = r#"{"net:net":{"user":[{"name":"y"},{"name":"x"},{"name":"z"}]}}"#;
@@ -180,10 +180,10 @@ fn the_order_of_entries_is_edited() {
     assert_sound(tree.store());
 }
 
-/// Each refused edit names the file, the line and the path, changes nothing, and leaves the file and
-/// beside it what is stored.
+/// Each rejected edit is reported with the file, the line and the path, changes nothing, and leaves the file,
+/// with the stored version next to it.
 #[test]
-fn invalid_edits_are_refused_with_line_and_path() {
+fn invalid_edits_are_rejected_with_line_and_path() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     let stored = place.text();
@@ -221,14 +221,14 @@ fn invalid_edits_are_refused_with_line_and_path() {
             let old = more(&file, ".old");
             assert_eq!(fs::read_to_string(old).expect("what is stored"), stored);
         }
-        // What the error says to do.
+        // The first remedy of the error message.
         let file = place.file("running");
         fs::rename(more(&file, ".old"), &file).expect("put back");
         let tree = place.open(NET);
         assert_eq!(exported(&tree), stored);
         assert_eq!(tree.view().unwrap().version().unwrap(), 1);
     }
-    // And the other thing that it says: mending.
+    // The second remedy of the error message: correcting the file.
     place.edit("10", "1001");
     place.refusal();
     place.edit("1001", "1000");
@@ -236,9 +236,9 @@ fn invalid_edits_are_refused_with_line_and_path() {
     assert!(!more(&place.file("running"), ".old").exists());
 }
 
-/// What is stored is shown beside a document only while that is refused, however that ends.
+/// The stored version is next to a document only while that is rejected, independently of how this ends.
 #[test]
-fn what_is_stored_is_shown_only_while_an_edit_is_refused() {
+fn the_stored_version_is_written_only_while_an_edit_is_rejected() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     let file = place.file("running");
@@ -271,7 +271,7 @@ fn a_document_that_is_missing_is_written_again() {
     assert_eq!(exported(&tree), stored);
 }
 
-/// Kept open by being forgotten, as a killed process does: the documents are behind the journal.
+/// The store is leaked, as if the process were killed: the documents are behind the journal.
 fn killed(place: &Place, model: &str, change: &str) {
     let copy = tempfile::tempdir().expect("a directory");
     let tree = place.open(model);
@@ -297,7 +297,7 @@ fn copy_files(from: &Path, to: &Path) {
 }
 
 #[test]
-fn documents_are_brought_up_to_date_after_a_crash() {
+fn documents_are_updated_after_a_crash() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     killed(&place, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
@@ -308,9 +308,9 @@ fn documents_are_brought_up_to_date_after_a_crash() {
     assert_eq!(tree.view().unwrap().version().unwrap(), 2);
 }
 
-/// Taking it would undo what was committed after the document was written.
+/// Importing it would undo what was committed after the document was written.
 #[test]
-fn an_edit_of_a_document_that_was_behind_is_kept_and_not_taken() {
+fn an_edit_of_an_outdated_document_is_kept_and_not_imported() {
     let place = Place::new("");
     merge(&place.open(NET), TWO_PORTS);
     killed(&place, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
@@ -385,7 +385,7 @@ fn every_datastore_has_its_document() {
         pushed.contains("down") && !pushed.contains("up"),
         "{pushed}"
     );
-    // One that there was not is made by hand.
+    // A document that did not exist is created by hand.
     let new = Place::new("");
     new.open(NET);
     assert_eq!(new.text(), "{}\n");
@@ -395,7 +395,7 @@ fn every_datastore_has_its_document() {
 }
 
 #[test]
-fn a_deleted_anchor_takes_its_documents_along() {
+fn deleting_an_anchor_deletes_its_documents() {
     let place = Place::new("");
     let tree = place.open(NET);
     merge(&tree, TWO_PORTS);
@@ -404,7 +404,7 @@ fn a_deleted_anchor_takes_its_documents_along() {
     tree.store().delete_anchor("d", "a").expect("deleted");
     drop(tree);
     assert!(!place.dir.path().join("datastores/d").exists());
-    // Another of the same name does not begin with them.
+    // A new anchor with the same name does not start with them.
     let driver = espalier_drivers::open(&place.url()).expect("opens");
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
     store.create_anchor("d", "a", "s").expect("created");
@@ -413,7 +413,7 @@ fn a_deleted_anchor_takes_its_documents_along() {
 }
 
 #[test]
-fn other_modules_show_at_once() {
+fn changed_modules_take_effect_immediately() {
     let place = Place::new("");
     let tree = place.open(NET);
     merge(&tree, TWO_PORTS);
@@ -430,7 +430,7 @@ fn other_modules_show_at_once() {
     assert_eq!(place.text(), exported(&tree));
 }
 
-/// Random commits and random edits by hand: after closing, the document is what is exported.
+/// Random commits and random edits by hand: after closing, the document equals the export.
 #[test]
 fn random_edits_by_hand() {
     let rounds = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(ROUNDS);
@@ -489,7 +489,7 @@ fn by_hand(place: &Place, random: &mut StdRng, expected: &mut DataTree) -> Tree 
     tree
 }
 
-/// A byte of the document is another: it is refused, or says something else and is taken.
+/// One byte of the document is changed: the document is rejected, or has other content and is imported.
 fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
     let stored = place.text();
     let mut bytes = stored.clone().into_bytes();
@@ -499,7 +499,7 @@ fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
     let driver = espalier_drivers::open(&place.url()).expect("the driver opens");
     match Store::open(driver, Arc::new(SystemClock)) {
         Ok(store) => {
-            // Back to what was expected.
+            // Back to the expected content.
             let tree = store.tree("d", "a", Datastore::Running).expect("the tree");
             commit(&tree, &[Edit::replace_all(expected.clone())]).expect("a commit");
             tree
@@ -515,9 +515,9 @@ fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
     }
 }
 
-/// Names of the user that are no names of files.
+/// Names of the user that are not valid file names.
 #[test]
-fn names_of_any_kind_are_files() {
+fn any_name_has_a_file() {
     let place = Place::new("");
     let driver = espalier_drivers::open(&place.url()).expect("opens");
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");

@@ -1,4 +1,4 @@
-//! The store against a naive model: a tree of vectors, edited and filtered the obvious way.
+//! The store compared with a naive model: a tree of vectors.
 //!
 //! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
 //! many commits it has.

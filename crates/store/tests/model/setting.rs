@@ -1,4 +1,4 @@
-//! Stores, schemas and documents for the tests.
+//! Test fixtures: stores, schemas and documents.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub fn open_store(driver: Arc<dyn Driver>) -> Store {
     Store::open(driver, Arc::new(SystemClock)).expect("a store")
 }
 
-/// A store with an anchor `a` of a model, made where it is not there.
+/// A store with an anchor `a` of a model, created if it does not exist.
 pub fn open_tree(driver: Arc<dyn Driver>, model: &str) -> Tree {
     let store = open_store(driver);
     if store.dataspaces().unwrap().is_empty() {
@@ -75,7 +75,7 @@ pub fn commit(tree: &Tree, edits: &[Edit]) -> Result<espalier_store::Commit, Err
     tree.commit(edits, CommitOptions::default())
 }
 
-/// What a reading sends, as a tree; none where the target does not exist.
+/// The result of a read, as a tree; `None` if the target does not exist.
 pub fn read(view: &View, path: &InstancePath, selection: &Selection) -> Option<DataTree> {
     let mut builder = TreeBuilder::new();
     let is_there = view.read(path, selection, &mut builder).unwrap();

@@ -1,5 +1,5 @@
-//! The operational state datastore (RFC 8342 §5.3): what is pushed, what is provided, and how it is
-//! united with the configuration.
+//! The operational state datastore (RFC 8342 §5.3): pushed state, provided state, and how they are merged
+//! with the configuration.
 
 mod measure;
 mod merge;

@@ -48,7 +48,7 @@ fn leaf(node: NodeId, value: Value) -> DataNode {
     DataNode::new(node, Content::Value(value))
 }
 
-/// `cont` with so many entries of `lst`.
+/// `cont` with entries of `lst`.
 fn entries(schema: &Schema, numbers: std::ops::Range<u32>) -> DataTree {
     let cont = child(schema, None, "cont");
     let list = child(schema, Some(cont), "lst");

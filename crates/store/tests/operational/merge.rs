@@ -1,4 +1,4 @@
-//! What the sources say together.
+//! The merge of all sources.
 
 use crate::setting::Setting;
 
@@ -31,7 +31,7 @@ fn leaves_of_one_entry_come_from_both() {
 }
 
 #[test]
-fn what_is_pushed_has_the_say() {
+fn pushed_values_win() {
     let setting = Setting::new();
     setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:top":"configured"}"#);
     setting.push(r#"{"m:e":[{"name":"x","v":"2"}],"m:top":"pushed"}"#);
@@ -43,7 +43,7 @@ fn what_is_pushed_has_the_say() {
 }
 
 #[test]
-fn entries_in_order_stand_where_the_configuration_has_them() {
+fn ordered_entries_are_in_the_order_of_the_configuration() {
     let setting = Setting::new();
     setting.configure(r#"{"m:o":[{"k":"c","v":"1"},{"k":"a","sub":[{"n":1}]},{"k":"b"}]}"#);
     setting.push(r#"{"m:o":[{"k":"z"},{"k":"a","w":"2","sub":[{"n":0},{"n":1,"v":"s"}]},{"k":"y","in":{"x":"i"}},{"k":"c","w":"3"}]}"#);
@@ -93,7 +93,7 @@ fn order_within_order() {
 }
 
 #[test]
-fn entries_without_keys_are_all_there() {
+fn entries_without_keys_are_all_kept() {
     let setting = Setting::new();
     setting.configure(r#"{"m:event":[{"text":"one","code":[1,1]}],"m:plain":{"reading":[1,2]}}"#);
     setting.push(
@@ -120,7 +120,7 @@ fn presence_comes_from_either() {
 }
 
 #[test]
-fn running_does_not_show_what_is_pushed() {
+fn running_does_not_show_pushed_state() {
     let setting = Setting::new();
     setting.push(r#"{"m:top":"pushed"}"#);
     let view = setting.running.view().expect("a view");

@@ -6,7 +6,7 @@ use espalier_yang::data::Origin;
 use crate::setting::{Setting, parse};
 
 #[test]
-fn configuration_is_intended_and_only_differences_are_told() {
+fn configuration_is_intended_and_only_other_origins_are_annotated() {
     let setting = Setting::new();
     setting.configure(r#"{"m:top":"t","m:e":[{"name":"x","v":"1"}],"m:plain":{"a":"1"}}"#);
     setting.check_origins(
@@ -45,7 +45,7 @@ fn each_source_has_its_origin() {
 }
 
 #[test]
-fn a_push_that_says_nothing_is_unknown() {
+fn a_push_without_origin_is_unknown() {
     let setting = Setting::new();
     setting.push(r#"{"m:top":"t","m:is":{"v":"1"}}"#);
     setting.check_origins(
@@ -62,7 +62,7 @@ fn a_push_that_says_nothing_is_unknown() {
 }
 
 #[test]
-fn a_value_that_is_configured_too_is_intended() {
+fn a_pushed_value_that_is_also_configured_is_intended() {
     let setting = Setting::new();
     setting.configure(r#"{"m:plain":{"a":"same","inner":{"x":"1"}}}"#);
     setting.push_from(
@@ -79,7 +79,7 @@ fn a_value_that_is_configured_too_is_intended() {
 }
 
 #[test]
-fn origins_go_when_their_data_goes() {
+fn origins_are_deleted_with_their_data() {
     let setting = Setting::new();
     setting.push_from(
         r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a"}]}"#,
@@ -116,7 +116,7 @@ fn entries_of_leaf_lists_have_origins() {
 }
 
 #[test]
-fn defaults_in_use_are_told() {
+fn defaults_in_use_have_their_origin() {
     let setting = Setting::new();
     setting.configure(r#"{"m:plain":{"a":"1"}}"#);
     let selection = Selection {

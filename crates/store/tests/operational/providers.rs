@@ -1,4 +1,4 @@
-//! Providers: asked when their part is read, and nothing worse than missing where they fail.
+//! Providers: they are called when their part is read; if one fails, only its part is missing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use espalier_yang::path::Fields;
 
 use crate::setting::{Setting, parse};
 
-/// A provider that always says the same, and how often it was asked.
+/// A provider with a constant answer, and its number of calls.
 fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
@@ -22,7 +22,7 @@ fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn what_is_provided_is_read_with_the_rest() {
+fn provided_state_is_part_of_a_read() {
     let setting = Setting::new();
     setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
     setting.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
@@ -59,7 +59,7 @@ fn what_is_provided_is_read_with_the_rest() {
 }
 
 #[test]
-fn only_who_has_a_part_in_the_selection_is_asked() {
+fn only_providers_within_the_selection_are_called() {
     let setting = Setting::new();
     setting.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
     let (provider, calls) = constant(r#"{"m:plain":{"inner":{"x":"1"}}}"#);
@@ -99,7 +99,7 @@ fn only_who_has_a_part_in_the_selection_is_asked() {
 }
 
 #[test]
-fn a_provider_is_told_what_is_asked() {
+fn a_provider_gets_the_requested_path() {
     let setting = Setting::new();
     let (sender, receiver) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
@@ -128,9 +128,9 @@ fn a_provider_is_told_what_is_asked() {
     drop(kept);
 }
 
-/// Reads with one provider that goes wrong and one that does not; the warning's reason.
+/// Reads with one failing provider and one that works; returns the reason of the warning.
 #[track_caller]
-fn with_one_that_fails(provider: Provider) -> WarningReason {
+fn read_with_failing_provider(provider: Provider) -> WarningReason {
     let setting = Setting::new();
     setting.configure(r#"{"m:top":"t"}"#);
     let (sound, _) = constant(r#"{"m:event":[{"text":"one"}]}"#);
@@ -158,42 +158,42 @@ fn with_one_that_fails(provider: Provider) -> WarningReason {
 }
 
 #[test]
-fn a_provider_that_fails_costs_its_part_alone() {
+fn a_failing_provider_affects_only_its_part() {
     let failing = Provider::new("failing", |_| Err("the sensor is gone".into()));
-    let reason = with_one_that_fails(failing);
+    let reason = read_with_failing_provider(failing);
     assert!(matches!(reason, WarningReason::Failed(message) if message == "the sensor is gone"));
 }
 
 #[test]
-fn a_provider_that_panics_costs_its_part_alone() {
+fn a_panicking_provider_affects_only_its_part() {
     let panicking = Provider::new("panicking", |_| panic!("at the disco"));
-    let reason = with_one_that_fails(panicking);
+    let reason = read_with_failing_provider(panicking);
     assert!(matches!(reason, WarningReason::Panicked(message) if message == "at the disco"));
 }
 
 #[test]
-fn a_provider_that_is_slow_is_not_waited_for() {
+fn a_slow_provider_times_out() {
     let slow = Provider::new("slow", |request| {
         std::thread::sleep(Duration::from_secs(30));
         Ok(parse(&request.schema, r#"{"m:plain":{"a":"late"}}"#))
     });
     let begun = Instant::now();
-    let reason = with_one_that_fails(slow.with_timeout(Duration::from_millis(30)));
+    let reason = read_with_failing_provider(slow.with_timeout(Duration::from_millis(30)));
     assert!(begun.elapsed() < Duration::from_secs(25));
     assert!(matches!(reason, WarningReason::TimedOut(time) if time == Duration::from_millis(30)));
 }
 
 #[test]
-fn an_answer_from_elsewhere_is_refused() {
+fn data_outside_the_providers_path_is_rejected() {
     let (stray, _) = constant(r#"{"m:plain":{"a":"1"},"m:top":"not mine"}"#);
     assert!(matches!(
-        with_one_that_fails(stray),
+        read_with_failing_provider(stray),
         WarningReason::Invalid(_)
     ));
 }
 
 #[test]
-fn calls_that_do_not_end_are_not_repeated_for_ever() {
+fn hanging_calls_are_limited() {
     let setting = Setting::new();
     let stuck = Provider::new("stuck", |request| {
         std::thread::sleep(Duration::from_secs(2));
@@ -221,7 +221,7 @@ fn calls_that_do_not_end_are_not_repeated_for_ever() {
 }
 
 #[test]
-fn answers_are_kept_as_long_as_they_are_valid() {
+fn provided_data_is_cached_while_it_is_valid() {
     let setting = Setting::new();
     let (provider, calls) = constant(r#"{"m:plain":{"s":"on"}}"#);
     let provider = provider.with_validity(Duration::from_secs(10));
@@ -245,7 +245,7 @@ fn answers_are_kept_as_long_as_they_are_valid() {
 }
 
 #[test]
-fn what_is_provided_has_the_origin_of_its_provider() {
+fn provided_data_has_the_origin_of_its_provider() {
     let setting = Setting::new();
     setting.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
     let (provider, _) =
@@ -272,14 +272,14 @@ fn what_is_provided_has_the_origin_of_its_provider() {
 }
 
 #[test]
-fn nodes_of_nowhere_are_refused() {
+fn providers_of_unknown_nodes_are_rejected() {
     let lost = Provider::new("lost", |_| {
         let content = espalier_yang::data::Content::Inner(Vec::new());
         let node = espalier_yang::data::DataNode::new(espalier_yang::NodeId(9_999), content);
         Ok(espalier_yang::data::DataTree { nodes: vec![node] })
     });
     assert!(matches!(
-        with_one_that_fails(lost),
+        read_with_failing_provider(lost),
         WarningReason::Invalid(_)
     ));
     let setting = Setting::new();

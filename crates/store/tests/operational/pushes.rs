@@ -23,7 +23,7 @@ fn a_push_is_a_commit_of_its_own() {
 }
 
 #[test]
-fn what_is_pushed_below_an_entry_of_the_configuration_needs_no_push_of_the_entry() {
+fn a_push_below_a_configured_entry_needs_no_push_of_the_entry() {
     let setting = Setting::new();
     setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a"},{"k":"b"}]}"#);
     let schema = setting.schema();
@@ -48,7 +48,7 @@ fn one(node: espalier_yang::data::DataNode) -> espalier_yang::data::DataTree {
 }
 
 #[test]
-fn only_what_was_pushed_can_be_taken_back() {
+fn only_pushed_state_can_be_withdrawn() {
     let setting = Setting::new();
     setting.configure(r#"{"m:top":"t"}"#);
     let edits = [Edit::delete(setting.path("/m:top"))];
@@ -58,7 +58,7 @@ fn only_what_was_pushed_can_be_taken_back() {
 }
 
 #[test]
-fn what_was_pushed_survives_a_change_of_the_order_below() {
+fn pushed_state_survives_a_reordering_of_the_configuration() {
     let setting = Setting::new();
     setting.configure(r#"{"m:o":[{"k":"a"},{"k":"b"}]}"#);
     setting.push(r#"{"m:o":[{"k":"b","w":"2"},{"k":"c"}]}"#);

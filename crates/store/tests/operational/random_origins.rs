@@ -1,4 +1,4 @@
-//! Random pushes and withdrawals, each with an origin, and a naive book of who said what.
+//! Random pushes and withdrawals, each with an origin, compared with a naive model of the origins.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const STEPS: usize = 6;
 /// without presence have none.
 type Origins = BTreeMap<String, Origin>;
 
-/// A tree whose nodes carry the origin that they have.
+/// A tree whose nodes carry their origin.
 #[derive(Default)]
 struct Book {
     nodes: Vec<DataNode>,
@@ -42,7 +42,7 @@ fn is_same(schema: &Schema, one: &DataNode, other: &DataNode) -> bool {
         && (is_leaf || identity(schema, one) == identity(schema, other))
 }
 
-/// Merges a push into what was pushed before.
+/// Merges a push into the pushed state.
 fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
     for node in pushed {
         let known = book.iter_mut().find(|known| is_same(schema, known, node));
@@ -74,7 +74,7 @@ fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: 
     }
 }
 
-/// Removes what is at a path.
+/// Removes the nodes at a path.
 fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
     let Some((first, rest)) = path.steps.split_first() else {
         return;
@@ -100,7 +100,7 @@ fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
     }
 }
 
-/// The origins of what two books say together: the lower one's where it has what is in use.
+/// The origins of two merged models: those of the lower one where its content is in use.
 fn origins(schema: &Schema, below: &[DataNode], above: &[DataNode], at: &str, all: &mut Origins) {
     for node in below {
         let same = above.iter().find(|other| is_same(schema, node, other));
@@ -137,7 +137,7 @@ fn note(
     origins(schema, below, above, &at, all);
 }
 
-/// The place of a node below another; none for what cannot be told apart.
+/// The path of a node below another; `None` if it has no identity.
 fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
     if has_no_identity(schema, node.node) {
         return None;
@@ -149,7 +149,7 @@ fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
     })
 }
 
-/// The origins that a reading tells, those that are inherited included.
+/// The origins in a reading, including inherited ones.
 fn told(
     schema: &Schema,
     nodes: &[DataNode],
@@ -179,7 +179,7 @@ fn told(
 }
 
 #[test]
-fn any_pushes_have_the_origins_that_they_said() {
+fn pushes_keep_their_origins() {
     seed::run("the origins of pushes", |random| {
         (0..ROUNDS).for_each(|_| run(random));
     });

@@ -1,4 +1,4 @@
-//! Random sources, united here and by a naive merge of trees.
+//! Random sources, merged by the store and by a naive merge of trees.
 
 use espalier_store::{CommitOptions, Edit, Provider, Selection};
 use espalier_testkit::seed;
@@ -13,7 +13,7 @@ use crate::setting::Setting;
 /// Rounds of a run.
 const ROUNDS: usize = 40;
 
-/// Readings of each state.
+/// The number of reads of each state.
 const READINGS: usize = 12;
 
 /// The operational state at a path.
@@ -56,7 +56,7 @@ fn check(setting: &Setting, expected: &DataTree, path: &InstancePath) {
 }
 
 #[test]
-fn any_sources_are_united_as_the_naive_merge_does() {
+fn sources_are_merged_like_the_naive_merge() {
     seed::run("the sources of operational", |random| {
         for round in 0..ROUNDS {
             let setting = Setting::new();

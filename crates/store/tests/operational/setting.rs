@@ -1,4 +1,4 @@
-//! A store with one anchor, and short ways to write to it and to read it.
+//! The test fixture: a store with one anchor, and short functions to write to it and to read it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ const MODEL: &str = r#"module m {
   list event { config false; leaf text { type string; } leaf-list code { type int32; } }
 }"#;
 
-/// Time that moves when a test says so.
+/// A clock that is advanced by the test.
 #[derive(Default)]
 pub struct Hands(AtomicU64);
 
@@ -103,19 +103,19 @@ impl Setting {
         InstancePath::parse_cli_path(self.schema(), text).expect("a path")
     }
 
-    /// Puts a document in place of everything in running.
+    /// Replaces everything in running with a document.
     pub fn configure(&self, text: &str) {
         let edits = [Edit::replace_all(parse(self.schema(), text))];
         let options = CommitOptions::default();
         self.running.commit(&edits, options).expect("a commit");
     }
 
-    /// Merges a document into what was pushed.
+    /// Merges a document into the pushed state.
     pub fn push(&self, text: &str) {
         self.push_from(text, Origin::default());
     }
 
-    /// The same with an origin.
+    /// Like [`Self::push`], with an origin.
     pub fn push_from(&self, text: &str, origin: Origin) {
         let edits = [Edit::merge(
             InstancePath::root(),
@@ -128,20 +128,20 @@ impl Setting {
         self.operational.commit(&edits, options).expect("a push");
     }
 
-    /// Takes back what was pushed at a path.
+    /// Deletes the pushed state at a path.
     pub fn withdraw(&self, path: &str) {
         let edits = [Edit::delete(self.path(path))];
         let options = CommitOptions::default();
         self.operational.commit(&edits, options).expect("a push");
     }
 
-    /// The operational state at a path.
+    /// Checks the operational state at a path.
     #[track_caller]
     pub fn check(&self, path: &str, expected: &str) {
         assert_eq!(self.read(path, &Selection::default()), expected);
     }
 
-    /// The operational state at a path, with origins.
+    /// Checks the operational state at a path, with origins.
     #[track_caller]
     pub fn check_origins(&self, path: &str, expected: &str) {
         let selection = Selection {
@@ -157,7 +157,7 @@ impl Setting {
         );
     }
 
-    /// The operational state at a path, as a JSON document; empty where there is nothing.
+    /// The operational state at a path, as a JSON document; empty if there is none.
     pub fn read(&self, path: &str, selection: &Selection) -> String {
         let view = self.operational.view().expect("a view");
         let options = PrintOptions::default();

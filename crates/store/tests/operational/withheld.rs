@@ -1,4 +1,4 @@
-//! Configuration that is not in use.
+//! Configuration that is not applied.
 
 use espalier_store::{Error, WITHHELD_MAX};
 
@@ -19,7 +19,7 @@ fn withhold(setting: &Setting, path: &str) {
 }
 
 #[test]
-fn what_is_withheld_is_not_shown() {
+fn withheld_configuration_is_not_shown() {
     let setting = setting();
     for path in [
         "/m:top",
@@ -44,7 +44,7 @@ fn what_is_withheld_is_not_shown() {
 }
 
 #[test]
-fn what_is_pushed_there_is_shown() {
+fn state_pushed_to_withheld_nodes_is_shown() {
     let setting = setting();
     withhold(&setting, "/m:o[k='b']");
     withhold(&setting, "/m:e");
@@ -54,7 +54,7 @@ fn what_is_pushed_there_is_shown() {
 }
 
 #[test]
-fn it_stays_withheld_until_it_is_released() {
+fn configuration_stays_withheld_until_it_is_released() {
     let setting = setting();
     withhold(&setting, "/m:o[k='b']");
     setting.configure(r#"{"m:o":[{"k":"b","v":"new"},{"k":"a"}]}"#);
@@ -65,7 +65,7 @@ fn it_stays_withheld_until_it_is_released() {
 }
 
 #[test]
-fn only_operational_withholds_and_only_so_much() {
+fn only_operational_withholds_and_only_up_to_the_limit() {
     let setting = setting();
     let path = setting.path("/m:top");
     let refused = setting.running.withhold(std::slice::from_ref(&path));

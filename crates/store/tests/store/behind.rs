@@ -1,5 +1,5 @@
-//! Commits through a view in memory that is behind its engine: nothing is refused, or taken for done
-//! already, because of what is long over, and what is committed costs no asking.
+//! Commits through a view in memory that is behind its engine: nothing is rejected, or treated as done
+//! already, because of stale data, and a commit costs no extra requests.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,13 +17,13 @@ use crate::setting::{commit, data, first_tag, merge, open_tree, path, text};
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf v { type uint8; } list e { key k; leaf k { type string; } } }"#;
 
-/// A view that is as old as this may be shown: longer than any test takes.
+/// The maximum staleness of the view: longer than any test takes.
 const POLICY: &str = "policy=cached&staleness_ms=60000";
 
-/// How long the engine cannot be followed while something is committed.
+/// How long the engine cannot be followed during a commit.
 const OUTAGE: Duration = Duration::from_millis(100);
 
-/// One tree of an engine, and another one of a view of it that cannot follow until it is told to.
+/// One tree of an engine, and another one of a view of it that cannot follow until released.
 struct Setting {
     ahead: Tree,
     behind: Tree,
@@ -58,7 +58,7 @@ impl Setting {
         }
     }
 
-    /// What becomes of an edit; the engine can be followed again soon after it has begun.
+    /// The result of an edit; following resumes soon after it has started.
     fn edit(&self, edit: Edit) -> Result<espalier_store::Commit, Error> {
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -75,7 +75,7 @@ impl Setting {
 }
 
 #[test]
-fn what_others_changed_is_changed_back() {
+fn changes_of_others_can_be_reverted() {
     let setting = Setting::new(r#"{"m:v":1}"#, |ahead| {
         merge(ahead, r#"{"m:v":2}"#);
     });
@@ -85,7 +85,7 @@ fn what_others_changed_is_changed_back() {
 }
 
 #[test]
-fn what_others_deleted_can_be_created() {
+fn nodes_deleted_by_others_can_be_created() {
     let setting = Setting::new(r#"{"m:e":[{"k":"a"}]}"#, |ahead| {
         let entry = path(ahead.schema(), "/m:e[k='a']");
         commit(ahead, &[Edit::delete(entry)]).unwrap();
@@ -96,7 +96,7 @@ fn what_others_deleted_can_be_created() {
 }
 
 #[test]
-fn what_others_created_can_be_deleted_and_not_created() {
+fn nodes_created_by_others_can_be_deleted_and_not_created() {
     let meanwhile = |ahead: &Tree| {
         merge(ahead, r#"{"m:e":[{"k":"a"}]}"#);
     };
@@ -111,7 +111,7 @@ fn what_others_created_can_be_deleted_and_not_created() {
 }
 
 #[test]
-fn what_is_committed_asks_nothing_and_what_changes_nothing_asks_once() {
+fn a_commit_sends_no_extra_request_and_an_unchanged_one_sends_one() {
     let metered = Metered::new(espalier_drivers::open("memory:").unwrap());
     let meter = metered.meter();
     let tree = open_tree(under_policy(Arc::new(metered), POLICY).unwrap(), MODEL);
@@ -121,7 +121,7 @@ fn what_is_committed_asks_nothing_and_what_changes_nothing_asks_once() {
         assert!(merge(&tree, &format!(r#"{{"m:v":{value}}}"#)).is_changed);
     }
     let asked = snapshots() - before;
-    // The view itself asks now and then, to know how old it is.
+    // The view itself sends requests now and then, to determine its staleness.
     assert!(asked < 10, "{asked}");
     for _ in 0..100 {
         assert!(!merge(&tree, r#"{"m:v":100}"#).is_changed);

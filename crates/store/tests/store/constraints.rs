@@ -1,4 +1,4 @@
-//! Each constraint of RFC 7950: what is refused, and how it is told.
+//! Each constraint of RFC 7950: violations, and their errors.
 
 use espalier_store::{Datastore, Error, LoadMode, Tree, Validation};
 
@@ -51,7 +51,7 @@ fn ports(tree: &Tree) {
 }
 
 #[test]
-fn every_violation_is_told_at_once_with_its_tags() {
+fn all_violations_are_reported_together_with_their_tags() {
     let tree = memory_tree(MODEL);
     ports(&tree);
     let told = refused(
@@ -96,7 +96,7 @@ fn a_load_is_validated_like_an_edit() {
 }
 
 #[test]
-fn the_message_of_the_model_is_told() {
+fn the_error_message_of_the_model_is_reported() {
     let tree = memory_tree(MODEL);
     let document = r#"{"m:port":[{"name":"a","in":{"lane":3}}]}"#;
     let Err(Error::Data(errors)) = load_json(&tree, LoadMode::Merge, document) else {
@@ -106,7 +106,7 @@ fn the_message_of_the_model_is_told() {
 }
 
 #[test]
-fn what_a_when_held_goes_with_it() {
+fn nodes_with_a_false_when_are_deleted() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -137,7 +137,7 @@ fn a_limit_elsewhere_is_a_condition_on_every_entry() {
 }
 
 #[test]
-fn what_is_referred_to_cannot_go() {
+fn a_leafref_target_cannot_be_deleted() {
     let tree = memory_tree(MODEL);
     ports(&tree);
     merge(
@@ -157,7 +157,7 @@ fn what_is_referred_to_cannot_go() {
 }
 
 #[test]
-fn a_mandatory_leaf_of_a_case_is_asked_for_with_its_case() {
+fn a_mandatory_leaf_of_a_case_is_required_with_its_case() {
     let tree = memory_tree(MODEL);
     ports(&tree);
     let told = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
@@ -168,7 +168,7 @@ fn a_mandatory_leaf_of_a_case_is_asked_for_with_its_case() {
 }
 
 #[test]
-fn an_anchor_may_ask_for_structure_and_types_alone() {
+fn an_anchor_may_be_validated_for_structure_and_types_only() {
     let tree = memory_tree(MODEL);
     let store = tree.store();
     let broken = r#"{"m:port":[{"name":"a","slot":200,"vlan":1,"peer":["x"]}]}"#;

@@ -22,7 +22,7 @@ fn outcome(tree: &Tree, edits: &[Edit], test: TestOption, on_error: ErrorOption)
 }
 
 #[test]
-fn what_is_only_tested_is_not_made() {
+fn test_only_changes_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
@@ -49,7 +49,7 @@ fn what_is_only_tested_is_not_made() {
 }
 
 #[test]
-fn a_candidate_is_tested_before_it_is_set_where_that_is_asked_for() {
+fn a_candidate_is_tested_before_it_is_set_with_test_then_set() {
     let tree = memory_tree(MODEL);
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
     let broken = [create(&candidate, "b", 200)];
@@ -67,7 +67,7 @@ fn a_candidate_is_tested_before_it_is_set_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_impossible_is_left_out_as_asked_for() {
+fn impossible_edits_are_handled_according_to_the_error_option() {
     let three = |tree: &Tree| {
         merge(tree, r#"{"m:e":[{"k":"b"}]}"#);
         let missing = Edit::delete(path(tree.schema(), "/m:e[k='x']"));
@@ -96,7 +96,7 @@ fn what_is_impossible_is_left_out_as_asked_for() {
 }
 
 #[test]
-fn nothing_is_made_where_nothing_is_possible() {
+fn impossible_edits_change_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
     let edits = [create(&tree, "a", 1)];

@@ -1,4 +1,4 @@
-//! The store as a whole: loads, the catalog, several threads and processes' worth of stores.
+//! The store as a whole: loads, the catalog, several threads, and several stores as in several processes.
 
 mod behind;
 mod catalog;

@@ -1,4 +1,4 @@
-//! Operations and notifications are validated against the data that they stand in.
+//! Operations and notifications are validated together with the data of their context.
 
 use espalier_store::{Error, LoadMode};
 use espalier_yang::InstancePath;
@@ -17,7 +17,7 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
     output { leaf id { type uint32; mandatory true; } } }
   notification flap { leaf port { type leafref { path "/port/name"; } mandatory true; } } }"#;
 
-/// What is wrong with a document of the node with a schema path, in a place of the data.
+/// The violations of a document of the node with a schema path, in a context of the data.
 fn violations(around: &str, node: &str, document: &str) -> Vec<String> {
     let tree = memory_tree(MODEL);
     let data = r#"{"m:port":[{"name":"a","speed":10},{"name":"b","speed":5}]}"#;
@@ -79,7 +79,7 @@ fn the_output_of_an_rpc_is_validated() {
 }
 
 #[test]
-fn an_action_sees_the_entry_that_it_is_on() {
+fn an_action_is_validated_on_its_entry() {
     let input = "/m:port/reset/input";
     let wait = r#"{"m:input":{"wait":7}}"#;
     assert_eq!(violations("/m:port[name='a']", input, wait), [""; 0]);
@@ -90,7 +90,7 @@ fn an_action_sees_the_entry_that_it_is_on() {
 }
 
 #[test]
-fn a_notification_refers_to_the_data() {
+fn a_notification_may_refer_to_the_data() {
     let flap = "/m:flap";
     assert_eq!(violations("", flap, r#"{"m:flap":{"port":"a"}}"#), [""; 0]);
     let told = violations("", flap, r#"{"m:flap":{"port":"c"}}"#);

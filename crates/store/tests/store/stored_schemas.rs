@@ -1,5 +1,5 @@
-//! Compiled schema sets that are kept in the store: read in place of the modules, and made anew where
-//! they do not fit.
+//! Stored compiled schema sets: they are read instead of compiling the modules, and compiled again if they do
+//! not match.
 
 use std::io::Seek;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::setting::{
 
 const DATA: &str = r#"{"m:c7":{"e":[{"k":"a","v":1,"to":"b"},{"k":"b"}]}}"#;
 
-/// A model that is large enough to be kept; `more` stands in each of its lists.
+/// A model that is large enough to be stored; `more` is added to each of its lists.
 fn model(more: &str) -> String {
     let mut text = String::from("module m { yang-version 1.1; namespace urn:m; prefix m;");
     for top in 0..200 {
@@ -32,7 +32,7 @@ fn model(more: &str) -> String {
     text + "}"
 }
 
-/// The engines that keep what is written and need no server.
+/// The engines that are durable and need no server.
 const ENGINES: [&str; 3] = ["embedded", "file", "sqlite"];
 
 struct Place {
@@ -56,7 +56,7 @@ impl Place {
         open_store(self.driver())
     }
 
-    /// With a schema set and data.
+    /// A store with a schema set and data.
     fn filled(engine: &'static str, model: &str) -> Self {
         let place = Self::new(engine);
         let store = place.store();
@@ -82,7 +82,7 @@ fn delete_kept(driver: &dyn Driver) {
     driver.commit(batch).unwrap();
 }
 
-/// Deletes the texts of all modules: what is compiled from now on fails.
+/// Deletes the texts of all modules, so that any compilation fails.
 fn delete_texts(driver: &dyn Driver) {
     let mut batch = Batch::new();
     batch.delete_range(KeyRange::prefix(&[Subspace::Catalog as u8, 3]));
@@ -90,7 +90,7 @@ fn delete_texts(driver: &dyn Driver) {
 }
 
 #[test]
-fn a_store_opens_without_compiling_and_validates_the_same() {
+fn a_store_opens_without_compiling_and_validates_equally() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         delete_texts(&*place.driver());
@@ -112,7 +112,7 @@ fn a_store_opens_without_compiling_and_validates_the_same() {
 }
 
 #[test]
-fn what_does_not_fit_is_compiled_anew_and_kept() {
+fn unmatched_compilations_are_recompiled_and_stored() {
     seed::run("kept schema sets that are damaged", |random| {
         let engine = *ENGINES.choose(random).unwrap();
         let place = Place::filled(engine, &model(""));
@@ -145,7 +145,7 @@ fn what_does_not_fit_is_compiled_anew_and_kept() {
 }
 
 #[test]
-fn what_another_schema_set_has_is_not_taken() {
+fn a_compilation_of_another_schema_set_is_not_used() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let store = place.store();
@@ -153,7 +153,7 @@ fn what_another_schema_set_has_is_not_taken() {
         store.create_schema_set("d", "t", &source(&other)).unwrap();
         store.create_anchor("d", "b", "t").unwrap();
         store.tree("d", "b", Datastore::Running).unwrap();
-        // The rows of the first under the keys of the second, and the other way round.
+        // The rows of the first under the keys of the second, and vice versa.
         let all = kept(&**store.driver());
         let prefixes: Vec<u8> = all.iter().map(|(key, _)| key[2]).collect();
         let (first, second) = (prefixes[0], prefixes[prefixes.len() - 1]);
@@ -174,7 +174,7 @@ fn what_another_schema_set_has_is_not_taken() {
 }
 
 #[test]
-fn an_upgrade_and_a_deletion_replace_what_is_kept() {
+fn an_upgrade_and_a_deletion_replace_the_stored_compilation() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let store = place.store();
@@ -200,7 +200,7 @@ fn an_upgrade_and_a_deletion_replace_what_is_kept() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_opens_and_is_left_alone() {
+fn a_read_only_store_opens_and_is_unchanged() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let driver = place.driver();
@@ -215,7 +215,7 @@ fn a_store_that_cannot_be_written_opens_and_is_left_alone() {
 }
 
 #[test]
-fn a_copy_and_a_backup_leave_it_out() {
+fn copies_and_backups_do_not_include_compilations() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let whole = kept(&*place.driver());
@@ -239,7 +239,7 @@ fn a_copy_and_a_backup_leave_it_out() {
 }
 
 #[test]
-fn what_a_newer_program_keeps_is_replaced() {
+fn a_compilation_of_a_newer_program_is_replaced() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let driver = place.driver();
@@ -257,7 +257,7 @@ fn what_a_newer_program_keeps_is_replaced() {
 }
 
 #[test]
-fn many_that_open_at_once_keep_one() {
+fn concurrent_opens_store_one_compilation() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let driver = place.driver();
@@ -274,8 +274,8 @@ fn many_that_open_at_once_keep_one() {
 }
 
 #[test]
-fn what_is_small_or_in_memory_is_not_kept() {
-    // `Place::filled` loads data, so the same nodes are here.
+fn small_schemas_and_memory_stores_are_not_stored_compiled() {
+    // `Place::filled` loads data, so the same nodes exist here.
     let small = "module m { yang-version 1.1; namespace urn:m; prefix m;
         container c7 { list e { key k; leaf k { type string; } leaf v { type int8; } leaf to { type string; } } } }";
     assert!(kept(&*Place::filled("embedded", small).driver()).is_empty());

@@ -1,4 +1,4 @@
-//! Subscriptions: who is told of which commits, in which order, and what they may do.
+//! Subscriptions: which commits a subscriber is notified of, in which order, and what it may do.
 
 #[allow(dead_code)]
 #[path = "../model/edit.rs"]

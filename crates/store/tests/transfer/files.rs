@@ -1,4 +1,4 @@
-//! Backup files: whole, cut off, and changed.
+//! Backup files: complete, truncated, and modified.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -26,7 +26,7 @@ fn restored(bytes: &[u8], to: &dyn Driver) -> Result<Transferred> {
 }
 
 #[test]
-fn what_is_restored_is_what_was_backed_up() {
+fn a_restore_equals_the_backed_up_store() {
     seed::run("the backup test", |random| {
         for count in [0, 1, 30_000] {
             let from = memory();
@@ -45,7 +45,7 @@ fn what_is_restored_is_what_was_backed_up() {
 }
 
 #[test]
-fn an_interrupted_restore_goes_on() {
+fn an_interrupted_restore_resumes() {
     seed::run("the backup test", |random| {
         let from = memory();
         fill(&*from, &random_rows(random, 30_000));
@@ -64,7 +64,7 @@ fn an_interrupted_restore_goes_on() {
     });
 }
 
-/// The place is named, and nothing is written.
+/// The place is reported, and nothing is written.
 #[track_caller]
 fn check_damaged(bytes: &[u8]) -> String {
     let to = memory();
@@ -81,7 +81,7 @@ fn file(random: &mut StdRng) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_was_cut_off() {
+fn a_truncated_file() {
     seed::run("the backup test", |random| {
         let bytes = file(random);
         let mut lengths = vec![0, 1, 7, 8, 9, 30, bytes.len() - 1, bytes.len() - 40];
@@ -96,7 +96,7 @@ fn a_file_that_was_cut_off() {
 }
 
 #[test]
-fn a_byte_that_was_changed() {
+fn a_changed_byte() {
     seed::run("the backup test", |random| {
         let bytes = file(random);
         let mut places: Vec<_> = (0..60).collect();
@@ -111,9 +111,9 @@ fn a_byte_that_was_changed() {
     });
 }
 
-/// Blocks have checksums of their own; in another place they are refused all the same.
+/// Each block has its own checksum; in another place it is rejected nevertheless.
 #[test]
-fn blocks_that_changed_places() {
+fn swapped_blocks() {
     seed::run("the backup test", |random| {
         let from = memory();
         let mut rows = random_rows(random, 200);

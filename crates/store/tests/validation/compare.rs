@@ -1,4 +1,4 @@
-//! One edit, judged by the store and by libyang.
+//! One edit, with the verdicts of the store and of libyang.
 
 use std::fmt::Write;
 
@@ -12,32 +12,32 @@ use espalier_yang::{Errors, Instances, Schema};
 use crate::edit::{Change, apply};
 use crate::setting::{Setting, commit, load, parse, read_all, show, unvalidated};
 
-/// How an edit gets to running.
+/// How an edit is applied to running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// As a commit.
     Commit,
-    /// As changes of the candidate, which is validated, and committed.
+    /// As changes of the candidate, which is validated and committed.
     Candidate,
-    /// As a load, where it puts a document in place of everything; else as a commit.
+    /// As a load if it replaces everything with a document; otherwise as a commit.
     Load,
 }
 
-/// An edit, the tree before, and what libyang says.
+/// An edit, the tree before it, and libyang's verdict.
 pub struct Trial {
     pub way: Way,
     pub before: DataTree,
     pub changes: Vec<Change>,
-    /// None where the edit contradicts the tree, whatever the constraints.
+    /// `None` if the edit contradicts the tree, independently of the constraints.
     pub verdict: Option<Verdict>,
 }
 
-/// How a comparison went well.
+/// The agreement in a successful comparison.
 #[derive(Debug)]
 pub enum Agreement {
-    /// Both accept: the tree after.
+    /// Both accept: the tree after the edit.
     Accepted(DataTree),
-    /// Both refuse; whether the store names what libyang names.
+    /// Both reject; whether the store names the node that libyang names.
     Refused(Naming),
     /// The edit contradicts the tree.
     Impossible,
@@ -48,14 +48,14 @@ pub enum Agreement {
 pub enum Naming {
     /// Node and `error-app-tag`.
     Same,
-    /// Only the node, or one around it.
+    /// Only the node, or an ancestor.
     SameNode,
     /// Neither.
     Other,
 }
 
 impl Trial {
-    /// Asks libyang about changes of a tree.
+    /// Gets libyang's verdict on changes of a tree.
     pub fn new(setting: &Setting, before: DataTree, changes: Vec<Change>, way: Way) -> Self {
         let schema = &setting.schema;
         let is_load = way == Way::Load && matches!(&*changes, [Change::ReplaceAll(_)]);
@@ -65,7 +65,7 @@ impl Trial {
         };
         let mut result = before.clone();
         let verdict = apply(schema, &mut result, &changes).ok().map(|()| {
-            // All that a load has is new.
+            // A load creates all of its data.
             let old = match is_load {
                 true => "{}".to_owned(),
                 false => show(schema, &before),
@@ -87,7 +87,7 @@ impl Trial {
             .is_some_and(|verdict| verdict.problem.is_none())
     }
 
-    /// Validates the whole tree after the changes and compares; or what is different.
+    /// Validates the whole tree after the changes and compares; on failure, returns the difference.
     pub fn compare_full(&self, setting: &Setting) -> Result<Agreement, String> {
         let Some(verdict) = &self.verdict else {
             return Ok(Agreement::Impossible);
@@ -104,7 +104,7 @@ impl Trial {
         }
     }
 
-    /// Commits the changes and compares; or what is different.
+    /// Commits the changes and compares; on failure, returns the difference.
     pub fn compare(&self, setting: &Setting, tree: &Tree) -> Result<Agreement, String> {
         let ours = self.carry_out(tree)?;
         let after = read_all(tree);
@@ -124,7 +124,7 @@ impl Trial {
         }
     }
 
-    /// Does it in its way: accepted, or refused with these errors.
+    /// Applies the edit in its way: accepted, or rejected with these errors.
     fn carry_out(&self, tree: &Tree) -> Result<Result<(), Errors>, String> {
         let edits: Vec<Edit> = self.changes.iter().map(Change::to_edit).collect();
         match (self.way, &*self.changes) {
@@ -134,8 +134,8 @@ impl Trial {
         }
     }
 
-    /// Puts the tree after the changes, whatever it is, where nothing is validated, and validates
-    /// it there; examines the store; or what is different.
+    /// Stores the tree after the changes, valid or not, in a datastore without validation, validates it
+    /// there, and checks the store; on failure, returns the difference.
     pub fn compare_stored(&self, setting: &Setting, tree: &Tree) -> Result<(), String> {
         let Some(verdict) = &self.verdict else {
             return Ok(());
@@ -183,7 +183,7 @@ impl Trial {
         }
     }
 
-    /// Everything that is needed to see what is wrong.
+    /// Everything that is needed to find the cause.
     pub fn describe(&self, setting: &Setting) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "{}", setting.text());
@@ -206,7 +206,7 @@ impl Trial {
     }
 }
 
-/// Errors in data; or how it failed otherwise.
+/// The errors in the data; or another failure.
 fn refusal<T>(result: Result<T, Error>) -> Result<Result<(), Errors>, String> {
     match result {
         Ok(_) => Ok(Ok(())),
@@ -234,7 +234,7 @@ fn through_candidate(tree: &Tree, edits: &[Edit]) -> Result<Result<(), Errors>, 
     }
 }
 
-/// All constraints on all of a datastore: what is violated.
+/// Validates all constraints on a whole datastore; returns the violations.
 pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
     match tree.view().unwrap().validate() {
         Ok(()) => Ok(None),
@@ -243,7 +243,7 @@ pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
     }
 }
 
-/// All constraints on all of a tree, without a store.
+/// Validates all constraints on a tree, without a store.
 fn full_validation(setting: &Setting, tree: &DataTree) -> Errors {
     let data = TreeInstances::new(&setting.schema, tree);
     let limits = Limits::default();

@@ -1,5 +1,5 @@
-//! Where libyang (5.4) and RFC 7950 differ, or RFC 7950 says nothing, and what the tests do about
-//! it.
+//! Differences between libyang (5.4) and RFC 7950, cases that RFC 7950 leaves open, and how the tests handle
+//! them.
 //!
 //! | section | RFC 7950 | libyang | here |
 //! |---|---|---|---|

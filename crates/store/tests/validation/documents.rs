@@ -1,4 +1,4 @@
-//! Random data of a schema, mostly with everything that the schema demands.
+//! Random data of a schema, mostly with everything that the schema requires.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use rand::seq::IndexedRandom;
 
 use crate::reference::entry_keys;
 
-/// What there is to refer to.
+/// Existing values and paths that references can refer to.
 #[derive(Default)]
 pub struct Known {
     values: HashMap<NodeId, Vec<Value>>,
@@ -49,7 +49,7 @@ pub fn keys_of(schema: &Schema, data: &DataNode) -> Keys {
     }
 }
 
-/// Makes data.
+/// Generates data.
 pub struct Maker<'a> {
     pub schema: &'a Schema,
     pub random: &'a mut StdRng,
@@ -102,7 +102,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Of something that is there, or of some container or leaf that need not be.
+    /// A path of an existing node, or of some container or leaf that need not exist.
     fn instance_identifier(&mut self) -> String {
         let known = self.known.paths.choose(self.random).cloned();
         let path = match known {
@@ -125,14 +125,14 @@ impl Maker<'_> {
             }
         };
         let text = path.to_instance_identifier(self.schema);
-        // libyang does not read a path within a key of a path within a key.
+        // libyang does not support a path within a key of a path within a key.
         match text.contains("'/") || text.contains("\"/") {
             true => "/m:none".to_owned(),
             false => text,
         }
     }
 
-    /// A value of a leaf; none where its type has none that can be thought of.
+    /// A value of a leaf; `None` if no value of its type is available.
     pub fn value(&mut self, id: NodeId) -> Option<Value> {
         let node = self.schema.node(id);
         let value_type = &node.as_value().unwrap().value_type;
@@ -145,7 +145,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Some children of a node, keys left out: what is mandatory, and some of the others.
+    /// Some children of a node, without keys: the mandatory ones, and some others.
     pub fn children(&mut self, parent: Option<NodeId>, depth: u32) -> Vec<DataNode> {
         let schema = self.schema;
         let all = parent.map_or(schema.roots(), |parent| &schema.node(parent).children);
@@ -191,7 +191,7 @@ impl Maker<'_> {
             _ => self.chance(97),
         };
         if !is_wanted {
-            // What a container without presence holds may be mandatory all the same.
+            // A container without presence may have mandatory content nevertheless.
             if node.is_np_container() && self.chance(80) {
                 let demanded = self.demanded(id, depth);
                 if !demanded.is_empty() {
@@ -241,7 +241,7 @@ impl Maker<'_> {
         nodes
     }
 
-    /// One instance of a node, with what is in it; none where a value cannot be thought of.
+    /// One instance of a node, with its content; `None` if a value is not available.
     pub fn instance(&mut self, id: NodeId, depth: u32) -> Option<DataNode> {
         let node = self.schema.node(id);
         let content = match &node.kind {

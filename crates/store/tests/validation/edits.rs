@@ -11,10 +11,10 @@ use crate::documents::{Known, Maker, keys_of};
 use crate::edit::{Change, apply};
 use crate::reference::below;
 
-/// So often a change is tried again that is wrong by itself (what it creates exists, and so on).
+/// How often a change is regenerated if it is invalid by itself (it creates an existing node, and so on).
 const TRIES_MAX: usize = 6;
 
-/// Makes the changes of one commit, and what they make of a tree, where they do not contradict it.
+/// Generates the changes of one commit, and their result, if they do not contradict the tree.
 pub fn changes(
     schema: &Schema,
     random: &mut StdRng,
@@ -74,7 +74,7 @@ impl<'a> Editor<'a> {
         Change::ReplaceAll(DataTree { nodes })
     }
 
-    /// A path to an instance, by chance deeper or less deep.
+    /// A path to an instance of random depth.
     fn place(&mut self, tree: &DataTree, stop: u32) -> InstancePath {
         let schema = self.schema;
         let mut path = InstancePath::root();
@@ -90,7 +90,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// A path to something that holds others.
+    /// A path to a node with children.
     fn inner_place(&mut self, tree: &DataTree) -> InstancePath {
         let mut path = match self.maker.chance(30) {
             true => InstancePath::root(),
@@ -151,14 +151,14 @@ impl<'a> Editor<'a> {
         Change::Tree(path, DataTree { nodes: vec![new] }, operation)
     }
 
-    /// Sets or deletes something that a condition on a node of the tree reads.
+    /// Sets or deletes a node that a condition on a node of the tree reads.
     fn disturb(&mut self, tree: &DataTree) -> Option<Change> {
         let schema = self.schema;
         let mut texts: Vec<&str> = Vec::new();
         let mut next: Vec<&DataNode> = tree.nodes.iter().collect();
         while let Some(data) = next.pop() {
             let node = schema.node(data.node);
-            // Conditions of existence more often: fewer nodes have them.
+            // Conditions of existence get a higher weight: fewer nodes have them.
             let whens = node.whens.iter().chain(&node.whens).chain(&node.whens);
             texts.extend(node.musts.iter().chain(whens).map(|one| &*one.text));
             next.extend(data.children());
@@ -199,7 +199,7 @@ impl<'a> Editor<'a> {
         ))
     }
 
-    /// The paths of the instances of a node, containers without presence that are not there too.
+    /// The paths of the instances of a node, including containers without presence that do not exist.
     fn places_of(
         &self,
         nodes: &[DataNode],
@@ -231,7 +231,7 @@ impl<'a> Editor<'a> {
         places.extend(found.into_iter().map(|(path, _)| path));
     }
 
-    /// Several nodes, some with operations of their own.
+    /// Several nodes, some with their own operations.
     fn put_some(&mut self, tree: &DataTree) -> Change {
         let path = self.inner_place(tree);
         let depth = path.steps.len() as u32;
@@ -253,7 +253,7 @@ impl<'a> Editor<'a> {
         Change::Tree(path, DataTree { nodes }, operation)
     }
 
-    /// Gives some nodes operations, and mixes in some that are there, to be deleted.
+    /// Adds operations to some nodes, and adds some existing nodes to be deleted.
     fn annotate(&mut self, nodes: &mut Vec<DataNode>, present: &[DataNode]) {
         for data in nodes.iter_mut() {
             let there = present.iter().find(|one| {

@@ -1,4 +1,4 @@
-//! The generator of schema changes by itself.
+//! The generator of schema changes, tested by itself.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use espalier_testkit::validation::SchemaEdit;
 
 use crate::setting::{Setting, Tries};
 
-/// Schemas that are changed.
+/// The number of changed schemas.
 const SCHEMAS: usize = 400;
 
-/// Of a hundred changed schemas, libyang accepts so many.
+/// The minimum percentage of changed schemas that libyang accepts.
 const PERCENT_MIN: usize = 80;
 
-/// Each is compiled by libyang and, where that accepts it, by us.
+/// Each is compiled by libyang and, if that accepts it, by this library.
 #[test]
 fn changed_schemas_compile_and_have_every_edit() {
     seed::run("evolution", |random| {

@@ -1,4 +1,4 @@
-//! The generator and the judge by themselves, without the store's own validation.
+//! The generator and the judge, tested without the store's own validation.
 
 use espalier_testkit::seed;
 use espalier_testkit::validation::Features;
@@ -8,17 +8,16 @@ use rand::Rng;
 use crate::edits::changes;
 use crate::setting::{Setting, Tries, parse, show};
 
-/// Schemas in a run.
+/// The number of schemas in a run.
 const SCHEMAS: usize = 400;
 
-/// Edits of each.
+/// The number of edits of each schema.
 const EDITS: usize = 15;
 
-/// Of a hundred edits that say nothing impossible, libyang finds at least so many valid, and
-/// invalid.
+/// The minimum percentages of valid and of invalid edits among those that do not contradict the tree.
 const PERCENT_MIN: u64 = 25;
 
-/// Of a hundred edits, libyang may say nothing of so many.
+/// The maximum percentage of edits on which libyang gives no verdict.
 const UNDECIDED_PERCENT_MAX: u64 = 10;
 
 #[test]
@@ -53,7 +52,7 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
                     }
                     Some(_) => {
                         invalid += 1;
-                        // Something to go on with, now and then.
+                        // Some data to continue with, now and then.
                         if random.random_ratio(1, 50) {
                             tree = DataTree::default();
                         }

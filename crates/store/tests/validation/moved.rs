@@ -1,4 +1,4 @@
-//! Candidates that are committed after running moved: what comes of both is valid, or refused.
+//! Candidates that are committed after running changed: the result is valid, or the commit is rejected.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Error};
 use espalier_testkit::seed;
@@ -11,17 +11,17 @@ use crate::edits::changes;
 use crate::run::{Depth, compare};
 use crate::setting::{Setting, Tries, commit, read_all, show};
 
-/// Schemas in a run.
+/// The number of schemas in a run.
 const SCHEMAS: usize = 40;
 
-/// Candidates of each.
+/// The number of candidates of each schema.
 const CANDIDATES: usize = 40;
 
-/// So many of the candidates at least are committed, or the test tests nothing.
+/// The minimum number of committed candidates; with fewer, the test tests nothing.
 const COMMITTED_MIN: usize = SCHEMAS * CANDIDATES / 8;
 
 #[test]
-fn a_candidate_over_a_running_that_moved_leaves_a_valid_tree() {
+fn a_candidate_over_a_changed_running_leaves_a_valid_tree() {
     seed::run("moved candidates", |random| {
         let mut committed = 0;
         for _ in 0..SCHEMAS {
@@ -39,7 +39,7 @@ fn a_candidate_over_a_running_that_moved_leaves_a_valid_tree() {
     });
 }
 
-/// A candidate and a commit beside it; the tree after, and whether the candidate is in it.
+/// A candidate and a concurrent commit; returns the tree after them, and whether the candidate is in it.
 fn one(setting: &Setting, random: &mut StdRng, tree: DataTree) -> (DataTree, bool) {
     let candidate = setting.tree.beside(Datastore::Candidate, "").unwrap();
     let (mine, _) = changes(&setting.schema, random, &tree);

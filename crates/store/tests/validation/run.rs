@@ -1,4 +1,4 @@
-//! Many schemas, many edits.
+//! Random edits of many schemas.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,22 +17,23 @@ use crate::edits::changes;
 use crate::setting::{Setting, Tries};
 use crate::shrink::shrink;
 
-/// The variable that sets how many edits are made.
+/// The variable that sets the number of edits.
 const EDITS_VARIABLE: &str = "ESPALIER_EDITS";
 
-/// Edits in a run when nobody says otherwise. Of one or two in a hundred libyang says nothing.
+/// The default number of edits in a run. On one or two in a hundred libyang gives no verdict.
 const EDITS: u64 = 102_000;
 
-/// Edits of one schema. Each schema has its own seed, so that a failure is repeated alone.
+/// The number of edits of one schema. Each schema has its own seed, so that a failure can be repeated by
+/// itself.
 const EDITS_OF_SCHEMA: u64 = 200;
 
-/// After this many edits, one is compared in depth, and the store is examined.
+/// After this many edits, one is compared in depth, and the store is checked.
 const STORED_EVERY: u64 = 8;
 
-/// Of a hundred refusals, so many at least name the node that libyang names first.
+/// The minimum percentage of rejections that name the node that libyang names first.
 const NAMED_PERCENT_MIN: u64 = 95;
 
-/// The ways that edits take, in turn.
+/// The ways of applying edits, in turn.
 const WAYS: [Way; 5] = [
     Way::Commit,
     Way::Load,
@@ -41,10 +42,10 @@ const WAYS: [Way; 5] = [
     Way::Commit,
 ];
 
-/// So often an edit is made again that is not as wished (valid or not).
+/// How often an edit is regenerated if it does not have the requested validity.
 const TRIES_MAX: usize = 4;
 
-/// What happened.
+/// Counters of outcomes.
 #[derive(Debug, Default)]
 struct Counts {
     accepted: u64,
@@ -93,7 +94,7 @@ impl Counts {
 }
 
 #[test]
-fn random_edits_have_the_verdict_of_libyang() {
+fn random_edits_have_the_same_verdict_as_libyang() {
     let first =
         seed::number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
     let edits = seed::number_from_environment(EDITS_VARIABLE).unwrap_or(EDITS);
@@ -159,7 +160,7 @@ fn summary(counts: &Counts) -> String {
     )
 }
 
-/// All edits of one schema; or a report on the first that goes wrong.
+/// Runs all edits of one schema; on failure, returns a report.
 fn run_schema(seed: u64) -> Result<Counts, String> {
     let mut random = StdRng::seed_from_u64(seed);
     let setting = Setting::random(&mut random, &mut Tries::default());
@@ -205,16 +206,16 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// How much is compared.
+/// The depth of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The commit, and the whole validation of the tree that comes of it.
+    /// The commit, and the full validation of the resulting tree.
     Committed,
-    /// And the whole validation of a stored tree that may be invalid.
+    /// In addition, the full validation of a stored tree that may be invalid.
     Stored,
 }
 
-/// Compares all verdicts on a trial; or what is different.
+/// Compares all verdicts on a trial; on failure, returns the difference.
 pub fn compare(
     setting: &Setting,
     trial: &Trial,
@@ -228,7 +229,7 @@ pub fn compare(
     trial.compare(setting, tree)
 }
 
-/// A trial, as often valid as not, if it can be had.
+/// A trial that is valid or invalid with equal probability, if possible.
 fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree, way: Way) -> Trial {
     let is_valid = random.random_bool(0.55);
     let mut tries = 0;

@@ -1,4 +1,4 @@
-//! A schema, its judge, and a store with a tree of it.
+//! The test fixture: a schema, its judge, and a store with a tree of it.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use espalier_yang::validate::Plan;
 use espalier_yang::{InstancePath, Schema, Sink};
 use rand::rngs::StdRng;
 
-/// So many schemas in a row that libyang refuses mean that the generator is broken.
+/// If libyang rejects this many schemas in a row, the generator is broken.
 const REFUSALS_MAX: usize = 200;
 
 /// A store with an empty tree of a random schema.
 pub struct Setting {
-    /// What the modules were written from, where they are random.
+    /// The source of the modules, if they are random.
     pub generated: Option<GeneratedSchema>,
     pub source: SchemaSource,
     pub judge: Judge,
@@ -31,7 +31,7 @@ pub struct Setting {
     pub plan: Plan,
 }
 
-/// Counts of schemas made.
+/// The numbers of generated schemas.
 #[derive(Debug, Default)]
 pub struct Tries {
     pub refused: u64,
@@ -57,7 +57,7 @@ impl Setting {
         panic!("no schema that libyang accepts: {:?}", tries.last_refusal);
     }
 
-    /// A schema; or why libyang refuses it.
+    /// A schema; on failure, libyang's reason to reject it.
     pub fn of(generated: GeneratedSchema) -> Result<Self, Problem> {
         let source = generated.source(Conditions::Written);
         let unconditional = generated.source(Conditions::LeftOut);
@@ -66,15 +66,15 @@ impl Setting {
         Ok(setting)
     }
 
-    /// A module by its body; or why libyang refuses it. Each `when` stands on one line.
+    /// A module from its body; on failure, libyang's reason to reject it. Each `when` must be on one line.
     pub fn written(body: &str) -> Result<Self, Problem> {
         Self::of_modules(&[&format!(
             "module m {{ yang-version 1.1; namespace urn:m; prefix m; {body} }}"
         )])
     }
 
-    /// Modules by their texts, each after those that it imports; or why libyang refuses them. Each
-    /// `when` stands on one line.
+    /// Modules from their texts, each after its imports; on failure, libyang's reason to reject them. Each
+    /// `when` must be on one line.
     pub fn of_modules(texts: &[&str]) -> Result<Self, Problem> {
         let unconditional: Vec<String> = texts.iter().map(|text| without_whens(text)).collect();
         let unconditional = unconditional.iter().map(String::as_str);
@@ -125,11 +125,11 @@ fn without_whens(text: &str) -> String {
     unconditional
 }
 
-/// Of so many schemas, one is read from its stored form.
+/// One in this many schemas is read from its stored form.
 const SOURCES_PER_STORED: usize = 4;
 
-/// An empty tree of a schema, in memory. A fixed share of schemas is compiled by one store and read
-/// from its stored form by another one.
+/// An empty tree of a schema, in memory. A fixed fraction of schemas is compiled by one store and read from
+/// the stored form by another one.
 pub fn open(source: &SchemaSource) -> Tree {
     let driver = espalier_drivers::open("memory:").unwrap();
     let bytes = source.modules.iter().flat_map(|module| module.text.bytes());
@@ -168,7 +168,7 @@ fn open_tree(store: &Store) -> Tree {
     store.tree("d", "a", Datastore::Running).unwrap()
 }
 
-/// With a notification of so many leaves that the schema is one that is stored compiled.
+/// Adds a notification with so many leaves that the schema is stored in compiled form.
 fn enlarged(source: &SchemaSource) -> SchemaSource {
     let leaves = (0..1000).map(|leaf| format!("leaf l{leaf} {{ type empty; }} "));
     let leaves: String = leaves.collect();
@@ -190,7 +190,7 @@ pub fn commit(
     tree.commit(edits, CommitOptions::default())
 }
 
-/// Puts a document in place of the datastore, as a stream.
+/// Replaces the datastore with a document, as a stream.
 pub fn load(tree: &Tree, document: &DataTree) -> Result<LoadReport, Error> {
     let options = LoadOptions {
         mode: LoadMode::Replace,
@@ -201,7 +201,7 @@ pub fn load(tree: &Tree, document: &DataTree) -> Result<LoadReport, Error> {
     })
 }
 
-/// The same anchor's datastore that takes anything.
+/// A datastore of the same anchor that is not validated.
 pub fn unvalidated(tree: &Tree) -> Tree {
     tree.beside(Datastore::Startup, "").unwrap()
 }

@@ -1,4 +1,4 @@
-//! From an edit that the store and libyang see differently to the smallest such one.
+//! Shrinks an edit with different verdicts of the store and libyang.
 
 use espalier_testkit::validation::GeneratedSchema;
 use espalier_yang::Schema;
@@ -9,17 +9,17 @@ use crate::edit::Change;
 use crate::run::{Depth, compare};
 use crate::setting::{Setting, commit, open};
 
-/// So many smaller trials are made at most.
+/// The maximum number of smaller trials.
 const TRIALS_MAX: usize = 3_000;
 
-/// A trial that goes wrong, and how.
+/// A failing trial, and its failure.
 pub struct Failure {
     pub setting: Setting,
     pub trial: Trial,
     pub what: String,
 }
 
-/// Makes a trial smaller while it goes wrong on a new store; as it was, where it does not.
+/// Makes a trial smaller as long as it fails on a new store; unchanged if it does not fail there.
 pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
     let mut failure = Failure {
         setting,
@@ -47,7 +47,7 @@ pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
     failure
 }
 
-/// The same trial on a new store, if it goes wrong there.
+/// Runs the same trial on a new store; returns the failure, if any.
 fn run(
     setting: &Setting,
     before: DataTree,
@@ -72,7 +72,7 @@ fn run(
     Some((trial, what))
 }
 
-/// Tries everything that makes changes or tree smaller; whether something did.
+/// Tries all ways to make the changes or the tree smaller; returns whether one succeeded.
 fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     let mut candidates: Vec<(DataTree, Vec<Change>)> = Vec::new();
     let schema = &failure.setting.schema;
@@ -110,7 +110,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     false
 }
 
-/// Tries the schema with a constraint less; whether it goes wrong without one.
+/// Tries to remove each constraint from the schema; returns whether it fails without one.
 fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
     let generated = failure.setting.generated.as_ref();
     for simpler in generated.map_or(Vec::new(), GeneratedSchema::simpler) {
@@ -127,7 +127,7 @@ fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
     false
 }
 
-/// The nodes without one of them, in every way; larger subtrees first. Keys stay.
+/// The nodes without one of them, for each node; larger subtrees first. Keys are kept.
 fn smaller(schema: &Schema, nodes: &[DataNode]) -> Vec<Vec<DataNode>> {
     let is_key = |data: &DataNode| {
         let leaf = schema.node(data.node).as_value();
