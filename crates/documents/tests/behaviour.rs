@@ -1,6 +1,6 @@
 //! The behaviour of collections, one test for each property, on every engine.
 
-mod place;
+mod fixture;
 
 use std::io::BufReader;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use espalier_documents::{
     Changed, Declaration, ErrorKind, Event, FieldIndex, Kind, Policy, Query, Selection, Trigger,
     Value,
 };
-use place::{Car, POLICIES, PREFIX, Place, car, cars, on_every_engine};
+use fixture::{Car, Fixture, POLICIES, PREFIX, car, cars, on_every_engine};
 use serde_json::{Value as Json, json};
 
 #[test]
 fn a_duplicate_of_a_unique_value_is_rejected_before_any_write() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             assert_eq!(cars.insert(car("a", "red", &[], 1)).expect("a key"), 0);
             let before = cars.sequence().expect("a number");
@@ -48,8 +48,8 @@ fn a_duplicate_of_a_unique_value_is_rejected_before_any_write() {
 
 #[test]
 fn two_documents_exchange_unique_values_in_one_transaction() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
         cars.insert_many([car("a", "red", &[], 1), car("b", "blue", &[], 2)])
             .expect("keys");
@@ -77,8 +77,8 @@ fn two_documents_exchange_unique_values_in_one_transaction() {
 
 #[test]
 fn a_transaction_over_collections_is_all_or_nothing() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Uncached).open(&documents).expect("open");
         let notes = Declaration::<String>::new("notes")
             .policy(Policy::Ram)
@@ -122,15 +122,15 @@ fn a_transaction_over_collections_is_all_or_nothing() {
 
 #[test]
 fn new_declared_indexes_are_built_and_undeclared_ones_dropped() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let plain = Declaration::<Car>::new("cars")
             .open(&documents)
             .expect("open");
         let all = (0..1000).map(|n| car(&format!("c{n}"), ["red", "blue"][n % 2], &[], n as i32));
         plain.insert_many(all).expect("keys");
         for &policy in &POLICIES[..4] {
-            let cars = cars(policy).open(&place.documents()).expect("open");
+            let cars = cars(policy).open(&fixture.documents()).expect("open");
             assert_eq!(
                 cars.index("color")
                     .expect("an index")
@@ -152,7 +152,7 @@ fn new_declared_indexes_are_built_and_undeclared_ones_dropped() {
             assert_eq!(error.kind(), ErrorKind::Definition);
             let fewer =
                 Declaration::<Car>::new("cars").unique("name", |car: &Car| car.name.clone());
-            let fewer = fewer.open(&place.documents()).expect("open");
+            let fewer = fewer.open(&fixture.documents()).expect("open");
             assert_eq!(
                 fewer.index("color").err().expect("dropped").kind(),
                 ErrorKind::Missing
@@ -164,8 +164,8 @@ fn new_declared_indexes_are_built_and_undeclared_ones_dropped() {
 
 #[test]
 fn a_unique_index_over_duplicates_is_abandoned_and_names_them() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let plain = Declaration::<Car>::new("cars")
             .open(&documents)
             .expect("open");
@@ -189,8 +189,8 @@ fn a_unique_index_over_duplicates_is_abandoned_and_names_them() {
 
 #[test]
 fn an_interrupted_build_resumes_while_others_write() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let field = |name: &str, kind, field: &str| FieldIndex {
             name: name.to_owned(),
             kind,
@@ -236,13 +236,13 @@ fn an_interrupted_build_resumes_while_others_write() {
 
 #[test]
 fn a_program_without_the_index_function_can_read_but_not_write() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let typed = cars(Policy::Cached).open(&documents).expect("open");
         typed
             .insert(car("a", "red", &["x", "y"], 1))
             .expect("a key");
-        let any = place.documents().open("cars", None).expect("open");
+        let any = fixture.documents().open("cars", None).expect("open");
         let found = any
             .index("keyword")
             .expect("an index")
@@ -262,7 +262,7 @@ fn a_program_without_the_index_function_can_read_but_not_write() {
 
 #[derive(Default)]
 struct Log {
-    told: Mutex<Vec<String>>,
+    calls: Mutex<Vec<String>>,
     checks: AtomicUsize,
 }
 
@@ -284,7 +284,7 @@ impl Trigger<Car> for Guard {
             (_, None) => "delete",
         };
         self.0
-            .told
+            .calls
             .lock()
             .expect("a lock")
             .push(format!("{what} {}", change.key));
@@ -293,9 +293,9 @@ impl Trigger<Car> for Guard {
 
 #[test]
 fn triggers_can_reject_and_are_called_after_the_commit() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let log = Arc::new(Log::default());
-        let documents = place.documents();
+        let documents = fixture.documents();
         let cars = cars(Policy::Recent {
             entries: 2,
             bytes: 1000,
@@ -314,7 +314,7 @@ fn triggers_can_reject_and_are_called_after_the_commit() {
         cars.update(0, |car| car.year = 5).expect("updated");
         cars.delete(0).expect("deleted");
         assert_eq!(
-            *log.told.lock().expect("a lock"),
+            *log.calls.lock().expect("a lock"),
             ["insert 0", "update 0", "delete 0"]
         );
         assert_eq!(cars.count().expect("a count"), 0);
@@ -346,8 +346,8 @@ fn new_cars() -> Declaration<NewCar> {
 
 #[test]
 fn a_later_schema_version_migrates_and_an_earlier_one_is_rejected() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = cars(Policy::Cached).open(&documents).expect("open");
         old.insert_many((0..700).map(|n| car(&format!("c{n}"), "red", &[], n)))
             .expect("keys");
@@ -377,14 +377,14 @@ fn a_later_schema_version_migrates_and_an_earlier_one_is_rejected() {
 
 #[test]
 fn faults_are_found_and_repaired() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Uncached).open(&documents).expect("open");
         cars.insert_many((0..50).map(|n| car(&format!("c{n}"), "red", &["k"], n)))
             .expect("keys");
         assert_eq!(cars.check().expect("checked"), []);
         // Damages every third row below the prefix, except definitions and documents.
-        let driver = place.driver();
+        let driver = fixture.driver();
         let mut rows = Vec::new();
         {
             let snapshot = driver.snapshot().expect("a snapshot");
@@ -431,15 +431,15 @@ fn faults_are_found_and_repaired() {
 
 #[test]
 fn documents_are_exported_and_imported_and_errors_name_the_line() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let from = cars(Policy::Cached).open(&documents).expect("open");
         from.insert_many((0..2500).map(|n| car(&format!("c{n}"), "é/\n", &["k"], n)))
             .expect("keys");
         from.delete(3).expect("deleted");
         let mut text = Vec::new();
         assert_eq!(from.export(&mut text).expect("exported"), 2499);
-        let other = Place::new("memory:").documents();
+        let other = Fixture::new("memory:").documents();
         let to = cars(Policy::Indexed).open(&other).expect("open");
         let imported = to.import(&mut BufReader::new(&text[..])).expect("imported");
         assert_eq!(imported.documents, 2499);
@@ -473,11 +473,11 @@ fn documents_are_exported_and_imported_and_errors_name_the_line() {
 
 #[test]
 fn a_feed_reports_changes_of_all_handles() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let one = cars(Policy::Uncached).open(&documents).expect("open");
         let other = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         let mut feed = one.watch(None).expect("a feed");
         other.insert(car("a", "", &[], 1)).expect("a key");
@@ -500,13 +500,13 @@ fn a_feed_reports_changes_of_all_handles() {
 
 #[test]
 fn every_policy_follows_the_commits_of_other_handles() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let writer = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         writer.insert(car("a", "red", &[], 1)).expect("a key");
         for &policy in &POLICIES[..4] {
-            let reader = cars(policy).open(&place.documents()).expect("open");
+            let reader = cars(policy).open(&fixture.documents()).expect("open");
             assert_eq!(reader.get(0).expect("read").expect("a car").year, 1);
             writer.update(0, |car| car.year = 2).expect("updated");
             let key = writer.insert(car("b", "red", &[], 1)).expect("a key");
@@ -528,8 +528,8 @@ fn every_policy_follows_the_commits_of_other_handles() {
 
 #[test]
 fn a_range_of_an_index_is_in_order_for_all_types() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let field = FieldIndex {
             name: "n".to_owned(),
             kind: Kind::Partition,
@@ -579,8 +579,8 @@ fn a_range_of_an_index_is_in_order_for_all_types() {
 
 #[test]
 fn exceeded_limits_are_errors() {
-    let place = Place::new("memory:");
-    let documents = place.documents();
+    let fixture = Fixture::new("memory:");
+    let documents = fixture.documents();
     let cars = cars(Policy::Uncached).open(&documents).expect("open");
     let error = cars
         .put(u64::MAX, car("a", "", &[], 0))
@@ -603,9 +603,9 @@ fn exceeded_limits_are_errors() {
 
 #[test]
 fn every_handle_detects_a_dropped_and_recreated_collection() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let handle = cars(policy).open(&documents).expect("open");
             handle.insert(car("old", "red", &[], 1)).expect("a key");
             documents.remove("cars").expect("removed");
@@ -633,8 +633,8 @@ fn every_handle_detects_a_dropped_and_recreated_collection() {
 
 #[test]
 fn handles_of_a_collection_in_memory_share_its_documents() {
-    let place = Place::new("memory:");
-    let documents = place.documents();
+    let fixture = Fixture::new("memory:");
+    let documents = fixture.documents();
     let one = cars(Policy::Ram).open(&documents).expect("open");
     let other = cars(Policy::Ram).open(&documents).expect("open");
     one.insert(car("a", "red", &[], 1)).expect("a key");
@@ -662,8 +662,8 @@ fn handles_of_a_collection_in_memory_share_its_documents() {
 
 #[test]
 fn documents_are_not_writable_during_a_migration() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = cars(Policy::Uncached).open(&documents).expect("open");
         old.insert_many((0..600).map(|n| car(&format!("c{n}"), "red", &[], n)))
             .expect("keys");
@@ -681,7 +681,7 @@ fn documents_are_not_writable_during_a_migration() {
         );
         // Interrupted here, and continued by another program.
         drop(new);
-        let new = new_cars().open(&place.documents()).expect("migrated");
+        let new = new_cars().open(&fixture.documents()).expect("migrated");
         new.insert(NewCar {
             title: "x".to_owned(),
         })
@@ -692,9 +692,9 @@ fn documents_are_not_writable_during_a_migration() {
 
 #[test]
 fn a_prefix_of_a_compound_value_finds_all_in_a_unique_index_too() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let declared = Declaration::<Car>::new("cars").policy(policy);
             let declared = declared.unique("both", |car: &Car| (car.name.clone(), car.year));
             let cars = declared.open(&documents).expect("open");

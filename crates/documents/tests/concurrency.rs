@@ -1,6 +1,6 @@
 //! Concurrent writers: threads of one process, several handles, several processes, one of which is killed.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use espalier_documents::{Collection, ErrorKind, Policy};
 use espalier_testkit::process::{Part, argument, say};
-use place::{Car, PREFIX, Place, car, cars, on_every_engine};
+use fixture::{Car, Fixture, PREFIX, car, cars, on_every_engine};
 
 const THREADS: usize = 32;
 const NAMES: usize = 40;
@@ -40,7 +40,7 @@ fn take_names(handles: &[Collection<Car>]) -> usize {
 
 #[test]
 fn a_unique_value_is_stored_once_by_many_threads_and_handles() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let handles: Vec<_> = [
             Policy::Cached,
             Policy::Uncached,
@@ -50,7 +50,7 @@ fn a_unique_value_is_stored_once_by_many_threads_and_handles() {
             },
         ]
         .into_iter()
-        .map(|policy| cars(policy).open(&place.documents()).expect("open"))
+        .map(|policy| cars(policy).open(&fixture.documents()).expect("open"))
         .collect();
         assert_eq!(take_names(&handles), NAMES);
         for cars in &handles {
@@ -70,10 +70,10 @@ fn a_unique_value_is_stored_once_by_many_threads_and_handles() {
 
 #[test]
 fn updates_of_many_threads_and_handles_add_up() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let handles: Vec<_> = [Policy::Cached, Policy::Indexed]
             .into_iter()
-            .map(|policy| cars(policy).open(&place.documents()).expect("open"))
+            .map(|policy| cars(policy).open(&fixture.documents()).expect("open"))
             .collect();
         handles[0].insert(car("a", "red", &[], 0)).expect("a key");
         let rounds = 50;
@@ -97,9 +97,9 @@ fn updates_of_many_threads_and_handles_add_up() {
 
 #[test]
 fn readers_see_transactions_atomically() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             cars.insert_many((0..10).map(|n| car(&format!("{policy}{n}"), "red", &[], 0)))
                 .expect("keys");
@@ -167,11 +167,16 @@ fn part_that_writes() {
 
 /// What was acknowledged exists after SIGKILL, and the collection is consistent.
 fn kill(engine: &str) {
-    let place = Place::new(engine);
+    let fixture = Fixture::new(engine);
     for round in 0..6 {
         let name = format!("r{round}");
         let mut parts: Vec<_> = (0..2)
-            .map(|part| Part::start("part_that_writes", &format!("{} {name}p{part}", place.url)))
+            .map(|part| {
+                Part::start(
+                    "part_that_writes",
+                    &format!("{} {name}p{part}", fixture.url),
+                )
+            })
             .collect();
         let mut there = BTreeSet::new();
         let mut gone = BTreeSet::new();
@@ -193,7 +198,7 @@ fn kill(engine: &str) {
         }
         drop(parts);
         let cars = cars(Policy::Indexed)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         assert_eq!(cars.check().expect("checked"), [], "{engine} round {round}");
         let index = cars.index("name").expect("an index");
@@ -235,9 +240,11 @@ fn acknowledged_documents_survive_a_kill_on_sqlite() {
 #[test]
 fn caches_follow_other_processes() {
     for engine in ["embedded:{dir}/documents", "sqlite:{dir}/documents"] {
-        let place = Place::new(engine);
-        let reader = cars(Policy::Cached).open(&place.documents()).expect("open");
-        let mut part = Part::start("part_that_writes", &format!("{} a", place.url));
+        let fixture = Fixture::new(engine);
+        let reader = cars(Policy::Cached)
+            .open(&fixture.documents())
+            .expect("open");
+        let mut part = Part::start("part_that_writes", &format!("{} a", fixture.url));
         let mut last = String::new();
         while !last.ends_with("-30") {
             last = part.line().expect("it lives");
@@ -245,7 +252,7 @@ fn caches_follow_other_processes() {
         part.kill();
         let (_, name) = last.split_once(' ').expect("two words");
         let stored = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         // The last commit of the killed process may not be complete yet.
         let expected = || {

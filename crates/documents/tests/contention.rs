@@ -4,7 +4,7 @@
 //! These tests are for a bug: after eight conflicts a transaction ran in an engine write, which over Redis,
 //! etcd and MongoDB was applied over concurrent commits of others.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use std::thread;
 
 use espalier_documents::{Collection, Documents, ErrorKind, FieldIndex, Kind, Policy};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, car, cars, schemes};
+use fixture::{PREFIX, car, cars, schemes};
 use serde_json::{Value as Json, json};
 
 const HANDLES: usize = 5;
@@ -125,7 +125,10 @@ fn an_index_that_is_built_while_other_handles_write_is_correct() {
         });
         eprintln!("{changes} changes meanwhile");
         let cars = open().open("cars", None).expect("open");
-        assert_eq!(cars.info().expect("told").indexes.len(), indexes.len());
+        assert_eq!(
+            cars.info().expect("information").indexes.len(),
+            indexes.len()
+        );
         assert_eq!(cars.check().expect("checked"), []);
     });
 }

@@ -1,13 +1,13 @@
 //! Group commit: transactions of several threads that are committed together.
 
-mod place;
+mod fixture;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::time::Duration;
 
 use espalier_documents::{Collection, Documents, Error, ErrorKind, Policy};
-use place::{Car, car, cars, on_every_engine};
+use fixture::{Car, car, cars, on_every_engine};
 
 const THREADS: usize = 16;
 
@@ -48,9 +48,9 @@ fn names(cars: &Collection<Car>) -> Vec<String> {
 
 #[test]
 fn concurrent_inserts_share_a_commit() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             let (sequence, count) = (cars.sequence().expect("a number"), cars.count());
             while_one_is_in_progress(&documents, |thread| {
@@ -72,9 +72,9 @@ fn concurrent_inserts_share_a_commit() {
 
 #[test]
 fn a_rejected_transaction_is_undone_alone() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached, Policy::Ram] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let mut declaration = cars(policy);
             if policy == Policy::Ram {
                 // What is in memory only is another collection.
@@ -96,8 +96,8 @@ fn a_rejected_transaction_is_undone_alone() {
                 assert_eq!(done.is_ok(), thread % 2 == 0, "{done:?}");
             });
             let even = (0..THREADS).step_by(2).map(|thread| format!("{thread:02}"));
-            let wanted: Vec<_> = even.chain(["there".to_owned()]).collect();
-            assert_eq!(names(&cars), wanted, "{policy}");
+            let expected: Vec<_> = even.chain(["there".to_owned()]).collect();
+            assert_eq!(names(&cars), expected, "{policy}");
             let there = cars.index("name").expect("an index").get("there");
             let there = there.expect("read").expect("a car");
             assert_eq!(there.year, THREADS as i32 / 2, "{policy}");
@@ -107,8 +107,8 @@ fn a_rejected_transaction_is_undone_alone() {
 
 #[test]
 fn a_unique_value_is_stored_by_one_transaction_of_a_group() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
         let taken = std::sync::atomic::AtomicUsize::new(0);
         while_one_is_in_progress(&documents, |_| {
@@ -124,8 +124,8 @@ fn a_unique_value_is_stored_by_one_transaction_of_a_group() {
 
 #[test]
 fn a_panic_does_not_affect_other_transactions() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
         while_one_is_in_progress(&documents, |thread| {
             let done = catch_unwind(AssertUnwindSafe(|| {
@@ -137,8 +137,8 @@ fn a_panic_does_not_affect_other_transactions() {
             }));
             assert_eq!(done.is_ok(), thread % 4 != 3);
         });
-        let wanted = (0..THREADS).filter(|thread| thread % 4 != 3);
-        let wanted: Vec<_> = wanted.map(|thread| format!("{thread:02}")).collect();
-        assert_eq!(names(&cars), wanted);
+        let expected = (0..THREADS).filter(|thread| thread % 4 != 3);
+        let expected: Vec<_> = expected.map(|thread| format!("{thread:02}")).collect();
+        assert_eq!(names(&cars), expected);
     });
 }

@@ -1,12 +1,12 @@
 //! Reads of many documents, compared with a naive filter.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeMap;
 
 use espalier_documents::{Collection, ErrorKind, Policy, Query};
 use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
-use place::{Car, POLICIES, car, cars, on_every_engine};
+use fixture::{Car, POLICIES, car, cars, on_every_engine};
 
 /// More than one thread reads alone.
 const CARS: usize = 1500;
@@ -58,9 +58,9 @@ fn check(cars: &Collection<Car>, model: &BTreeMap<u64, Car>) {
 
 #[test]
 fn many_are_found_under_every_policy() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             let keys = cars.insert_many((0..CARS).map(numbered)).expect("keys");
             let all = keys.into_iter().zip((0..CARS).map(numbered));
@@ -79,7 +79,7 @@ fn many_are_found_under_every_policy() {
             check(&cars, &model);
             if policy != Policy::Ram {
                 // This one has to read everything first.
-                let other = place::cars(policy).open(&place.documents());
+                let other = fixture::cars(policy).open(&fixture.documents());
                 check(&other.expect("open"), &model);
                 documents.remove("cars").expect("removed");
             }
@@ -89,14 +89,14 @@ fn many_are_found_under_every_policy() {
 
 #[test]
 fn a_damaged_document_among_many_is_named() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let cars = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         cars.insert_many((0..CARS).map(|number| car(&number.to_string(), "red", &[], 0)))
             .expect("keys");
         let key = CARS as u64 - 3;
-        spoil(&*place.driver(), key);
+        spoil(&*fixture.driver(), key);
         let red = cars.index("color").expect("an index").find("red");
         let error = red.expect_err("a broken document");
         assert_eq!(error.kind(), ErrorKind::Document, "{error}");

@@ -1,6 +1,6 @@
 //! Random operations, restarts and transactions, compared with a map, under every policy.
 
-mod place;
+mod fixture;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::ops::Bound;
 use espalier_documents::{Collection, Error, ErrorKind, Policy, Query, Selection, Value};
 use espalier_testkit::seed;
 use espalier_testkit::servers::steps_on;
-use place::{Car, POLICIES, Place, cars, engines};
+use fixture::{Car, Fixture, POLICIES, cars, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -50,8 +50,8 @@ impl Model {
         Some(self.documents.insert(key, car))
     }
 
-    fn select(&self, is_meant: impl Fn(&Car) -> bool) -> Vec<(u64, Car)> {
-        let all = self.documents.iter().filter(|(_, car)| is_meant(car));
+    fn select(&self, is_match: impl Fn(&Car) -> bool) -> Vec<(u64, Car)> {
+        let all = self.documents.iter().filter(|(_, car)| is_match(car));
         all.map(|(key, car)| (*key, car.clone())).collect()
     }
 }
@@ -110,7 +110,7 @@ fn random_bound(random: &mut StdRng, text: &str, year: i32) -> Bound<Value> {
 
 struct Run<'a> {
     random: &'a mut StdRng,
-    place: &'a mut Place,
+    fixture: &'a mut Fixture,
     policy: Policy,
     documents: espalier_documents::Documents,
     cars: Collection<Car>,
@@ -144,7 +144,7 @@ impl Run<'_> {
             70..80 => self.by_value(),
             80..88 => self.by_range(),
             88..95 => self.by_tags(),
-            _ => self.whole(),
+            _ => self.compare_all(),
         }
     }
 
@@ -154,11 +154,11 @@ impl Run<'_> {
             self.cars = cars(self.policy).open(&self.documents).expect("open");
             return;
         }
-        let scratch = Place::new("memory:").documents();
+        let scratch = Fixture::new("memory:").documents();
         self.cars = cars(Policy::Ram).open(&scratch).expect("open");
         self.documents = scratch;
-        self.place.restart();
-        self.documents = self.place.documents();
+        self.fixture.restart();
+        self.documents = self.fixture.documents();
         self.cars = cars(self.policy).open(&self.documents).expect("open");
     }
 
@@ -456,7 +456,7 @@ impl Run<'_> {
         assert_eq!(listed, counts);
     }
 
-    fn whole(&mut self) {
+    fn compare_all(&mut self) {
         let expected = self.model.select(|_| true);
         let all = Selection::all();
         assert_eq!(plain(self.cars.list(all).expect("a list")), expected);
@@ -484,12 +484,12 @@ fn a_collection_behaves_like_a_map() {
             for &policy in POLICIES {
                 let random = &mut **random.borrow_mut();
                 eprintln!("on {engine} {policy}");
-                let mut place = Place::new(engine);
-                let documents = place.documents();
+                let mut fixture = Fixture::new(engine);
+                let documents = fixture.documents();
                 let cars = cars(policy).open(&documents).expect("open");
                 let mut run = Run {
                     random,
-                    place: &mut place,
+                    fixture: &mut fixture,
                     policy,
                     documents,
                     cars,
@@ -498,7 +498,7 @@ fn a_collection_behaves_like_a_map() {
                 for _ in 0..steps_on(engine, 1500) {
                     run.step();
                 }
-                run.whole();
+                run.compare_all();
                 assert_eq!(run.cars.check().expect("checked"), []);
             }
         }

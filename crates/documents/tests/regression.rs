@@ -1,6 +1,6 @@
 //! Bugs that were fixed: a named test for each.
 
-mod place;
+mod fixture;
 
 use std::io::BufReader;
 
@@ -8,7 +8,7 @@ use espalier_documents::{
     Collection, Declaration, Documents, ErrorKind, Event, FieldIndex, Kind, Policy, Query, Value,
     Version,
 };
-use place::{PREFIX, Place, on_every_engine};
+use fixture::{Fixture, PREFIX, on_every_engine};
 use serde_json::{Value as Json, json};
 
 fn field(name: &str, kind: Kind, field: &str) -> FieldIndex {
@@ -37,8 +37,8 @@ fn unbuilt(documents: &Documents, index: FieldIndex) -> Collection<Json> {
 
 /// 600 documents, an unbuilt unique index, and a change to a name that is not indexed yet: the duplicate in
 /// document 599 cannot be detected at that time.
-fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
-    let documents = place.documents();
+fn changed_while_built(fixture: &Fixture) -> (Collection<Json>, Collection<Json>) {
+    let documents = fixture.documents();
     let writer = made(&documents, vec![]);
     let all = (0..600).map(|n| json!({ "name": format!("n{n}") }));
     writer.insert_many(all).expect("keys");
@@ -52,8 +52,8 @@ fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
 /// A document that was changed during an index build removed the entry of another one.
 #[test]
 fn a_unique_index_is_exact_after_changes_while_it_was_built() {
-    on_every_engine(|place| {
-        let (writer, index) = changed_while_built(place);
+    on_every_engine(|fixture| {
+        let (writer, index) = changed_while_built(fixture);
         writer.delete(599).expect("deleted");
         index.build().expect("built");
         let name = writer.index("name").expect("an index");
@@ -68,8 +68,8 @@ fn a_unique_index_is_exact_after_changes_while_it_was_built() {
 
 #[test]
 fn an_unbuilt_unique_index_with_duplicates_is_abandoned_and_both_are_named() {
-    on_every_engine(|place| {
-        let (writer, index) = changed_while_built(place);
+    on_every_engine(|fixture| {
+        let (writer, index) = changed_while_built(fixture);
         let error = index.build().expect_err("a clash");
         let text = error.to_string();
         assert!(text.starts_with("document 599: "), "{text}");
@@ -77,7 +77,7 @@ fn an_unbuilt_unique_index_with_duplicates_is_abandoned_and_both_are_named() {
             text.contains("document 5 already has the value \"n599\""),
             "{text}"
         );
-        assert_eq!(names(&place.documents()), Vec::<String>::new());
+        assert_eq!(names(&fixture.documents()), Vec::<String>::new());
         writer.insert(json!({"name": "n1"})).expect("no index");
     });
 }
@@ -85,8 +85,8 @@ fn an_unbuilt_unique_index_with_duplicates_is_abandoned_and_both_are_named() {
 /// `[]` matched everything, also in deletions.
 #[test]
 fn a_value_without_components_or_with_too_many_is_rejected() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/n")]);
         c.insert(json!({"n": 1})).expect("a key");
         let error = Value::try_from(&json!([])).expect_err("nothing");
@@ -108,8 +108,8 @@ fn a_value_without_components_or_with_too_many_is_rejected() {
 /// Indexes were dropped by a declaration that was then rejected.
 #[test]
 fn a_rejected_declaration_leaves_the_collection_unchanged() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = field("old", Kind::Partition, "/n");
         let c = made(&documents, vec![old.clone()]);
         c.insert(json!({"n": 1, "o": {"a": 1}})).expect("a key");
@@ -147,8 +147,8 @@ fn a_rejected_declaration_leaves_the_collection_unchanged() {
 
 #[test]
 fn a_replaced_index_is_used_until_the_new_one_is_built() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/a")]);
         c.insert(json!({"a": 1, "b": 2})).expect("a key");
         let other = unbuilt(&documents, field("n", Kind::Partition, "/b"));
@@ -168,8 +168,8 @@ fn a_replaced_index_is_used_until_the_new_one_is_built() {
 
 #[test]
 fn an_interrupted_build_is_found_and_resumed_by_repair() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![]);
         c.insert(json!({"n": 1})).expect("a key");
         unbuilt(&documents, field("n", Kind::Partition, "/n"));
@@ -183,8 +183,8 @@ fn an_interrupted_build_is_found_and_resumed_by_repair() {
 /// Each import line was validated by itself.
 #[test]
 fn documents_exchange_unique_values_in_one_commit() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Unique, "/n")]);
         let lines = b"{\"key\":0,\"document\":{\"n\":1}}\n{\"key\":1,\"document\":{\"n\":2}}\n";
         c.import(&mut BufReader::new(&lines[..])).expect("imported");
@@ -220,10 +220,10 @@ fn documents_exchange_unique_values_in_one_commit() {
 
 #[test]
 fn a_line_of_an_import_is_an_object_with_known_members() {
-    let place = Place::new("memory:");
-    let c = made(&place.documents(), vec![]);
+    let fixture = Fixture::new("memory:");
+    let c = made(&fixture.documents(), vec![]);
     c.insert(json!({"kept": true})).expect("a key");
-    for (line, said) in [
+    for (line, message) in [
         (r#"[0,{"n":9}]"#, "a line is {\"document\":...}"),
         (r#"{"n":9}"#, "unknown member \"n\"; a line is"),
         (r#"{"Key":0,"document":{}}"#, "unknown member \"Key\""),
@@ -246,7 +246,7 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
             .import(&mut BufReader::new(line.as_bytes()))
             .expect_err(line);
         assert!(error.to_string().contains("line 1"), "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     assert_eq!(c.count().expect("a count"), 1);
     let marked = "\u{feff}{\"document\":{}}\n";
@@ -256,8 +256,8 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
 
 #[test]
 fn null_among_tags_is_ignored() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let collection = made(&documents, vec![field("tag", Kind::Tags, "/tags")]);
         let tagged = |tags: Json| collection.insert(json!({ "tags": tags }));
         let key = tagged(json!([null, "fast", null])).expect("a tag beside null");
@@ -273,8 +273,8 @@ fn null_among_tags_is_ignored() {
 
 #[test]
 fn accepted_documents_can_be_exported_and_imported_at_any_depth() {
-    let place = Place::new("memory:");
-    let c = made(&place.documents(), vec![]);
+    let fixture = Fixture::new("memory:");
+    let c = made(&fixture.documents(), vec![]);
     let deep = |depth: usize| {
         let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         serde_json::from_str::<Json>(&text).expect("JSON")
@@ -295,25 +295,25 @@ fn row(key: u8) -> Vec<u8> {
     [PREFIX, &[2, 0x15, 1], number].concat()
 }
 
-fn write(place: &Place, key: Vec<u8>, value: &[u8]) {
+fn write(fixture: &Fixture, key: Vec<u8>, value: &[u8]) {
     let mut batch = espalier_keyspace::Batch::new();
     batch.put(key, value.to_vec());
-    place.driver().commit(batch).expect("written");
+    fixture.driver().commit(batch).expect("written");
 }
 
 #[test]
 fn repair_keeps_unreadable_documents_which_can_be_replaced_and_removed() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let indexes = vec![field("n", Kind::Unique, "/n"), field("k", Kind::Tags, "/k")];
         let c = made(&documents, indexes);
         for n in 0..3 {
             c.insert(json!({"n": n, "k": ["a", "b"]})).expect("a key");
         }
-        write(place, row(0), b"\x01\x01{broken");
-        write(place, row(1), b"\x01\x01{broken");
+        write(fixture, row(0), b"\x01\x01{broken");
+        write(fixture, row(1), b"\x01\x01{broken");
         let count = [PREFIX, &[2, 0x15, 1, 0xff, 2]].concat();
-        write(place, count, &7_i64.to_le_bytes());
+        write(fixture, count, &7_i64.to_le_bytes());
         let repaired = c.repair().expect("repaired");
         assert_eq!(repaired.left.len(), 2, "{:?}", repaired.left);
         assert_eq!(c.count().expect("a count"), 3);
@@ -328,14 +328,14 @@ fn repair_keeps_unreadable_documents_which_can_be_replaced_and_removed() {
 
 #[test]
 fn a_damaged_unique_entry_is_repaired_in_one_run() {
-    on_every_engine(|place| {
-        let c = made(&place.documents(), vec![field("n", Kind::Unique, "/n")]);
+    on_every_engine(|fixture| {
+        let c = made(&fixture.documents(), vec![field("n", Kind::Unique, "/n")]);
         c.insert(json!({"n": "a"})).expect("a key");
         let entry = [PREFIX, &[3, 0x15, 1, 0x15, 1, 2, b'a', 0]].concat();
-        let snapshot = place.driver().snapshot().expect("a snapshot");
+        let snapshot = fixture.driver().snapshot().expect("a snapshot");
         assert!(snapshot.get(&entry).expect("read").is_some());
         drop(snapshot);
-        write(place, entry, b"\xfe");
+        write(fixture, entry, b"\xfe");
         let repaired = c.repair().expect("repaired");
         assert_eq!(repaired.left, []);
         let index = c.index("n").expect("an index");
@@ -345,7 +345,7 @@ fn a_damaged_unique_entry_is_repaired_in_one_run() {
 
 #[test]
 fn a_pointer_is_one_of_rfc_6901() {
-    let documents = Place::new("memory:").documents();
+    let documents = Fixture::new("memory:").documents();
     let bad = field("a", Kind::Partition, "/x~2");
     let error = documents
         .configure("c", Policy::Uncached, vec![bad])
@@ -357,10 +357,10 @@ fn a_pointer_is_one_of_rfc_6901() {
 
 #[test]
 fn a_damaged_definition_does_not_hide_other_collections() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         made(&documents, vec![]);
-        write(place, [PREFIX, &[0, 2, b'x', 0]].concat(), b"{broken");
+        write(fixture, [PREFIX, &[0, 2, b'x', 0]].concat(), b"{broken");
         assert_eq!(documents.list().expect("a list").len(), 1);
         let damaged = documents.damaged().expect("findings");
         assert_eq!(damaged[0].place, "x");
@@ -372,9 +372,9 @@ fn a_damaged_definition_does_not_hide_other_collections() {
 /// A feed waited for a version that never came, and stayed silent after its collection was recreated.
 #[test]
 fn a_feed_after_a_future_version_begins_with_a_gap_and_follows_its_collection() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let wait = std::time::Duration::from_secs(20);
-        let documents = place.documents();
+        let documents = fixture.documents();
         let c = made(&documents, vec![]);
         let mut feed = c.watch(Some(Version(u64::MAX))).expect("a feed");
         let Some(Event::Gap { version }) = feed.next(wait).expect("an event") else {

@@ -1,7 +1,7 @@
 //! Two handles of one engine, each with its data in memory: each decides on what the other has committed, and
 //! shows it after `refresh`. And the number of requests to the engine.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Driver;
 use espalier_keyspace::metered::Metered;
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, car, cars, schemes};
+use fixture::{PREFIX, car, cars, schemes};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 
@@ -39,8 +39,8 @@ fn one_handle_decides_on_the_changes_of_the_other() {
                     _ => (&other, &one),
                 };
                 writer.update(key, |car| car.year += 1).expect("updated");
-                let seen = reader.update(key, |car| car.year += 1).expect("updated");
-                assert_eq!(seen.year, 2 * round + 2, "{policy}");
+                let updated = reader.update(key, |car| car.year += 1).expect("updated");
+                assert_eq!(updated.year, 2 * round + 2, "{policy}");
                 writer.refresh().expect("refreshed");
                 let shown = writer.get(key).expect("read").expect("a car");
                 assert_eq!(shown.year, 2 * round + 2, "{policy}");

@@ -4,14 +4,14 @@
 //! These tests are for a bug: after eight conflicts a commit ran in an engine write, which over Redis, etcd
 //! and MongoDB was applied over concurrent commits of others.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, path, schemes, time};
+use fixture::{PREFIX, path, schemes, time};
 
 const HANDLES: usize = 6;
 const ROUNDS: usize = 40;

@@ -1,6 +1,6 @@
 //! Imports of formats of other programs, and output for them.
 
-mod place;
+mod fixture;
 
 use std::io;
 
@@ -9,7 +9,7 @@ use espalier_stats::{
     import, output,
 };
 use espalier_testkit::seed;
-use place::{Place, json, packed, path, time};
+use fixture::{Fixture, json, packed, path, time};
 use rand::Rng;
 
 const NOON: &str = "2025-03-05T12:00:30Z";
@@ -50,18 +50,18 @@ fn invalid_lines_are_reported_and_the_others_imported() {
     ];
     let long = vec![b'k'; 100_000];
     let text = [lines.join(&b"\n"[..]), long, b"k:5|c".to_vec()].join(&b"\n"[..]);
-    let place = Place::new("memory:");
-    let stats = place.stats();
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
     let report = stats.import(import::Format::Statsd, time(NOON), &mut &text[..]);
     let report = report.expect("imported");
     // The sum of two is out of range: the first is valid, and leaves no room for any other.
-    let told: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
-    assert_eq!(report.skipped as usize, told.len());
+    let skipped_lines: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
+    assert_eq!(report.skipped as usize, skipped_lines.len());
     for line in [3, 5, 6, 11] {
-        assert!(told.contains(&line), "{line} of {told:?}");
+        assert!(skipped_lines.contains(&line), "{line} of {skipped_lines:?}");
     }
-    assert_eq!(report.writes + report.skipped, 11, "{told:?}");
-    assert!(report.writes >= 5, "{told:?}");
+    assert_eq!(report.writes + report.skipped, 11, "{skipped_lines:?}");
+    assert!(report.writes >= 5, "{skipped_lines:?}");
     let range = |at| Range::new("1m".parse().expect("1m"), time(at), time(at));
     let timed = stats
         .values("k", range("2025-03-05T10:00:00Z"))
@@ -91,9 +91,9 @@ fn counted(stats: &Stats) -> String {
 
 #[test]
 fn a_named_import_counts_once() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
-        let stats = place.stats();
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
+        let stats = fixture.stats();
         let import =
             |text: &str| stats.import_once("friday", STATSD, time(NOON), &mut text.as_bytes());
         let text = "# no line\nk:1|c\n\nk:2|c\n";
@@ -107,8 +107,8 @@ fn a_named_import_counts_once() {
 
         for other in ["# no line\nk:1|c\n\nk:3|c\n", "k:1|c", ""] {
             let error = import(other).expect_err("another import").to_string();
-            let told = "the lines up to 5 differ from those that were imported: the name \"friday\" was used by another request";
-            assert!(error.starts_with(told), "{error}");
+            let expected = "the lines up to 5 differ from those that were imported: the name \"friday\" was used by another request";
+            assert!(error.starts_with(expected), "{error}");
         }
         let track = |id: &str| {
             let write = Write::track("k", time(NOON), packed(r#"{"count":1}"#));
@@ -120,16 +120,16 @@ fn a_named_import_counts_once() {
         taken.expect_err("the name is that of no import");
         assert_eq!(counted(&stats), r#"{"count":8}"#);
 
-        place.clock.set(time(NOON).as_second() + 2 * 86_400);
+        fixture.clock.set(time(NOON).as_second() + 2 * 86_400);
         assert_eq!(import("k:9|c").expect("forgotten").writes, 1);
     });
 }
 
 #[test]
 fn an_interrupted_named_import_resumes() {
-    let place = Place::new("memory:");
-    place.clock.set(time(NOON).as_second());
-    let stats = place.stats();
+    let fixture = Fixture::new("memory:");
+    fixture.clock.set(time(NOON).as_second());
+    let stats = fixture.stats();
     let too_large = "9".repeat(38);
     // Two full commits and more; rejected lines cause halving.
     let mut text = String::new();
@@ -172,11 +172,11 @@ fn an_interrupted_named_import_resumes() {
 
 #[test]
 fn concurrent_imports_with_one_name_count_once() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
         let lines = 2000;
         let text = "k:1|c\n".repeat(lines);
-        let importers = [place.stats(), place.stats(), place.stats()];
+        let importers = [fixture.stats(), fixture.stats(), fixture.stats()];
         std::thread::scope(|scope| {
             for stats in &importers {
                 let import =
@@ -240,9 +240,9 @@ fn statsd_lines() {
 /// with the value is spread over rows.
 #[test]
 fn a_relative_gauge_starts_from_the_latest_value() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
-        let stats = place.stats();
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
+        let stats = fixture.stats();
         let import = |text: &str| {
             let report = stats.import(STATSD, time(NOON), &mut text.as_bytes());
             assert_eq!(report.expect("imported").skipped, 0);
@@ -357,8 +357,8 @@ const LINES: [&str; 7] = [
 #[test]
 fn nearly_valid_lines_are_parsed_without_panic_and_their_writes_can_be_stored() {
     seed::run("lines_that_are_nearly_right", |random| {
-        let place = Place::new("memory:");
-        let stats = place.stats();
+        let fixture = Fixture::new("memory:");
+        let stats = fixture.stats();
         let letters: Vec<char> = "ab:|@#,cgmsT{}=\"\\ 0159.+-eé\n\u{0}\u{10ffff}"
             .chars()
             .collect();
@@ -389,8 +389,8 @@ fn nearly_valid_lines_are_parsed_without_panic_and_their_writes_can_be_stored() 
 
 #[test]
 fn json_lines_are_writes() {
-    let place = Place::new("memory:");
-    let stats = place.stats();
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
     let lines = r#"
         {"metric":"orders","at":"2025-03-05T12:00:30Z","values":{"count":1,"of":{"a.b":0.1}}}
         {"metric":"orders","at":"2025-03-05T12:00:31Z","values":{"count":2,"of":{"a.b":0.2}},"action":"track"}
@@ -412,8 +412,8 @@ fn json_lines_are_writes() {
         .import(import::Format::Jsonl, time(NOON), &mut lines.as_bytes())
         .unwrap();
     assert_eq!((report.writes, report.skipped), (5, 10), "{report:?}");
-    let told: Vec<usize> = report.lines.iter().map(|line| line.line).collect();
-    assert_eq!(told, Vec::from_iter(7..=16));
+    let skipped_lines: Vec<usize> = report.lines.iter().map(|line| line.line).collect();
+    assert_eq!(skipped_lines, Vec::from_iter(7..=16));
     let granularity = "1m".parse().unwrap();
     let at = time("2025-03-05T12:00:00Z");
     let values = stats

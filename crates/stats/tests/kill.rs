@@ -1,14 +1,14 @@
 //! SIGKILL during writes: sums are exactly those of the acknowledged writes, except for the one write in
 //! progress, and a buffer loses no more than its limits allow.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use espalier_stats::{Buffer, Limits, Number, Packed, Range, Stats, Timestamp, Write};
 use espalier_testkit::process::{Part, argument, say};
-use place::{Place, packed, path, time};
+use fixture::{Fixture, packed, path, time};
 
 const NOON: &str = "2025-03-05T12:00:30Z";
 
@@ -24,8 +24,8 @@ fn part_that_writes() {
     let Some(argument) = argument() else { return };
     let (url, how) = argument.rsplit_once(' ').expect("two words");
     let driver = espalier_drivers::open(url).expect(url);
-    let clock = Arc::new(place::TestClock::default());
-    let stats = Arc::new(Stats::open(driver, place::PREFIX, clock).expect(url));
+    let clock = Arc::new(fixture::TestClock::default());
+    let stats = Arc::new(Stats::open(driver, fixture::PREFIX, clock).expect(url));
     let (at, one) = (time(NOON), || packed(r#"{"a":1,"b":{"c":1}}"#));
     let begun = Instant::now();
     let limits = Limits {
@@ -63,10 +63,10 @@ fn sum(stats: &Stats) -> u64 {
 }
 
 fn kill_writers(engine: &str) {
-    let mut place = Place::new(engine);
+    let mut fixture = Fixture::new(engine);
     let (mut acknowledged, mut under_way) = (0, 0);
     let writers = if engine.starts_with("file:") { 1 } else { 2 };
-    let url = place.closed_url();
+    let url = fixture.closed_url();
     for round in 0..5 {
         let mut parts: Vec<_> = (0..writers)
             .map(|_| Part::start("part_that_writes", &format!("{url} direct")))
@@ -86,7 +86,7 @@ fn kill_writers(engine: &str) {
         }
         drop(parts);
         let driver = espalier_drivers::open(&url).expect(&url);
-        let stats = Stats::open(driver, place::PREFIX, place.clock.clone()).expect("open");
+        let stats = Stats::open(driver, fixture::PREFIX, fixture.clock.clone()).expect("open");
         let sum = sum(&stats);
         assert!(
             (acknowledged..=acknowledged + under_way).contains(&sum),
@@ -112,30 +112,33 @@ fn sums_match_the_acknowledged_writes_in_files() {
 
 #[test]
 fn a_buffer_loses_no_more_than_its_interval() {
-    let mut place = Place::new("embedded:{dir}/stats?durability=relaxed");
-    let url = place.closed_url();
+    let mut fixture = Fixture::new("embedded:{dir}/stats?durability=relaxed");
+    let url = fixture.closed_url();
     let mut part = Part::start("part_that_writes", &format!("{url} buffered"));
-    let mut said: Vec<u64> = Vec::new();
+    let mut acknowledged: Vec<u64> = Vec::new();
     let long_enough = (PATIENCE + 5 * BUFFERED).as_millis() as u64;
-    while said.last().is_none_or(|last| *last < long_enough) {
+    while acknowledged.last().is_none_or(|last| *last < long_enough) {
         let line = part.line().expect("it lives");
-        said.push(line.parse().expect("a number"));
+        acknowledged.push(line.parse().expect("a number"));
     }
     part.kill();
     while let Some(line) = part.line() {
-        said.push(line.parse().expect("a number"));
+        acknowledged.push(line.parse().expect("a number"));
     }
     drop(part);
     let driver = espalier_drivers::open(&url).expect(&url);
-    let stats = Stats::open(driver, place::PREFIX, place.clock.clone()).expect("open");
+    let stats = Stats::open(driver, fixture::PREFIX, fixture.clock.clone()).expect("open");
     let sum = sum(&stats);
     let window = (BUFFERED + PATIENCE).as_millis() as u64;
-    let last = *said.last().expect("it wrote");
-    let safe = said.iter().filter(|at| **at + window < last).count() as u64;
+    let last = *acknowledged.last().expect("it wrote");
+    let safe = acknowledged
+        .iter()
+        .filter(|at| **at + window < last)
+        .count() as u64;
     assert!(
-        (safe..=said.len() as u64 + 1).contains(&sum),
+        (safe..=acknowledged.len() as u64 + 1).contains(&sum),
         "{sum} of {} are there, {safe} have to be",
-        said.len()
+        acknowledged.len()
     );
     assert!(safe > 0 && sum > 0, "{safe} {sum}");
 }

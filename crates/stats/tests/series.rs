@@ -1,6 +1,6 @@
 //! Series: aggregates, slices, plot formats, expressions; queries over labels; quantiles.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use espalier_stats::{
     Series, Sketch, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
-use place::{json, number, on_every_engine, packed, path, time};
+use fixture::{json, number, on_every_engine, packed, path, time};
 use rand::Rng;
 
 fn series(points: &[&str]) -> Series {
@@ -279,8 +279,8 @@ fn totals(stats: &Stats, query: &Query) -> Vec<String> {
 
 #[test]
 fn metrics_are_read_together_and_in_groups_by_labels() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         labelled(&stats);
         let all = Query::new("http", day());
         assert_eq!(totals(&stats, &all), [r#"{"count":133}"#]);
@@ -304,8 +304,8 @@ fn metrics_are_read_together_and_in_groups_by_labels() {
 
 #[test]
 fn the_largest_groups_come_first() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         labelled(&stats);
         let query = Query::new("http", day()).group_by("status");
         let top = stats.top(&query, &path("count"), 2).expect("ranked");
@@ -344,8 +344,8 @@ fn no_quantile_is_outside_the_range_of_the_values() {
 /// reported as 0.2.
 #[test]
 fn quantiles_of_values_of_all_sizes_are_close() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let at = time(NOON);
         let mut all: Vec<f64> = (-100..=100)
             .flat_map(|tens| [1.5, -2.5].map(|digits| digits * 10_f64.powi(3 * tens)))
@@ -360,19 +360,19 @@ fn quantiles_of_values_of_all_sizes_are_close() {
         let sketch = stats.sketch("sizes", day(), &path("v")).expect("a sketch");
         for (rank, exact) in all.iter().enumerate() {
             let part = (rank as f64 + 0.01) / (all.len() as f64 - 1.0);
-            let told = sketch.quantile(part.min(1.0)).expect("in range");
-            let told = told.expect("observed");
-            let close = (told - exact).abs() <= 0.0101 * exact.abs();
-            assert!(close, "{rank}: {told}, not {exact}");
+            let estimate = sketch.quantile(part.min(1.0)).expect("in range");
+            let estimate = estimate.expect("observed");
+            let close = (estimate - exact).abs() <= 0.0101 * exact.abs();
+            assert!(close, "{rank}: {estimate}, not {exact}");
         }
     });
 }
 
 #[test]
 fn quantiles_of_several_buckets_are_those_of_all_values() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let mut stats =
-            place.stats_with(|settings| settings.system = espalier_stats::SystemMetric::Off);
+            fixture.stats_with(|settings| settings.system = espalier_stats::SystemMetric::Off);
         let from = time("2025-03-05T00:00:00Z").as_second();
         let mut all = Vec::new();
         seed::run(
@@ -391,7 +391,7 @@ fn quantiles_of_several_buckets_are_those_of_all_values() {
             },
         );
         all.sort_by(f64::total_cmp);
-        place.restart(&mut stats);
+        fixture.restart(&mut stats);
         let sketch = stats
             .sketch("latency", day(), &path("ms"))
             .expect("a sketch");

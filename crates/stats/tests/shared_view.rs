@@ -1,13 +1,13 @@
 //! Two handles of one engine, each with its data in memory: sums are exact, and each handle decides on what
 //! the other has written, and shows it after `refresh`.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, packed, path, schemes, time};
+use fixture::{PREFIX, packed, path, schemes, time};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 

@@ -200,10 +200,10 @@ mod tests {
             let (_, read) = Sketch::decode(&expected).expect("a row");
             for part in 0..=100 {
                 let part = f64::from(part) / 100.0;
-                let known = library.quantile(part).expect("in range").expect("values");
-                let told = read.quantile(part).expect("in range").expect("values");
-                let close = (told - known).abs() <= 0.011 * known.abs();
-                assert!(close, "{part}: {told} and {known}");
+                let reference = library.quantile(part).expect("in range").expect("values");
+                let estimate = read.quantile(part).expect("in range").expect("values");
+                let close = (estimate - reference).abs() <= 0.011 * reference.abs();
+                assert!(close, "{part}: {estimate} and {reference}");
             }
         }
     }

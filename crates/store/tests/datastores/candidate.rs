@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, data, first_tag, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, data, first_tag, memory_tree, merge, path, text};
 
 fn candidate(running: &Tree) -> Tree {
     running.beside(Datastore::Candidate, "").unwrap()
@@ -191,7 +191,7 @@ fn entries_that_both_append_to_a_list_ordered_by_user_are_all_kept() {
         text(&running),
         r#"{"m:turn":["a","theirs","mine"],"m:rule":[{"name":"first"},{"name":"theirs"},{"name":"mine","match":[{"src":"s","dst":"d"}]}]}"#
     );
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }
 
 #[test]
@@ -319,10 +319,12 @@ fn conflicts_are_reported_without_the_history_too() {
     ];
     for (mine, theirs, place) in cases {
         let (running, candidate) = forgotten(mine, &[theirs]);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         assert!(
-            told.iter().any(|conflict| conflict.path.contains(place)),
-            "{mine} {told:?}"
+            conflicts
+                .iter()
+                .any(|conflict| conflict.path.contains(place)),
+            "{mine} {conflicts:?}"
         );
         assert!(candidate.commit_candidate(default()).is_err());
         candidate
@@ -331,7 +333,7 @@ fn conflicts_are_reported_without_the_history_too() {
         let before = text(&running);
         candidate.commit_candidate(default()).unwrap();
         assert_eq!(text(&running), before, "{mine}");
-        crate::setting::assert_sound(running.store());
+        crate::fixture::assert_sound(running.store());
     }
 }
 
@@ -393,7 +395,7 @@ fn a_sibling_loaded_into_running_has_another_stamp_each_time() {
     for running in [memory_tree(MODEL), forgetful(MODEL)] {
         let with = |y: u8| format!(r#"{{"m:top":"t","m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
         let load = |y: u8| {
-            crate::setting::load_json(&running, espalier_store::LoadMode::Replace, &with(y))
+            crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, &with(y))
                 .unwrap();
         };
         load(1);
@@ -418,7 +420,7 @@ fn a_node_reloaded_in_running_is_a_conflict_if_the_candidate_deleted_it() {
         &[],
     );
     let loaded = r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     assert_eq!(candidate.conflicts().unwrap().len(), 1);
     assert!(candidate.commit_candidate(default()).is_err());
     assert!(text(&running).contains(r#""in":{"w":2}"#));
@@ -431,11 +433,11 @@ fn an_entry_is_found_by_its_keys_without_the_history_if_running_reused_its_posit
     let candidate = candidate(&running);
     merge(&candidate, r#"{"m:rule":[{"name":"b","action":"deny"}]}"#);
     let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     candidate.commit_candidate(default()).unwrap();
     assert!(text(&running).contains(r#"[{"name":"b","action":"deny"},{"name":"c"}]"#));
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }
 
 #[test]
@@ -451,7 +453,7 @@ fn an_edit_that_stores_the_candidate_again_keeps_the_place_of_its_entry() {
         r#"{"m:rule":[{"name":"b","match":[{"src":1,"dst":"d"}]}]}"#,
     );
     let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     candidate
         .update(Resolution::PreferCandidate, default())
@@ -459,5 +461,5 @@ fn an_edit_that_stores_the_candidate_again_keeps_the_place_of_its_entry() {
     candidate.commit_candidate(default()).unwrap();
     let expected = r#"{"name":"b","match":[{"src":1,"dst":"d"}]},{"name":"c"}"#;
     assert!(text(&running).contains(expected), "{}", text(&running));
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }

@@ -11,10 +11,10 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read_all,
 };
+use crate::generate::Generator;
 
 /// The default number of steps in a run.
 const STEPS: u64 = 600;

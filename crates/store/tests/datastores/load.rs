@@ -6,7 +6,7 @@ use std::thread;
 use espalier_store::{Datastore, Edit, LoadMode};
 use espalier_yang::InstancePath;
 
-use crate::setting::{MODEL, assert_sound, commit, data, load_tree, memory_tree, open_store, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, load_tree, memory_tree, open_store, text};
 
 /// The number of loads while another store writes.
 const LOADS: usize = 50;

@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, data, first_tag, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, data, first_tag, memory_tree, merge, path, text};
 
 fn by(session: &str) -> CommitOptions<'_> {
     CommitOptions {
@@ -181,14 +181,14 @@ fn locks_are_durable_and_apply_to_other_processes() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
     {
-        let running = crate::setting::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
+        let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
         running.lock("one").unwrap();
         let plain = path(running.schema(), "/m:plain");
         let private = running.beside(Datastore::PrivateCandidate, "one").unwrap();
         merge(&private, r#"{"m:top":"p"}"#);
         running.lock_paths(&[plain], "one").unwrap();
     }
-    let running = crate::setting::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
+    let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
     assert_eq!(
         edit(&running, "two", r#"{"m:top":"t"}"#),
         Err(ErrorTag::InUse)

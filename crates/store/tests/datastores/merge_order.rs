@@ -4,7 +4,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{MODEL, assert_sound, commit, data, memory_tree, path, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, memory_tree, path, text};
 
 /// Deletes paths, merges documents; each in its own commit.
 fn change(tree: &Tree, changes: &[&str]) {
@@ -27,9 +27,9 @@ fn last(value: &str) -> String {
     format!(r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"last"}}]}}"#)
 }
 
-fn after(value: &str, known: &str) -> String {
+fn after(value: &str, neighbour: &str) -> String {
     format!(
-        r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"after","yang:value":"{known}"}}]}}"#
+        r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"after","yang:value":"{neighbour}"}}]}}"#
     )
 }
 
@@ -78,8 +78,8 @@ fn conflicts(
         (Resolution::PreferCandidate, candidate_wins),
     ] {
         let (running, candidate) = both(start, mine, theirs);
-        let told = candidate.conflicts().unwrap();
-        let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+        let conflicts = candidate.conflicts().unwrap();
+        let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(paths, [place]);
         candidate
             .update(resolution, CommitOptions::default())
@@ -309,8 +309,8 @@ fn a_container_in_an_entry_that_is_not_recreated_is_not_merged() {
     ];
     let theirs = [r#"{"m:rule":[{"name":"a","to":1,"match":[{"k":"1","in":{"u":"2"}}]}]}"#];
     let (running, candidate) = both_of(include_str!("ordered.yang"), start, &mine, &theirs);
-    let told = candidate.conflicts().unwrap();
-    let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+    let conflicts = candidate.conflicts().unwrap();
+    let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
     assert_eq!(paths, ["/m:rule[name='a'][to='1']/match[k='1']"]);
     candidate
         .update(Resolution::PreferCandidate, CommitOptions::default())

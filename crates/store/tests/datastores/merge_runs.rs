@@ -12,12 +12,12 @@ use rand::rngs::StdRng;
 
 use crate::candidate::forgetful;
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::reference::{entry_keys, is_rival};
-use crate::setting::{
+use crate::fixture::{
     MODEL, SORTED, assert_same, commit, load_tree, memory_tree, merge as merge_into, path,
     read_all, show,
 };
+use crate::generate::Generator;
+use crate::reference::{entry_keys, is_rival};
 
 const ORDERED: &str = include_str!("ordered.yang");
 
@@ -26,18 +26,18 @@ const MERGES: u64 = 400;
 
 /// One node, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Flat {
+struct FlatNode {
     node: NodeId,
     value: String,
     /// The path of the enclosing entry or presence container.
-    holder: String,
+    container: String,
     /// The path of the parent node.
     parent: String,
 }
 
-type Paths = BTreeMap<String, Flat>;
+type Paths = BTreeMap<String, FlatNode>;
 
-fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, holder: &str, into: &mut Paths) {
+fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, container: &str, into: &mut Paths) {
     for data in nodes {
         let node = schema.node(data.node);
         let keys: Vec<String> = match node.is_list() || node.is_leaf_list() {
@@ -54,16 +54,16 @@ fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, holder: &str, into
             Content::Bare | Content::Inner(_) => String::new(),
         };
         if !node.is_np_container() {
-            let flat = Flat {
+            let flat = FlatNode {
                 node: data.node,
                 value,
-                holder: holder.to_owned(),
+                container: container.to_owned(),
                 parent: parent.to_owned(),
             };
             into.insert(path.clone(), flat);
         }
         let inner = if node.is_np_container() {
-            holder
+            container
         } else {
             &path
         };
@@ -101,7 +101,7 @@ fn merge(schema: &Schema, base: &Paths, running: &Paths, candidate: &Paths) -> (
         }
     }
     is_conflict |= merged.values().any(|flat| {
-        let is_held = flat.holder.is_empty() || merged.contains_key(&flat.holder);
+        let is_held = flat.container.is_empty() || merged.contains_key(&flat.container);
         let has_rival = merged
             .values()
             .any(|other| other.parent == flat.parent && is_rival(schema, flat.node, other.node));
@@ -278,7 +278,7 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
         running,
         candidate,
     };
-    let (mut merged_count, mut over_told) = (0, 0);
+    let (mut merged_count, mut false_conflicts) = (0, 0);
     for _ in 0..merges {
         let base = round.begin();
         let (running, candidate) = (round.running.clone(), round.candidate.clone());
@@ -289,18 +289,18 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
             round.forget();
         }
         let theirs = read_all(&running);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         let states = [&base, &theirs, &mine].map(|tree| paths(&schema, tree));
         let (expected, is_conflict) = merge(&schema, &states[0], &states[1], &states[2]);
         let describe = || {
             let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
             format!(
-                "base {}\nrunning {}\ncandidate {}\ntold {told:?}",
+                "base {}\nrunning {}\ncandidate {}\nreported {conflicts:?}",
                 texts[0], texts[1], texts[2]
             )
         };
-        if told.is_empty() {
-            assert!(!is_conflict, "not told\n{}", describe());
+        if conflicts.is_empty() {
+            assert!(!is_conflict, "not reported\n{}", describe());
             let found = read_all(&candidate);
             assert_eq!(paths(&schema, &found), expected, "{}", describe());
             let wrong = wrong_order(&schema, [&base, &theirs, &mine, &found]);
@@ -311,7 +311,7 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
             assert_eq!(show(&schema, &read_all(&running)), show(&schema, &found));
             merged_count += 1;
         } else {
-            over_told += u64::from(!is_conflict);
+            false_conflicts += u64::from(!is_conflict);
             resolve(&mut round, Some(&base));
         }
         let findings = running.store().check(&mut |_| {}).unwrap();
@@ -321,13 +321,13 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
         merged_count > merges / 4,
         "{merged_count} of {merges} merged"
     );
-    let over_told_max = match history {
+    let false_conflicts_max = match history {
         History::Kept => merges / 5,
         History::Pruned => merges / 3,
     };
     assert!(
-        over_told < over_told_max,
-        "{over_told} of {merges} told for nothing"
+        false_conflicts < false_conflicts_max,
+        "{false_conflicts} of {merges} reported without a conflict"
     );
 }
 
@@ -413,11 +413,11 @@ fn sound_merges(random: &mut StdRng, history: History) {
             round.forget();
         }
         let theirs = read_all(&running);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         let describe = |what: &str| {
             let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
             format!(
-                "{what}\nbase      {}\nrunning   {}\ncandidate {}\ntold {told:?}",
+                "{what}\nbase      {}\nrunning   {}\ncandidate {}\nreported {conflicts:?}",
                 texts[0], texts[1], texts[2]
             )
         };
@@ -426,7 +426,7 @@ fn sound_merges(random: &mut StdRng, history: History) {
             assert_eq!(findings, [], "{}", describe(what));
         };
         sound("before");
-        if told.is_empty() {
+        if conflicts.is_empty() {
             let shown = show(running.schema(), &read_all(&candidate));
             candidate
                 .commit_candidate(CommitOptions::default())

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use espalier_store::{Tree, write_change_json, write_change_text};
 
-use crate::setting::{commit, data, memory_tree, merge, path};
+use crate::fixture::{commit, data, memory_tree, merge, path};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container top { leaf name { type string; }

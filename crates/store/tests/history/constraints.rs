@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Edit};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{assert_sound, commit, data, first_tag, memory_tree, path};
+use crate::fixture::{assert_sound, commit, data, first_tag, memory_tree, path};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list target { key id; leaf id { type string; } leaf colour { type string; } unique colour; }

@@ -7,7 +7,7 @@ use espalier_keyspace::metered::{Call, Meter, Metered};
 use espalier_store::{CommitOptions, Edit, LoadMode, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{commit, data, load_json, open_tree, path, read_all};
+use crate::fixture::{commit, data, load_json, open_tree, path, read_all};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list user { key id; leaf id { type uint32; } leaf age { type uint8; } }

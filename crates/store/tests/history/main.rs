@@ -7,14 +7,14 @@
 #[path = "../model/edit.rs"]
 mod edit;
 #[allow(dead_code)]
+#[path = "../model/fixture.rs"]
+mod fixture;
+#[allow(dead_code)]
 #[path = "../model/generate.rs"]
 mod generate;
 #[allow(dead_code)]
 #[path = "../model/reference.rs"]
 mod reference;
-#[allow(dead_code)]
-#[path = "../model/setting.rs"]
-mod setting;
 #[allow(dead_code)]
 #[path = "../model/stamps.rs"]
 mod stamps;
@@ -23,6 +23,6 @@ mod apply;
 mod changes;
 mod constraints;
 mod cost;
-mod expected;
+mod prefetch;
 mod random_runs;
 mod retention;

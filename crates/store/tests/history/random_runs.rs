@@ -13,10 +13,10 @@ use rand::rngs::StdRng;
 
 use crate::apply::applied;
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_same, assert_sound, commit, load_tree, memory_tree, read, read_all, show,
 };
+use crate::generate::Generator;
 use crate::stamps;
 
 /// The default number of commits in a run.
@@ -125,8 +125,8 @@ impl Run<'_> {
         assert_same(&self.schema, &read_all(&self.tree), &state, "rolled back");
         if made.is_changed {
             let newest = &self.tree.history(None, 1).unwrap()[0];
-            let told = (newest.version, &*newest.author, &*newest.comment);
-            assert_eq!(told, (before + 1, "tester", "back"));
+            let newest_commit = (newest.version, &*newest.author, &*newest.comment);
+            assert_eq!(newest_commit, (before + 1, "tester", "back"));
             self.compare_stamps(&old, &state, made.version);
         }
         self.follow(made.version, state);

@@ -8,7 +8,7 @@ use espalier_store::{
     Clock, CommitOptions, Error, RETENTION_VERSIONS_DEFAULT, Retention, Store, Timestamp, Tree,
 };
 
-use crate::setting::{MODEL, assert_sound, memory_tree, merge, source};
+use crate::fixture::{MODEL, assert_sound, memory_tree, merge, source};
 
 fn set(tree: &Tree, number: u64) {
     merge(tree, &format!("{{\"m:top\":\"{number}\"}}"));

@@ -5,7 +5,7 @@ use espalier_yang::InstancePath;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::setting::{read, show};
+use crate::fixture::{read, show};
 
 /// Versions that are read each time: the newest, and some older ones.
 const NEWEST: usize = 3;

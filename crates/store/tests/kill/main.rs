@@ -2,11 +2,11 @@
 //! store opens, `check` finds nothing, state and history are those of the acknowledged steps (or of one more,
 //! which was committed and not acknowledged), and unconfirmed commits are rolled back after their timeout.
 
-mod clock;
-mod history;
-#[path = "../model/setting.rs"]
+#[path = "../model/fixture.rs"]
 #[allow(dead_code)]
-mod setting;
+mod fixture;
+mod history;
+mod offset_clock;
 mod steps;
 
 use std::time::Duration;
@@ -17,9 +17,9 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::clock::{Later, open};
+use crate::fixture::assert_sound;
 use crate::history::assert_same_history;
-use crate::setting::assert_sound;
+use crate::offset_clock::{OffsetClock, open};
 use crate::steps::{State, TIMEOUT, state, step};
 
 /// The number of steps of one run, over all its lives.
@@ -52,8 +52,8 @@ fn part_making_steps() {
     let [ahead, seed, first, end] = numbers[..] else {
         panic!("four numbers: {argument}");
     };
-    let clock = Later::default();
-    clock.goes_on(ahead);
+    let clock = OffsetClock::default();
+    clock.advance(ahead);
     let tree = open(espalier_drivers::open(url).expect("it opens"), &clock);
     say("open");
     for number in first..end {
@@ -72,7 +72,7 @@ struct Run<'a> {
     url: String,
     /// Determines the steps.
     seed: u64,
-    clock: Later,
+    clock: OffsetClock,
     naive: Tree,
     /// The number of executed steps.
     done: u64,
@@ -95,24 +95,24 @@ impl Run<'_> {
         let argument = format!("{url} {ahead} {} {} {end}", self.seed, self.done);
         let mut part = Part::start("part_making_steps", &argument);
         assert_eq!(part.line().as_deref(), Some("open"));
-        let mut told = self.done;
+        let mut acknowledged = self.done;
         let number = |line: String| line.parse::<u64>().expect("a step") + 1;
-        while told <= awaited {
-            told = part.line().map(number).expect("the part goes on");
+        while acknowledged <= awaited {
+            acknowledged = part.line().map(number).expect("the part goes on");
         }
         let pause = self.random.random_range(0..PAUSE_US_MAX);
         std::thread::sleep(Duration::from_micros(pause));
         part.kill();
         while let Some(line) = part.line() {
-            told = number(line);
+            acknowledged = number(line);
         }
-        told
+        acknowledged
     }
 
     /// Compares the state after a kill.
-    fn look(&mut self, told: u64) {
-        (self.done..told).for_each(|number| step(&self.naive, self.seed, number));
-        self.done = told;
+    fn compare(&mut self, acknowledged: u64) {
+        (self.done..acknowledged).for_each(|number| step(&self.naive, self.seed, number));
+        self.done = acknowledged;
         let tree = self.open();
         assert_sound(tree.store());
         tree.validate_whole().expect("what is committed is valid");
@@ -130,7 +130,7 @@ impl Run<'_> {
 
     /// Lets pending confirmed commits expire while no process has the store open.
     fn wait(&mut self) {
-        self.clock.goes_on(2 * u64::from(TIMEOUT));
+        self.clock.advance(2 * u64::from(TIMEOUT));
         self.naive.store().expire().expect("what ran out");
         let tree = self.open();
         let found = state(&tree);
@@ -144,7 +144,7 @@ fn run(durability: &str) {
     seed::run("kills", |random| {
         let dir = tempfile::tempdir().expect("a directory");
         let url = format!("embedded:{}?durability={durability}", dir.path().display());
-        let clock = Later::default();
+        let clock = OffsetClock::default();
         let memory = espalier_drivers::open("memory:").expect("memory opens");
         let mut run = Run {
             url,
@@ -158,8 +158,8 @@ fn run(durability: &str) {
         };
         drop(run.open());
         while run.done < STEPS {
-            let told = run.live();
-            run.look(told);
+            let acknowledged = run.live();
+            run.compare(acknowledged);
             if run.random.random_ratio(1, 6) {
                 run.wait();
             }

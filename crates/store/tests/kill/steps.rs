@@ -6,7 +6,7 @@ use espalier_yang::InstancePath;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::setting::{data, path, text};
+use crate::fixture::{data, path, text};
 
 pub const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container limits { leaf max { type uint8; default 200; } }

@@ -8,8 +8,8 @@ use espalier_testkit::seed;
 use espalier_yang::data::DataTree;
 
 use crate::edit::{Change, apply};
+use crate::fixture::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
 use crate::generate::Generator;
-use crate::setting::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
 
 const COMMITS: u64 = 800;
 

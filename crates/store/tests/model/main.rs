@@ -3,14 +3,14 @@
 //! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
 //! many commits it has.
 
-mod by_hand;
 mod canonical;
 mod edit;
+mod fixture;
 mod generate;
+mod hand_edits;
 mod history;
 mod random_runs;
 mod reference;
 mod regressions;
 mod select;
-mod setting;
 mod stamps;

@@ -13,13 +13,13 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
+use crate::fixture::{
+    MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read, read_all, show,
+};
 use crate::generate::Generator;
 use crate::history;
 use crate::reference::{entry_keys, find, prune};
 use crate::select::{is_whole, select};
-use crate::setting::{
-    MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read, read_all, show,
-};
 use crate::stamps;
 
 /// The default number of commits in a run.

@@ -5,7 +5,7 @@ use espalier_yang::data::Operation;
 use espalier_yang::path::Fields;
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, commit, data, first_tag, load_json, memory_tree, merge, path, read, show,
     text,
 };

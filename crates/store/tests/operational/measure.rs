@@ -165,8 +165,8 @@ fn subscribed(operational: &Tree) {
         commit(operational, Edit::delete(list.clone()));
     }
     println!("many oper change_subs: {:?}", begun.elapsed());
-    let told = counting.0.load(Ordering::Relaxed);
-    assert_eq!(told, (2 * ROUNDS * SUBSCRIBERS) as u64);
+    let notifications = counting.0.load(Ordering::Relaxed);
+    assert_eq!(notifications, (2 * ROUNDS * SUBSCRIBERS) as u64);
     drop(subscribers);
 }
 

@@ -8,7 +8,7 @@ use espalier_store::{Content, PROVIDER_CALLS_MAX, Provider, Selection, WarningRe
 use espalier_yang::data::Origin;
 use espalier_yang::path::Fields;
 
-use crate::setting::{Setting, parse};
+use crate::fixture::{Fixture, parse};
 
 /// A provider with a constant answer, and its number of calls.
 fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
@@ -23,21 +23,21 @@ fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
 
 #[test]
 fn provided_state_is_part_of_a_read() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
-    setting.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
+    fixture.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
     let (provider, calls) =
         constant(r#"{"m:e":[{"name":"x","state":{"up":true}},{"name":"z","state":{"up":false}}]}"#);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
     let (ordered, _) = constant(r#"{"m:o":[{"k":"c"},{"k":"b","w":"3"},{"k":"a","w":"4"}]}"#);
-    let ordered = setting
+    let ordered = fixture
         .operational
-        .provide(setting.path("/m:o"), ordered)
+        .provide(fixture.path("/m:o"), ordered)
         .expect("a provider");
-    setting.check(
+    fixture.check(
         "/",
         concat!(
             r#"{"m:e":[{"name":"x","v":"1","w":"2","state":{"up":true}},{"name":"z","state":{"up":false}}],"#,
@@ -45,31 +45,31 @@ fn provided_state_is_part_of_a_read() {
         ),
     );
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    setting.check("/m:o[k='c']", r#"{"m:o":[{"k":"c"}]}"#);
-    setting.check("/m:o[k='b']/w", r#"{"m:w":"3"}"#);
-    setting.check("/m:e[name='z']/state/up", r#"{"m:up":false}"#);
-    let view = setting.operational.view().expect("a view");
-    assert_eq!(view.count(&setting.path("/m:o")).expect("a count"), 3);
+    fixture.check("/m:o[k='c']", r#"{"m:o":[{"k":"c"}]}"#);
+    fixture.check("/m:o[k='b']/w", r#"{"m:w":"3"}"#);
+    fixture.check("/m:e[name='z']/state/up", r#"{"m:up":false}"#);
+    let view = fixture.operational.view().expect("a view");
+    assert_eq!(view.count(&fixture.path("/m:o")).expect("a count"), 3);
     assert!(
-        view.exists(&setting.path("/m:e[name='z']"))
+        view.exists(&fixture.path("/m:e[name='z']"))
             .expect("an answer")
     );
     drop((kept, ordered));
-    setting.check("/m:e[name='z']", "");
+    fixture.check("/m:e[name='z']", "");
 }
 
 #[test]
 fn only_providers_within_the_selection_are_called() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
     let (provider, calls) = constant(r#"{"m:plain":{"inner":{"x":"1"}}}"#);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain/inner"), provider)
+        .provide(fixture.path("/m:plain/inner"), provider)
         .expect("a provider");
-    let asked = |path: &str, selection: &Selection| {
+    let is_called = |path: &str, selection: &Selection| {
         let before = calls.load(Ordering::SeqCst);
-        setting.read(path, selection);
+        fixture.read(path, selection);
         calls.load(Ordering::SeqCst) > before
     };
     let all = Selection::default();
@@ -78,29 +78,29 @@ fn only_providers_within_the_selection_are_called() {
         ..Selection::default()
     };
     let fields = |text| Selection {
-        fields: Some(Fields::parse(setting.schema(), None, text).expect("fields")),
+        fields: Some(Fields::parse(fixture.schema(), None, text).expect("fields")),
         ..Selection::default()
     };
     let state = Selection {
         content: Content::NonConfig,
         ..Selection::default()
     };
-    assert!(asked("/", &all));
-    assert!(asked("/m:plain", &all));
-    assert!(asked("/m:plain/inner", &all));
-    assert!(asked("/m:plain/inner/x", &all));
-    assert!(!asked("/m:top", &all));
-    assert!(!asked("/m:plain/a", &all));
-    assert!(!asked("/", &depth(2)) && asked("/", &depth(3)));
-    assert!(!asked("/m:plain", &depth(1)) && asked("/m:plain", &depth(2)));
-    assert!(!asked("/", &fields("m:top")) && asked("/", &fields("m:plain/inner")));
-    assert!(!asked("/", &state));
+    assert!(is_called("/", &all));
+    assert!(is_called("/m:plain", &all));
+    assert!(is_called("/m:plain/inner", &all));
+    assert!(is_called("/m:plain/inner/x", &all));
+    assert!(!is_called("/m:top", &all));
+    assert!(!is_called("/m:plain/a", &all));
+    assert!(!is_called("/", &depth(2)) && is_called("/", &depth(3)));
+    assert!(!is_called("/m:plain", &depth(1)) && is_called("/m:plain", &depth(2)));
+    assert!(!is_called("/", &fields("m:top")) && is_called("/", &fields("m:plain/inner")));
+    assert!(!is_called("/", &state));
     drop(kept);
 }
 
 #[test]
 fn a_provider_gets_the_requested_path() {
-    let setting = Setting::new();
+    let fixture = Fixture::new();
     let (sender, receiver) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
     let provider = Provider::new("listener", move |request| {
@@ -112,18 +112,18 @@ fn a_provider_gets_the_requested_path() {
             .expect("a listener");
         Ok(parse(&request.schema, "{}"))
     });
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
-    for (read, told) in [
+    for (read, requested) in [
         ("/", "/m:e"),
         ("/m:e", "/m:e"),
         ("/m:e[name='x']", "/m:e[name='x']"),
         ("/m:e[name='x']/state", "/m:e[name='x']/state"),
     ] {
-        setting.read(read, &Selection::default());
-        assert_eq!(receiver.try_recv().expect("a call"), told);
+        fixture.read(read, &Selection::default());
+        assert_eq!(receiver.try_recv().expect("a call"), requested);
     }
     drop(kept);
 }
@@ -131,21 +131,21 @@ fn a_provider_gets_the_requested_path() {
 /// Reads with one failing provider and one that works; returns the reason of the warning.
 #[track_caller]
 fn read_with_failing_provider(provider: Provider) -> WarningReason {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:top":"t"}"#);
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:top":"t"}"#);
     let (sound, _) = constant(r#"{"m:event":[{"text":"one"}]}"#);
-    let sound = setting
+    let sound = fixture
         .operational
-        .provide(setting.path("/m:event"), sound)
+        .provide(fixture.path("/m:event"), sound)
         .expect("a provider");
-    let failing = setting
+    let failing = fixture
         .operational
-        .provide(setting.path("/m:plain"), provider)
+        .provide(fixture.path("/m:plain"), provider)
         .expect("a provider");
-    setting.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
-    let view = setting.operational.view().expect("a view");
+    fixture.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
+    let view = fixture.operational.view().expect("a view");
     let mut builder = espalier_yang::data::TreeBuilder::new();
-    let path = setting.path("/");
+    let path = fixture.path("/");
     let read = view.read(&path, &Selection::default(), &mut builder);
     assert!(read.expect("a reading"));
     let mut warnings = view.take_warnings();
@@ -194,22 +194,22 @@ fn data_outside_the_providers_path_is_rejected() {
 
 #[test]
 fn hanging_calls_are_limited() {
-    let setting = Setting::new();
+    let fixture = Fixture::new();
     let stuck = Provider::new("stuck", |request| {
         std::thread::sleep(Duration::from_secs(2));
         Ok(parse(&request.schema, "{}"))
     });
     let stuck = stuck.with_timeout(Duration::ZERO);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain"), stuck)
+        .provide(fixture.path("/m:plain"), stuck)
         .expect("a provider");
     for _ in 0..PROVIDER_CALLS_MAX {
-        setting.read("/", &Selection::default());
+        fixture.read("/", &Selection::default());
     }
-    let view = setting.operational.view().expect("a view");
+    let view = fixture.operational.view().expect("a view");
     let mut builder = espalier_yang::data::TreeBuilder::new();
-    let path = setting.path("/");
+    let path = fixture.path("/");
     view.read(&path, &Selection::default(), &mut builder)
         .expect("a reading");
     let warnings = view.take_warnings();
@@ -222,44 +222,44 @@ fn hanging_calls_are_limited() {
 
 #[test]
 fn provided_data_is_cached_while_it_is_valid() {
-    let setting = Setting::new();
+    let fixture = Fixture::new();
     let (provider, calls) = constant(r#"{"m:plain":{"s":"on"}}"#);
     let provider = provider.with_validity(Duration::from_secs(10));
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain"), provider)
+        .provide(fixture.path("/m:plain"), provider)
         .expect("a provider");
     for _ in 0..3 {
-        setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+        fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    setting.check("/m:plain/s", r#"{"m:s":"on"}"#);
+    fixture.check("/m:plain/s", r#"{"m:s":"on"}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 2);
-    setting.hands.advance(10_000);
-    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    fixture.clock.advance(10_000);
+    fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 3);
     kept.invalidate();
-    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 4);
     drop(kept);
 }
 
 #[test]
 fn provided_data_has_the_origin_of_its_provider() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
     let (provider, _) =
         constant(r#"{"m:e":[{"name":"x","v":"2","state":{"up":true}},{"name":"y"}]}"#);
     let provider = provider.with_origin(Origin::Learned);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
     };
-    let found = setting.read("/m:e", &selection);
+    let found = fixture.read("/m:e", &selection);
     let expected = concat!(
         r#"{"m:e":[{"@":{"or":"intended"},"name":"x","v":"2","@v":{"or":"learned"},"state":{"up":true}},"#,
         r#"{"@":{"or":"learned"},"name":"y"}]}"#
@@ -282,10 +282,10 @@ fn providers_of_unknown_nodes_are_rejected() {
         read_with_failing_provider(lost),
         WarningReason::Invalid(_)
     ));
-    let setting = Setting::new();
-    let nowhere = setting
+    let fixture = Fixture::new();
+    let nowhere = fixture
         .path("/m:top")
         .child(espalier_yang::NodeId(9_999), Default::default());
     let (provider, _) = constant("{}");
-    assert!(setting.operational.provide(nowhere, provider).is_err());
+    assert!(fixture.operational.provide(nowhere, provider).is_err());
 }

@@ -10,8 +10,8 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
+use crate::fixture::Fixture;
 use crate::naive::{Generator, any_path, has_no_identity, identity};
-use crate::setting::Setting;
 
 /// Rounds of a run.
 const ROUNDS: usize = 40;
@@ -25,11 +25,11 @@ type Origins = BTreeMap<String, Origin>;
 
 /// A tree whose nodes carry their origin.
 #[derive(Default)]
-struct Book {
+struct OriginModel {
     nodes: Vec<DataNode>,
 }
 
-fn tells_origin(schema: &Schema, node: &DataNode) -> bool {
+fn has_origin(schema: &Schema, node: &DataNode) -> bool {
     let kind = schema.node(node.node);
     let is_key = kind.as_value().is_some_and(|leaf| leaf.is_key);
     kind.is_config && !is_key && !kind.is_np_container()
@@ -43,19 +43,21 @@ fn is_same(schema: &Schema, one: &DataNode, other: &DataNode) -> bool {
 }
 
 /// Merges a push into the pushed state.
-fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
+fn push(schema: &Schema, model: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
     for node in pushed {
-        let known = book.iter_mut().find(|known| is_same(schema, known, node));
-        match (known, &node.content) {
-            (Some(known), Content::Inner(children)) => {
-                if let Content::Inner(own) = &mut known.content {
+        let existing = model
+            .iter_mut()
+            .find(|existing| is_same(schema, existing, node));
+        match (existing, &node.content) {
+            (Some(existing), Content::Inner(children)) => {
+                if let Content::Inner(own) = &mut existing.content {
                     push(schema, own, children, origin);
                 }
             }
-            (Some(known), content) if known.content == *content => {}
-            (Some(known), content) => {
-                known.content = content.clone();
-                known.annotations = vec![Annotation::Origin(origin)];
+            (Some(existing), content) if existing.content == *content => {}
+            (Some(existing), content) => {
+                existing.content = content.clone();
+                existing.annotations = vec![Annotation::Origin(origin)];
             }
             (None, content) => {
                 let annotations = vec![Annotation::Origin(origin)];
@@ -68,14 +70,14 @@ fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: 
                     push(schema, &mut own, children, origin);
                     new.content = Content::Inner(own);
                 }
-                book.push(new);
+                model.push(new);
             }
         }
     }
 }
 
 /// Removes the nodes at a path.
-fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
+fn withdraw(schema: &Schema, model: &mut Vec<DataNode>, path: &InstancePath) {
     let Some((first, rest)) = path.steps.split_first() else {
         return;
     };
@@ -87,13 +89,13 @@ fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
             }
     };
     if rest.is_empty() {
-        book.retain(|node| !is_meant(node));
+        model.retain(|node| !is_meant(node));
         return;
     }
     let rest = InstancePath {
         steps: rest.to_vec(),
     };
-    for node in book.iter_mut().filter(|node| is_meant(node)) {
+    for node in model.iter_mut().filter(|node| is_meant(node)) {
         if let Content::Inner(children) = &mut node.content {
             withdraw(schema, children, &rest);
         }
@@ -130,7 +132,7 @@ fn note(
         return;
     };
     if let (true, [Annotation::Origin(origin)]) =
-        (tells_origin(schema, node), node.annotations.as_slice())
+        (has_origin(schema, node), node.annotations.as_slice())
     {
         all.insert(at.clone(), *origin);
     }
@@ -150,7 +152,7 @@ fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
 }
 
 /// The origins in a reading, including inherited ones.
-fn told(
+fn collect_origins(
     schema: &Schema,
     nodes: &[DataNode],
     inherited: Option<Origin>,
@@ -171,10 +173,10 @@ fn told(
         assert!(own.is_none() || schema.node(node.node).is_config, "{at}");
         assert!(own.is_none() || own != inherited, "{at} repeats an origin");
         let origin = own.or(inherited);
-        if tells_origin(schema, node) {
+        if has_origin(schema, node) {
             all.insert(at.clone(), origin.expect("an origin"));
         }
-        told(schema, node.children(), origin, &at, all);
+        collect_origins(schema, node.children(), origin, &at, all);
     }
 }
 
@@ -186,17 +188,17 @@ fn pushes_keep_their_origins() {
 }
 
 fn run(random: &mut StdRng) {
-    let setting = Setting::new();
-    let schema = setting.schema();
-    let mut running = Book::default();
+    let fixture = Fixture::new();
+    let schema = fixture.schema();
+    let mut running = OriginModel::default();
     if random.random_ratio(3, 4) {
         let tree = Generator { schema, random }.tree(schema.roots());
         push(schema, &mut running.nodes, &tree.nodes, Origin::Intended);
         let edits = [Edit::merge(InstancePath::root(), tree)];
         let options = CommitOptions::default();
-        setting.running.commit(&edits, options).expect("a commit");
+        fixture.running.commit(&edits, options).expect("a commit");
     }
-    let mut pushed = Book::default();
+    let mut pushed = OriginModel::default();
     for _ in 0..STEPS {
         let origin = *Origin::ALL.choose(random).expect("an origin");
         let options = CommitOptions {
@@ -217,17 +219,17 @@ fn run(random: &mut StdRng) {
             push(schema, &mut pushed.nodes, &tree.nodes, origin);
             Edit::merge(InstancePath::root(), tree)
         };
-        let committed = setting.operational.commit(&[edit], options);
+        let committed = fixture.operational.commit(&[edit], options);
         committed.expect("a push");
-        check(&setting, &running, &pushed);
+        check(&fixture, &running, &pushed);
     }
-    let findings = setting.running.store().check(&mut |_| {}).expect("a check");
+    let findings = fixture.running.store().check(&mut |_| {}).expect("a check");
     assert_eq!(findings, []);
 }
 
-fn check(setting: &Setting, running: &Book, pushed: &Book) {
-    let schema = setting.schema();
-    let view = setting.operational.view().expect("a view");
+fn check(fixture: &Fixture, running: &OriginModel, pushed: &OriginModel) {
+    let schema = fixture.schema();
+    let view = fixture.operational.view().expect("a view");
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
@@ -237,7 +239,7 @@ fn check(setting: &Setting, running: &Book, pushed: &Book) {
     assert!(read.expect("a reading"));
     let tree: DataTree = builder.finish().expect("a tree");
     let (mut found, mut expected) = (Origins::new(), Origins::new());
-    told(schema, &tree.nodes, None, "", &mut found);
+    collect_origins(schema, &tree.nodes, None, "", &mut found);
     origins(schema, &running.nodes, &pushed.nodes, "", &mut expected);
     assert_eq!(found, expected);
 }

@@ -12,7 +12,7 @@ use espalier_store::{Edit, Error, Tree};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{commit, data, first_tag, merge, open_tree, path, text};
+use crate::fixture::{commit, data, first_tag, merge, open_tree, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf v { type uint8; } list e { key k; leaf k { type string; } } }"#;
@@ -24,13 +24,13 @@ const POLICY: &str = "policy=cached&staleness_ms=60000";
 const OUTAGE: Duration = Duration::from_millis(100);
 
 /// One tree of an engine, and another one of a view of it that cannot follow until released.
-struct Setting {
+struct Fixture {
     ahead: Tree,
     behind: Tree,
     faulty: Arc<Faulty>,
 }
 
-impl Setting {
+impl Fixture {
     fn new(before: &str, meanwhile: impl Fn(&Tree)) -> Self {
         let engine = espalier_drivers::open("memory:").unwrap();
         let ahead = open_tree(Arc::clone(&engine), MODEL);
@@ -76,23 +76,23 @@ impl Setting {
 
 #[test]
 fn changes_of_others_can_be_reverted() {
-    let setting = Setting::new(r#"{"m:v":1}"#, |ahead| {
+    let fixture = Fixture::new(r#"{"m:v":1}"#, |ahead| {
         merge(ahead, r#"{"m:v":2}"#);
     });
-    let back = Edit::merge(InstancePath::root(), setting.tree(r#"{"m:v":1}"#));
-    assert!(setting.edit(back).unwrap().is_changed);
-    assert!(text(&setting.ahead).contains(r#""m:v":1"#));
+    let back = Edit::merge(InstancePath::root(), fixture.tree(r#"{"m:v":1}"#));
+    assert!(fixture.edit(back).unwrap().is_changed);
+    assert!(text(&fixture.ahead).contains(r#""m:v":1"#));
 }
 
 #[test]
 fn nodes_deleted_by_others_can_be_created() {
-    let setting = Setting::new(r#"{"m:e":[{"k":"a"}]}"#, |ahead| {
+    let fixture = Fixture::new(r#"{"m:e":[{"k":"a"}]}"#, |ahead| {
         let entry = path(ahead.schema(), "/m:e[k='a']");
         commit(ahead, &[Edit::delete(entry)]).unwrap();
     });
-    let again = Edit::create(InstancePath::root(), setting.tree(r#"{"m:e":[{"k":"a"}]}"#));
-    assert!(setting.edit(again).unwrap().is_changed);
-    assert!(text(&setting.ahead).contains(r#""k":"a""#));
+    let again = Edit::create(InstancePath::root(), fixture.tree(r#"{"m:e":[{"k":"a"}]}"#));
+    assert!(fixture.edit(again).unwrap().is_changed);
+    assert!(text(&fixture.ahead).contains(r#""k":"a""#));
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn nodes_created_by_others_can_be_deleted_and_not_created() {
     let meanwhile = |ahead: &Tree| {
         merge(ahead, r#"{"m:e":[{"k":"a"}]}"#);
     };
-    let setting = Setting::new(r#"{"m:v":1}"#, meanwhile);
-    let entry = path(setting.behind.schema(), "/m:e[k='a']");
-    assert!(setting.edit(Edit::delete(entry)).unwrap().is_changed);
-    assert!(!text(&setting.ahead).contains(r#""k":"a""#));
+    let fixture = Fixture::new(r#"{"m:v":1}"#, meanwhile);
+    let entry = path(fixture.behind.schema(), "/m:e[k='a']");
+    assert!(fixture.edit(Edit::delete(entry)).unwrap().is_changed);
+    assert!(!text(&fixture.ahead).contains(r#""k":"a""#));
 
-    let setting = Setting::new(r#"{"m:v":1}"#, meanwhile);
-    let again = Edit::create(InstancePath::root(), setting.tree(r#"{"m:e":[{"k":"a"}]}"#));
-    assert_eq!(first_tag(&setting.edit(again)), Some(ErrorTag::DataExists));
+    let fixture = Fixture::new(r#"{"m:v":1}"#, meanwhile);
+    let again = Edit::create(InstancePath::root(), fixture.tree(r#"{"m:e":[{"k":"a"}]}"#));
+    assert_eq!(first_tag(&fixture.edit(again)), Some(ErrorTag::DataExists));
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn a_commit_sends_no_extra_request_and_an_unchanged_one_sends_one() {
     for value in 1..=100 {
         assert!(merge(&tree, &format!(r#"{{"m:v":{value}}}"#)).is_changed);
     }
-    let asked = snapshots() - before;
+    let requests = snapshots() - before;
     // The view itself sends requests now and then, to determine its staleness.
-    assert!(asked < 10, "{asked}");
+    assert!(requests < 10, "{requests}");
     for _ in 0..100 {
         assert!(!merge(&tree, r#"{"m:v":100}"#).is_changed);
     }
-    let asked = snapshots() - before - asked;
-    assert!((100..110).contains(&asked), "{asked}");
+    let requests = snapshots() - before - requests;
+    assert!((100..110).contains(&requests), "{requests}");
 }

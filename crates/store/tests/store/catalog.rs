@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use espalier_store::{Datastore, Error, LoadMode, Store, Subspace, UpgradeOptions};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, SORTED, assert_sound, load_json, memory_tree, merge, open_store, source, text,
 };
 
@@ -173,9 +173,9 @@ fn deleting_an_anchor_deletes_all_its_data_and_frees_its_name() {
     assert_eq!(keys(&usage()), keys(&before));
     // A tree of the deleted anchor cannot be written to, also after the name is reused.
     let refused = |tree: &espalier_store::Tree| {
-        let document = crate::setting::data(tree.schema(), r#"{"m:top":"x"}"#);
+        let document = crate::fixture::data(tree.schema(), r#"{"m:top":"x"}"#);
         let edit = espalier_store::Edit::merge(espalier_yang::InstancePath::root(), document);
-        is_unknown(crate::setting::commit(tree, &[edit]), "anchor");
+        is_unknown(crate::fixture::commit(tree, &[edit]), "anchor");
         is_unknown(
             load_json(tree, LoadMode::Merge, r#"{"m:top":"x"}"#),
             "anchor",

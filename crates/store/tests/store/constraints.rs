@@ -2,7 +2,7 @@
 
 use espalier_store::{Datastore, Error, LoadMode, Tree, Validation};
 
-use crate::setting::{assert_sound, commit, load_json, memory_tree, merge, path, text};
+use crate::fixture::{assert_sound, commit, load_json, memory_tree, merge, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container limits { leaf max { type uint8; default 3; } }
@@ -25,14 +25,14 @@ fn refused(tree: &Tree, document: &str) -> Vec<String> {
     let before = text(tree);
     let edit = espalier_store::Edit::merge(
         espalier_yang::InstancePath::root(),
-        crate::setting::data(tree.schema(), document),
+        crate::fixture::data(tree.schema(), document),
     );
-    let result = crate::setting::commit(tree, &[edit]);
+    let result = crate::fixture::commit(tree, &[edit]);
     let Err(Error::Data(errors)) = result else {
         panic!("not refused: {result:?}");
     };
     assert_eq!(text(tree), before);
-    let told = errors.iter().map(|error| {
+    let found = errors.iter().map(|error| {
         let tag = error.tag.as_str();
         format!(
             "{} {tag} {}",
@@ -40,7 +40,7 @@ fn refused(tree: &Tree, document: &str) -> Vec<String> {
             error.app_tag.as_deref().unwrap_or("-")
         )
     });
-    told.collect()
+    found.collect()
 }
 
 fn ports(tree: &Tree) {
@@ -54,7 +54,7 @@ fn ports(tree: &Tree) {
 fn all_violations_are_reported_together_with_their_tags() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(
+    let found = refused(
         &tree,
         r#"{"m:port":[{"name":"a","slot":9,"vlan":1},{"name":"c","slot":2},
             {"name":"d","in":{"lane":2},"peer":["a","x"],"at":"/m:port[name='y']"}],"m:one":{}}"#,
@@ -70,7 +70,7 @@ fn all_violations_are_reported_together_with_their_tags() {
         "/m:port[name='d']/at data-missing instance-required",
         "/m:port[name='d']/peer[.='x'] data-missing instance-required",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn nodes_with_a_false_when_are_deleted() {
 fn a_limit_elsewhere_is_a_condition_on_every_entry() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(&tree, r#"{"m:limits":{"max":1}}"#);
+    let found = refused(&tree, r#"{"m:limits":{"max":1}}"#);
     assert_eq!(
-        told,
+        found,
         ["/m:port[name='b']/slot operation-failed must-violation"]
     );
     merge(&tree, r#"{"m:limits":{"max":2}}"#);
@@ -160,8 +160,8 @@ fn a_leafref_target_cannot_be_deleted() {
 fn a_mandatory_leaf_of_a_case_is_required_with_its_case() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
-    assert_eq!(told, ["/m:port[name='a']/slow/by data-missing -"]);
+    let found = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
+    assert_eq!(found, ["/m:port[name='a']/slow/by data-missing -"]);
     merge(&tree, r#"{"m:port":[{"name":"a","slow":{"by":1}}]}"#);
     merge(&tree, r#"{"m:port":[{"name":"a","fast":[null]}]}"#);
     assert!(text(&tree).contains("fast") && !text(&tree).contains("slow"));

@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Error, ErrorOption, TestOption, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{data, memory_tree, merge, path, text};
+use crate::fixture::{data, memory_tree, merge, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list e { key k; leaf k { type string; } leaf v { type uint8; must ". < 100"; } } }"#;
@@ -36,13 +36,13 @@ fn test_only_changes_nothing() {
             (&broken, "refused 1"),
             (&there, "refused 1"),
         ] {
-            let told = outcome(
+            let found = outcome(
                 tree,
                 edits,
                 TestOption::TestOnly,
                 ErrorOption::RollbackOnError,
             );
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
         assert_eq!(text(tree), before);
     }
@@ -100,6 +100,6 @@ fn impossible_edits_change_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
     let edits = [create(&tree, "a", 1)];
-    let told = outcome(&tree, &edits, TestOption::Set, ErrorOption::ContinueOnError);
-    assert_eq!(told, "refused 1");
+    let found = outcome(&tree, &edits, TestOption::Set, ErrorOption::ContinueOnError);
+    assert_eq!(found, "refused 1");
 }

@@ -6,7 +6,7 @@ use espalier_testkit::rows::{Row, rows};
 use espalier_yang::data::{Content, DataNode, DataTree, ParseOptions, Root, json, xml};
 use espalier_yang::{ErrorTag, Mark, Sink, Value};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, commit, data, first_tag, load_json, load_tree, memory_tree, merge, path,
     text,
 };
@@ -203,8 +203,8 @@ fn the_progress_of_a_load_is_reported() {
         .map(|number| format!(r#"{{"name":"{number}"}}"#))
         .collect();
     let document = format!(r#"{{"m:named":[{}]}}"#, entries.join(","));
-    let mut told = Vec::new();
-    let mut progress = |fragments| told.push(fragments);
+    let mut reports = Vec::new();
+    let mut progress = |fragments| reports.push(fragments);
     let options = LoadOptions {
         progress: Some(&mut progress),
         ..LoadOptions::default()
@@ -223,5 +223,5 @@ fn the_progress_of_a_load_is_reported() {
         })
         .unwrap();
     assert_eq!((report.fragments, report.values), (10_000, 10_000));
-    assert!(told.len() > 1 && told.is_sorted());
+    assert!(reports.len() > 1 && reports.is_sorted());
 }

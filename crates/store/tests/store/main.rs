@@ -4,13 +4,13 @@ mod behind;
 mod catalog;
 mod constraints;
 mod edit_options;
+#[path = "../model/fixture.rs"]
+#[allow(dead_code)]
+mod fixture;
 mod load;
 mod operations;
 mod order;
 mod repair;
-#[path = "../model/setting.rs"]
-#[allow(dead_code)]
-mod setting;
 mod stored_schemas;
 mod threads;
 mod upgrade;

@@ -7,7 +7,7 @@ use espalier_yang::InstancePath;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::setting::{MODEL, assert_sound, commit, data, load_json, memory_tree, path, read, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, load_json, memory_tree, path, read, text};
 
 /// Insertions in one place; a position has room for about 380 before the list is renumbered.
 const INSERTIONS: usize = 900;

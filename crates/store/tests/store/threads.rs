@@ -8,7 +8,7 @@ use espalier_keyspace::Driver;
 use espalier_store::{CommitOptions, Datastore, Edit, Error, LoadMode, Selection, Tree, View};
 use espalier_yang::InstancePath;
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, data, load_json, memory_tree, merge, open_store, open_tree, path, read,
     text,
 };

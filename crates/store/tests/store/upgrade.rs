@@ -5,7 +5,7 @@ use espalier_store::{
 };
 use espalier_testkit::rows::{Row, rows};
 
-use crate::setting::{assert_sound, load_json, open_store, source, text};
+use crate::fixture::{assert_sound, load_json, open_store, source, text};
 
 const OLD: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf first { type string; } leaf gone { type string; }

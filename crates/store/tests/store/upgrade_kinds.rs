@@ -4,7 +4,7 @@ use espalier_store::{Datastore, Error, LoadMode, Selection, Store, UnknownData, 
 use espalier_yang::InstancePath;
 use espalier_yang::data::TreeBuilder;
 
-use crate::setting::{assert_sound, load_json, open_store, show, source, text};
+use crate::fixture::{assert_sound, load_json, open_store, show, source, text};
 
 /// The outcome of a module change.
 enum Outcome {

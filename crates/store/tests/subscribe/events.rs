@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use espalier_store::{ChangeKind, Event, Lagged, LoadMode, QUEUE_EVENTS_MAX};
 
-use crate::setting::{MODEL, load_json, memory_tree, merge, path};
+use crate::fixture::{MODEL, load_json, memory_tree, merge, path};
 
 const SOON: Duration = Duration::from_secs(60);
 

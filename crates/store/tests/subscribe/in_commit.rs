@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use espalier_store::{Diff, Edit, LoadMode, Subscribed, Subscriber, Subscription, Tree};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, commit, data, first_tag, load_json, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, commit, data, first_tag, load_json, memory_tree, merge, path, text};
 
 /// The calls in order, with the diff that each one got.
 #[derive(Clone, Default)]

@@ -4,14 +4,14 @@
 #[path = "../model/edit.rs"]
 mod edit;
 #[allow(dead_code)]
+#[path = "../model/fixture.rs"]
+mod fixture;
+#[allow(dead_code)]
 #[path = "../model/generate.rs"]
 mod generate;
 #[allow(dead_code)]
 #[path = "../model/reference.rs"]
 mod reference;
-#[allow(dead_code)]
-#[path = "../model/setting.rs"]
-mod setting;
 
 mod events;
 mod in_commit;

@@ -7,8 +7,8 @@ use espalier_yang::{InstancePath, Keys};
 use rand::Rng;
 
 use crate::edit::apply;
+use crate::fixture::{MODEL, commit, memory_tree, show};
 use crate::generate::Generator;
-use crate::setting::{MODEL, commit, memory_tree, show};
 
 /// The default number of commits in a run.
 const COMMITS: u64 = 400;
@@ -57,19 +57,19 @@ fn a_commit_is_delivered_to_subscribers_of_changed_paths() {
             };
             for (path, events) in &held {
                 let is_changed = changes.iter().any(|change| is_below(path, change));
-                let told = events.take();
+                let notified = events.take();
                 assert_eq!(
-                    told.is_some(),
+                    notified.is_some(),
                     is_changed,
                     "{} of {changes:#?}\non {}",
                     path.to_instance_identifier(&schema),
                     show(&schema, &before)
                 );
-                let Some(Event::Committed(told)) = told else {
+                let Some(Event::Committed(notified)) = notified else {
                     continue;
                 };
-                assert!(told.diff.changes().eq(changes.iter().cloned()));
-                assert_eq!(Some(told.version), made.map(|made| made.version));
+                assert!(notified.diff.changes().eq(changes.iter().cloned()));
+                assert_eq!(Some(notified.version), made.map(|made| made.version));
             }
         }
     });

@@ -13,16 +13,16 @@ use crate::reference::entry_keys;
 
 /// Existing values and paths that references can refer to.
 #[derive(Default)]
-pub struct Known {
+pub struct ReferenceTargets {
     values: HashMap<NodeId, Vec<Value>>,
     paths: Vec<InstancePath>,
 }
 
-impl Known {
+impl ReferenceTargets {
     pub fn of(schema: &Schema, tree: &DataTree) -> Self {
-        let mut known = Self::default();
-        known.add(schema, &InstancePath::root(), &tree.nodes);
-        known
+        let mut targets = Self::default();
+        targets.add(schema, &InstancePath::root(), &tree.nodes);
+        targets
     }
 
     fn add(&mut self, schema: &Schema, parent: &InstancePath, nodes: &[DataNode]) {
@@ -50,13 +50,13 @@ pub fn keys_of(schema: &Schema, data: &DataNode) -> Keys {
 }
 
 /// Generates data.
-pub struct Maker<'a> {
+pub struct DataGenerator<'a> {
     pub schema: &'a Schema,
     pub random: &'a mut StdRng,
-    pub known: Known,
+    pub targets: ReferenceTargets,
 }
 
-impl Maker<'_> {
+impl DataGenerator<'_> {
     pub fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -87,9 +87,11 @@ impl Maker<'_> {
                 target_type,
                 ..
             } => {
-                let known = target.and_then(|target| self.known.values.get(&target));
-                let known = known.and_then(|values| values.choose(self.random)).cloned();
-                match known {
+                let targets = target.and_then(|target| self.targets.values.get(&target));
+                let targets = targets
+                    .and_then(|values| values.choose(self.random))
+                    .cloned();
+                match targets {
                     Some(value) if self.chance(85) => value.to_string(),
                     _ => self.text(target_type),
                 }
@@ -104,8 +106,8 @@ impl Maker<'_> {
 
     /// A path of an existing node, or of some container or leaf that need not exist.
     fn instance_identifier(&mut self) -> String {
-        let known = self.known.paths.choose(self.random).cloned();
-        let path = match known {
+        let targets = self.targets.paths.choose(self.random).cloned();
+        let path = match targets {
             Some(path) if self.random.random_ratio(8, 10) => path,
             _ => {
                 let mut path = InstancePath::root();

@@ -21,7 +21,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::Change;
-use crate::setting::parse;
+use crate::fixture::parse;
 
 /// Entries in the smaller of two measurements.
 const ENTRIES: usize = 200;

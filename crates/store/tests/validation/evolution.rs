@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use espalier_testkit::seed;
 use espalier_testkit::validation::SchemaEdit;
 
-use crate::setting::{Setting, Tries};
+use crate::fixture::{Fixture, Tries};
 
 /// The number of changed schemas.
 const SCHEMAS: usize = 400;
@@ -22,10 +22,10 @@ fn changed_schemas_compile_and_have_every_edit() {
         let mut met: BTreeMap<SchemaEdit, usize> = BTreeMap::new();
         let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
         for _ in 0..SCHEMAS {
-            let setting = Setting::random(random, &mut tries);
-            let generated = setting.generated.expect("it is random");
+            let fixture = Fixture::random(random, &mut tries);
+            let generated = fixture.generated.expect("it is random");
             let (evolved, edits) = generated.evolved(random);
-            match Setting::of(evolved) {
+            match Fixture::of(evolved) {
                 Ok(_) => {
                     accepted += 1;
                     for edit in edits {

@@ -1,10 +1,10 @@
 //! Unprefixed names in text of one module that takes effect in another (RFC 7950 §6.4.1, §7.13): groupings,
 //! augments, deviations, refinements, submodules.
 
-use crate::compare::{Agreement, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, Trial};
 use crate::edit::Change;
+use crate::fixture::{Fixture, parse};
 use crate::run::{Depth, compare};
-use crate::setting::{Setting, parse};
 
 /// Module `g`; each of the others uses a part of it.
 fn grouping(body: &str) -> String {
@@ -25,18 +25,18 @@ fn check(modules: &[String], valid: &[&str], invalid: &[&str]) {
     let documents = valid.iter().map(|text| (text, true));
     let documents = documents.chain(invalid.iter().map(|text| (text, false)));
     for (document, is_valid) in documents {
-        let setting = Setting::of_modules(&texts).unwrap_or_else(|problem| panic!("{problem}"));
-        let change = Change::ReplaceAll(parse(&setting.schema, document));
-        let before = parse(&setting.schema, "{}");
-        let trial = Trial::new(&setting, before, vec![change], Way::Commit);
-        let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
+        let fixture = Fixture::of_modules(&texts).unwrap_or_else(|problem| panic!("{problem}"));
+        let change = Change::ReplaceAll(parse(&fixture.schema, document));
+        let before = parse(&fixture.schema, "{}");
+        let trial = Trial::new(&fixture, before, vec![change], CommitMethod::Commit);
+        let result = compare(&fixture, &trial, &fixture.tree, Depth::Stored);
         let agreement =
-            result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
+            result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&fixture)));
         assert_eq!(
             matches!(agreement, Agreement::Accepted(_)),
             is_valid,
             "{agreement:?}\n{}",
-            trial.describe(&setting)
+            trial.describe(&fixture)
         );
     }
 }

@@ -3,13 +3,13 @@
 use espalier_yang::InstancePath;
 use espalier_yang::data::Operation;
 
-use crate::compare::{Agreement, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, Trial};
 use crate::edit::Change;
+use crate::fixture::{Fixture, commit, parse};
 use crate::run::{Depth, compare};
-use crate::setting::{Setting, commit, parse};
 
 /// An edit.
-enum Do<'a> {
+enum EditSpec<'a> {
     /// Merges a document.
     Merge(&'a str),
     /// Replaces everything with a document.
@@ -26,40 +26,46 @@ enum Expected {
     Refused,
 }
 
-use Do::{Delete, Merge, ReplaceAll};
+use EditSpec::{Delete, Merge, ReplaceAll};
 use Expected::{Refused, Tree};
 
 /// Commits `before`, then an edit, and compares the verdict with the expected one and with libyang's.
-fn check(body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
-    check_way(Way::Commit, body, before, edit, expected);
+fn check(body: &str, before: &str, edit: &[EditSpec<'_>], expected: &Expected) {
+    check_with(CommitMethod::Commit, body, before, edit, expected);
 }
 
 /// Like [`check`], in a given way.
-fn check_way(way: Way, body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
-    let setting = Setting::written(body).unwrap_or_else(|problem| panic!("{problem}"));
-    let schema = &setting.schema;
+fn check_with(
+    method: CommitMethod,
+    body: &str,
+    before: &str,
+    edit: &[EditSpec<'_>],
+    expected: &Expected,
+) {
+    let fixture = Fixture::written(body).unwrap_or_else(|problem| panic!("{problem}"));
+    let schema = &fixture.schema;
     let before = parse(schema, before);
     if !before.nodes.is_empty() {
         let start = Change::ReplaceAll(before.clone()).to_edit();
-        commit(&setting.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
+        commit(&fixture.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
     }
     let at_root =
         |text: &str| Change::Tree(InstancePath::root(), parse(schema, text), Operation::Merge);
-    let change = |one: &Do<'_>| match one {
+    let change = |one: &EditSpec<'_>| match one {
         Merge(text) => at_root(text),
         ReplaceAll(text) => Change::ReplaceAll(parse(schema, text)),
         Delete(path) => Change::Delete(InstancePath::parse_cli_path(schema, path).unwrap()),
     };
     let changes = edit.iter().map(change).collect();
-    let trial = Trial::new(&setting, before, changes, way);
-    let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
-    let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
+    let trial = Trial::new(&fixture, before, changes, method);
+    let result = compare(&fixture, &trial, &fixture.tree, Depth::Stored);
+    let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&fixture)));
     match (agreement, expected) {
         (Agreement::Accepted(after), Tree(expected)) => {
             assert!(after.same_as(&parse(schema, expected), schema), "{after:?}");
         }
         (Agreement::Refused(_), Refused) => {}
-        (found, _) => panic!("{found:?}\n{}", trial.describe(&setting)),
+        (found, _) => panic!("{found:?}\n{}", trial.describe(&fixture)),
     }
 }
 
@@ -192,10 +198,10 @@ fn an_empty_load_is_validated_and_leaves_no_indexes() {
         "list l { key k; leaf k { type string; } leaf r { type leafref { path ../../l/k; } } }";
     let before = r#"{"m:l":[{"k":"a","r":"a"}]}"#;
     let nothing = [ReplaceAll("{}")];
-    check_way(Way::Load, list, before, &nothing, &Tree("{}"));
+    check_with(CommitMethod::Load, list, before, &nothing, &Tree("{}"));
     let demanding = format!("{list} container c {{ must \"../l\"; }}");
-    check_way(Way::Load, &demanding, before, &nothing, &Refused);
-    check_way(Way::Load, &demanding, "{}", &nothing, &Refused);
+    check_with(CommitMethod::Load, &demanding, before, &nothing, &Refused);
+    check_with(CommitMethod::Load, &demanding, "{}", &nothing, &Refused);
 }
 
 #[test]
@@ -353,8 +359,8 @@ fn a_must_on_a_group_counts_the_group_of_each_entry() {
             &[Merge(&document(&[entries(0..21, "a")]))],
             &Refused,
         );
-        check_way(
-            Way::Load,
+        check_with(
+            CommitMethod::Load,
             &model,
             "{}",
             &[ReplaceAll(&document(&[entries(0..21, "a")]))],

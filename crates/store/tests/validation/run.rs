@@ -11,10 +11,10 @@ use espalier_yang::data::DataTree;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-use crate::compare::{Agreement, Naming, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, ErrorMatch, Trial};
 use crate::edit::Change;
 use crate::edits::changes;
-use crate::setting::{Setting, Tries};
+use crate::fixture::{Fixture, Tries};
 use crate::shrink::shrink;
 
 /// The variable that sets the number of edits.
@@ -34,12 +34,12 @@ const STORED_EVERY: u64 = 8;
 const NAMED_PERCENT_MIN: u64 = 95;
 
 /// The ways of applying edits, in turn.
-const WAYS: [Way; 5] = [
-    Way::Commit,
-    Way::Load,
-    Way::Commit,
-    Way::Candidate,
-    Way::Commit,
+const METHODS: [CommitMethod; 5] = [
+    CommitMethod::Commit,
+    CommitMethod::Load,
+    CommitMethod::Commit,
+    CommitMethod::Candidate,
+    CommitMethod::Commit,
 ];
 
 /// How often an edit is regenerated if it does not have the requested validity.
@@ -85,8 +85,8 @@ impl Counts {
             Agreement::Accepted(_) => self.accepted += 1,
             Agreement::Refused(naming) => {
                 self.refused += 1;
-                self.same_error += u64::from(*naming == Naming::Same);
-                self.same_node += u64::from(*naming == Naming::SameNode);
+                self.same_error += u64::from(*naming == ErrorMatch::Same);
+                self.same_node += u64::from(*naming == ErrorMatch::SameNode);
             }
             Agreement::Impossible => self.impossible += 1,
         }
@@ -163,18 +163,18 @@ fn summary(counts: &Counts) -> String {
 /// Runs all edits of one schema; on failure, returns a report.
 fn run_schema(seed: u64) -> Result<Counts, String> {
     let mut random = StdRng::seed_from_u64(seed);
-    let setting = Setting::random(&mut random, &mut Tries::default());
+    let fixture = Fixture::random(&mut random, &mut Tries::default());
     let mut counts = Counts::default();
     counts
         .features
-        .add(&setting.generated.as_ref().unwrap().features);
+        .add(&fixture.generated.as_ref().unwrap().features);
     let mut tree = DataTree::default();
     for number in 0..EDITS_OF_SCHEMA {
         let trial = wished(
-            &setting,
+            &fixture,
             &mut random,
             &tree,
-            WAYS[number as usize % WAYS.len()],
+            METHODS[number as usize % METHODS.len()],
         );
         if trial
             .verdict
@@ -188,7 +188,7 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
             0 => Depth::Stored,
             _ => Depth::Committed,
         };
-        let compared = compare(&setting, &trial, &setting.tree, depth);
+        let compared = compare(&fixture, &trial, &fixture.tree, depth);
         match compared {
             Ok(agreement) => {
                 counts.count(&trial, &agreement);
@@ -197,8 +197,8 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
                 }
             }
             Err(what) => {
-                let failure = shrink(setting, trial, what);
-                let described = failure.trial.describe(&failure.setting);
+                let failure = shrink(fixture, trial, what);
+                let described = failure.trial.describe(&failure.fixture);
                 return Err(format!("edit {number}: {}\n{described}", failure.what));
             }
         }
@@ -217,28 +217,28 @@ pub enum Depth {
 
 /// Compares all verdicts on a trial; on failure, returns the difference.
 pub fn compare(
-    setting: &Setting,
+    fixture: &Fixture,
     trial: &Trial,
     tree: &Tree,
     depth: Depth,
 ) -> Result<Agreement, String> {
-    trial.compare_full(setting)?;
+    trial.compare_full(fixture)?;
     if depth == Depth::Stored {
-        trial.compare_stored(setting, tree)?;
+        trial.compare_stored(fixture, tree)?;
     }
-    trial.compare(setting, tree)
+    trial.compare(fixture, tree)
 }
 
 /// A trial that is valid or invalid with equal probability, if possible.
-fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree, way: Way) -> Trial {
+fn wished(fixture: &Fixture, random: &mut StdRng, tree: &DataTree, method: CommitMethod) -> Trial {
     let is_valid = random.random_bool(0.55);
     let mut tries = 0;
     loop {
-        let (mut changes, result) = changes(&setting.schema, random, tree);
-        if let (Way::Load, Some(result)) = (way, result) {
+        let (mut changes, result) = changes(&fixture.schema, random, tree);
+        if let (CommitMethod::Load, Some(result)) = (method, result) {
             changes = vec![Change::ReplaceAll(result)];
         }
-        let trial = Trial::new(setting, tree.clone(), changes, way);
+        let trial = Trial::new(fixture, tree.clone(), changes, method);
         tries += 1;
         if trial.is_valid() == is_valid || tries == TRIES_MAX {
             return trial;

@@ -17,10 +17,10 @@ use espalier_yang::{InstancePath, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::compare::{Trial, Way};
+use crate::compare::{CommitMethod, Trial};
 use crate::documents::keys_of;
 use crate::edits::changes;
-use crate::setting::{Setting, Tries, commit, load, read_all, show, unvalidated};
+use crate::fixture::{Fixture, Tries, commit, load, read_all, show, unvalidated};
 
 /// The variable that sets the number of module changes.
 const UPGRADES_VARIABLE: &str = "ESPALIER_UPGRADES";
@@ -55,13 +55,13 @@ fn a_module_change_leaves_valid_data_or_changes_nothing() {
     let upgrades = seed::number_from_environment(UPGRADES_VARIABLE).unwrap_or(UPGRADES);
     let mut counts = Counts::default();
     seed::run_each("upgrades", upgrades, UPGRADES_VARIABLE, |random| {
-        let (setting, new, edits) = changed_modules(random);
-        fill(&setting, random);
+        let (fixture, new, edits) = changed_modules(random);
+        fill(&fixture, random);
         let upgrade = Upgrade {
             edits: &edits,
-            before: states(&setting.tree),
-            rows: all_rows(setting.tree.store()),
-            setting: &setting,
+            before: states(&fixture.tree),
+            rows: all_rows(fixture.tree.store()),
+            fixture: &fixture,
             new: &new,
         };
         upgrade.run(&mut counts);
@@ -85,46 +85,46 @@ fn a_module_change_leaves_valid_data_or_changes_nothing() {
 }
 
 /// A schema, and the result of random edits of it: the first pair that libyang accepts.
-fn changed_modules(random: &mut StdRng) -> (Setting, Setting, Vec<SchemaEdit>) {
+fn changed_modules(random: &mut StdRng) -> (Fixture, Fixture, Vec<SchemaEdit>) {
     let mut tries = Tries::default();
     loop {
-        let setting = Setting::random(random, &mut tries);
-        let generated = setting.generated.as_ref().expect("it is random");
+        let fixture = Fixture::random(random, &mut tries);
+        let generated = fixture.generated.as_ref().expect("it is random");
         let (evolved, edits) = generated.evolved(random);
-        if let Ok(new) = Setting::of(evolved) {
-            return (setting, new, edits);
+        if let Ok(new) = Fixture::of(evolved) {
+            return (fixture, new, edits);
         }
     }
 }
 
 /// Fills running with valid data, and the other datastores.
-fn fill(setting: &Setting, random: &mut StdRng) {
+fn fill(fixture: &Fixture, random: &mut StdRng) {
     let mut tree = DataTree::default();
     for _ in 0..EDITS {
-        let (changes, _) = changes(&setting.schema, random, &tree);
-        let trial = Trial::new(setting, tree.clone(), changes, Way::Commit);
+        let (changes, _) = changes(&fixture.schema, random, &tree);
+        let trial = Trial::new(fixture, tree.clone(), changes, CommitMethod::Commit);
         let edits: Vec<_> = trial
             .changes
             .iter()
             .map(crate::edit::Change::to_edit)
             .collect();
-        if trial.is_valid() && commit(&setting.tree, &edits).is_ok() {
-            tree = read_all(&setting.tree);
+        if trial.is_valid() && commit(&fixture.tree, &edits).is_ok() {
+            tree = read_all(&fixture.tree);
         }
     }
-    let (_, document) = changes(&setting.schema, random, &tree);
+    let (_, document) = changes(&fixture.schema, random, &tree);
     if let Some(document) = document {
-        let _ = load(&unvalidated(&setting.tree), &document);
+        let _ = load(&unvalidated(&fixture.tree), &document);
     }
     for datastore in [Datastore::FactoryDefault, Datastore::Operational] {
-        let (_, document) = changes(&setting.schema, random, &tree);
+        let (_, document) = changes(&fixture.schema, random, &tree);
         if let Some(document) = document {
-            let _ = load(&setting.tree.beside(datastore, "").unwrap(), &document);
+            let _ = load(&fixture.tree.beside(datastore, "").unwrap(), &document);
         }
     }
-    let candidate = setting.tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = fixture.tree.beside(Datastore::Candidate, "").unwrap();
     if random.random_bool(0.5) {
-        let (changes, _) = changes(&setting.schema, random, &tree);
+        let (changes, _) = changes(&fixture.schema, random, &tree);
         let edits: Vec<_> = changes.iter().map(crate::edit::Change::to_edit).collect();
         let _ = candidate.commit(&edits, CommitOptions::default());
     }
@@ -145,15 +145,15 @@ fn all_rows(store: &Store) -> Vec<Row> {
 /// A module change to test.
 struct Upgrade<'a> {
     edits: &'a [SchemaEdit],
-    setting: &'a Setting,
-    new: &'a Setting,
+    fixture: &'a Fixture,
+    new: &'a Fixture,
     before: Vec<DataTree>,
     rows: Vec<Row>,
 }
 
 impl Upgrade<'_> {
     fn run(&self, counts: &mut Counts) {
-        let version = self.setting.tree.view().unwrap().version().unwrap();
+        let version = self.fixture.tree.view().unwrap().version().unwrap();
         let expected = self.read_again();
         match self.upgrade(UnknownData::Refuse) {
             Ok(is_changed) => {
@@ -191,7 +191,7 @@ impl Upgrade<'_> {
             unknown,
             ..UpgradeOptions::default()
         };
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         let tried = store.try_upgrade("d", "s", &self.new.source, options, None);
         let done = store.upgrade_schema_set("d", "s", &self.new.source, options);
         match (tried, done) {
@@ -208,7 +208,7 @@ impl Upgrade<'_> {
     }
 
     fn opened(&self) -> Tree {
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         store.tree("d", "a", Datastore::Running).unwrap()
     }
 
@@ -217,7 +217,7 @@ impl Upgrade<'_> {
     fn read_again(&self) -> Option<Vec<DataTree>> {
         let mut states = Vec::new();
         for state in &self.before {
-            let again = in_other(state, &self.setting.schema, &self.new.schema).ok()?;
+            let again = in_other(state, &self.fixture.schema, &self.new.schema).ok()?;
             states.push(again);
         }
         let running = show(&self.new.schema, &states[0]);
@@ -230,7 +230,7 @@ impl Upgrade<'_> {
     }
 
     fn check_unchanged(&self) {
-        let rows = all_rows(self.setting.tree.store());
+        let rows = all_rows(self.fixture.tree.store());
         assert!(
             rows == self.rows,
             "refused, but rows changed\n{}",
@@ -273,7 +273,7 @@ impl Upgrade<'_> {
     fn is_known_difference(&self, verdict: &Verdict, running: &str) -> bool {
         let problem = verdict.problem.as_ref();
         let is_when = problem.is_some_and(|problem| problem.message.starts_with("When condition"));
-        let document = crate::setting::parse(&self.new.schema, running);
+        let document = crate::fixture::parse(&self.new.schema, running);
         is_when
             && self.edits.contains(&SchemaEdit::FlipPresence)
             && load(&self.new.tree, &document).is_ok()
@@ -333,7 +333,7 @@ impl Upgrade<'_> {
         view.read(&InstancePath::root(), &Selection::default(), &mut builder)
             .unwrap();
         let then = show(view.schema(), &builder.finish().unwrap());
-        let was = show(&self.setting.schema, &self.before[0]);
+        let was = show(&self.fixture.schema, &self.before[0]);
         assert_eq!(json_of(&then), json_of(&was), "{}", self.describe());
         let newest = tree.view().unwrap().version().unwrap();
         tree.diff(version, newest).unwrap();
@@ -350,13 +350,13 @@ impl Upgrade<'_> {
 
     /// Under the old modules again, the version is restored unchanged.
     fn check_back(&self, version: u64) {
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         let options = UpgradeOptions {
             unknown: UnknownData::Drop,
             ..UpgradeOptions::default()
         };
         if store
-            .upgrade_schema_set("d", "s", &self.setting.source, options)
+            .upgrade_schema_set("d", "s", &self.fixture.source, options)
             .is_err()
         {
             return;
@@ -365,7 +365,7 @@ impl Upgrade<'_> {
         tree.rollback(version, CommitOptions::default())
             .unwrap_or_else(|error| panic!("{error}\n{}", self.describe()));
         let now = show(tree.schema(), &read_all(&tree));
-        let was = show(&self.setting.schema, &self.before[0]);
+        let was = show(&self.fixture.schema, &self.before[0]);
         assert_eq!(json_of(&now), json_of(&was), "{}", self.describe());
         let found = store.check(&mut |_| {}).unwrap();
         assert_eq!(found, [], "{}", self.describe());
@@ -375,12 +375,12 @@ impl Upgrade<'_> {
         let states: Vec<String> = self
             .before
             .iter()
-            .map(|state| show(&self.setting.schema, state))
+            .map(|state| show(&self.fixture.schema, state))
             .collect();
         format!(
             "edits {:?}\nold modules\n{}\nnew modules\n{}\nrunning, startup, candidate, factory-default and operational state before\n{}",
             self.edits,
-            self.setting.text(),
+            self.fixture.text(),
             self.new.text(),
             states.join("\n")
         )

@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use espalier_keyspace::Driver;
 use espalier_store::{Clock, Datastore, Store, Timestamp, Tree};
 
-use crate::setting::{MODEL, source};
+use crate::fixture::{MODEL, source};
 
 /// A clock that is advanced by the test.
 #[derive(Clone, Default)]
-pub struct Told(Arc<AtomicU64>);
+pub struct ManualClock(Arc<AtomicU64>);
 
-impl Told {
-    pub fn goes_on(&self, seconds: u64) {
+impl ManualClock {
+    pub fn advance(&self, seconds: u64) {
         self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 }
 
-impl Clock for Told {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
 
 /// Running of an anchor, in a store with a clock.
-pub fn open(driver: Arc<dyn Driver>, clock: &Told) -> Tree {
+pub fn open(driver: Arc<dyn Driver>, clock: &ManualClock) -> Tree {
     let store = Store::open(driver, Arc::new(clock.clone())).unwrap();
     if store.dataspaces().unwrap().is_empty() {
         store.create_dataspace("d").unwrap();

@@ -13,11 +13,11 @@ use espalier_yang::data::{DataTree, Layout, PrintOptions, json};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::generate::Generator;
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_same, assert_sound, commit, data, load_json, merge, open_tree, path, read_all,
     show, source, text,
 };
+use crate::generate::Generator;
 
 /// The default number of rounds of the random run.
 const ROUNDS: u64 = 150;
@@ -44,12 +44,12 @@ const NET: &str = r#"module net {
 
 const TWO_PORTS: &str = r#"{"net:net":{"port":[{"name":"a","speed":10},{"name":"b"}],"user":[{"name":"z","port":"a"},{"name":"y","port":"b"}]}}"#;
 
-struct Place {
+struct Fixture {
     dir: tempfile::TempDir,
     options: &'static str,
 }
 
-impl Place {
+impl Fixture {
     fn new(options: &'static str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         Self { dir, options }
@@ -106,13 +106,13 @@ fn exported(tree: &Tree) -> String {
 
 #[test]
 fn an_edit_by_hand_is_a_commit_of_the_differences() {
-    let place = Place::new("");
-    let tree = place.open(NET);
-    assert!(!place.file("running").exists(), "written at the end");
+    let fixture = Fixture::new("");
+    let tree = fixture.open(NET);
+    assert!(!fixture.file("running").exists(), "written at the end");
     merge(&tree, TWO_PORTS);
     drop(tree);
     assert_eq!(
-        place.text(),
+        fixture.text(),
         "{
   \"net:net\": {
     \"port\": [
@@ -138,8 +138,8 @@ fn an_edit_by_hand_is_a_commit_of_the_differences() {
 }
 "
     );
-    place.edit("10", "  20");
-    let tree = place.open(NET);
+    fixture.edit("10", "  20");
+    let tree = fixture.open(NET);
     assert!(text(&tree).contains(r#""speed":20"#));
     let history = tree.history(None, 10).expect("the history");
     assert_eq!(history[0].comment, "edited by hand: d/a/running.json");
@@ -147,35 +147,35 @@ fn an_edit_by_hand_is_a_commit_of_the_differences() {
     let mut changes = Vec::new();
     let view = tree.at(1).expect("the version before");
     assert!(exported(&tree).contains("\"speed\": 20"));
-    let before = crate::setting::read(&view, &InstancePath::root(), &Selection::default());
+    let before = crate::fixture::read(&view, &InstancePath::root(), &Selection::default());
     changes.push(show(tree.schema(), &before.expect("it is there")));
     assert!(changes[0].contains(r#""speed":10"#));
     // It is written again in canonical form while the store is open.
-    assert_eq!(place.text(), exported(&tree));
+    assert_eq!(fixture.text(), exported(&tree));
     assert_sound(tree.store());
     drop(tree);
     // Nothing is imported twice.
-    let tree = place.open(NET);
+    let tree = fixture.open(NET);
     assert_eq!(tree.view().unwrap().version().unwrap(), 2);
 }
 
 #[test]
 fn white_space_does_not_change_the_data() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    fs::write(place.file("running"), TWO_PORTS).expect("written");
-    let tree = place.open(NET);
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    fs::write(fixture.file("running"), TWO_PORTS).expect("written");
+    let tree = fixture.open(NET);
     assert_eq!(tree.view().unwrap().version().unwrap(), 1);
-    assert_eq!(place.text(), exported(&tree));
+    assert_eq!(fixture.text(), exported(&tree));
 }
 
 #[test]
 fn the_order_of_entries_can_be_edited() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
     let reversed = r#"{"net:net":{"user":[{"name":"y"},{"name":"x"},{"name":"z"}]}}"#;
-    fs::write(place.file("running"), reversed).expect("written");
-    let tree = place.open(NET);
+    fs::write(fixture.file("running"), reversed).expect("written");
+    let tree = fixture.open(NET);
     assert_eq!(text(&tree), reversed);
     assert_sound(tree.store());
 }
@@ -184,9 +184,9 @@ fn the_order_of_entries_can_be_edited() {
 /// with the stored version next to it.
 #[test]
 fn invalid_edits_are_rejected_with_line_and_path() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    let stored = place.text();
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    let stored = fixture.text();
     for (from, to, expected) in [
         ("10", "1001", "line 6: /net:net/port[name='a']/speed: "),
         (
@@ -208,78 +208,78 @@ fn invalid_edits_are_rejected_with_line_and_path() {
         ("\"user\": [", "\"user\": ", "line 1"),
         ("{", "", "line 2: "),
     ] {
-        place.edit(from, to);
-        let edited = place.text();
+        fixture.edit(from, to);
+        let edited = fixture.text();
         for _ in 0..2 {
-            let error = place.refusal();
+            let error = fixture.refusal();
             assert!(matches!(error, Error::Edited { .. }), "{error}");
             let message = error.to_string();
             assert!(message.contains(expected), "{message}");
-            let file = place.file("running");
+            let file = fixture.file("running");
             assert!(message.contains(&file.display().to_string()), "{message}");
-            assert_eq!(place.text(), edited, "the edit is kept");
+            assert_eq!(fixture.text(), edited, "the edit is kept");
             let old = more(&file, ".old");
             assert_eq!(fs::read_to_string(old).expect("what is stored"), stored);
         }
         // The first remedy of the error message.
-        let file = place.file("running");
+        let file = fixture.file("running");
         fs::rename(more(&file, ".old"), &file).expect("put back");
-        let tree = place.open(NET);
+        let tree = fixture.open(NET);
         assert_eq!(exported(&tree), stored);
         assert_eq!(tree.view().unwrap().version().unwrap(), 1);
     }
     // The second remedy of the error message: correcting the file.
-    place.edit("10", "1001");
-    place.refusal();
-    place.edit("1001", "1000");
-    assert!(text(&place.open(NET)).contains("1000"));
-    assert!(!more(&place.file("running"), ".old").exists());
+    fixture.edit("10", "1001");
+    fixture.refusal();
+    fixture.edit("1001", "1000");
+    assert!(text(&fixture.open(NET)).contains("1000"));
+    assert!(!more(&fixture.file("running"), ".old").exists());
 }
 
 /// The stored version is next to a document only while that is rejected, independently of how this ends.
 #[test]
 fn the_stored_version_is_written_only_while_an_edit_is_rejected() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    let file = place.file("running");
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    let file = fixture.file("running");
     let old = more(&file, ".old");
     let ends: [&dyn Fn(); 3] = [
         &|| {
             fs::copy(&old, &file).expect("copied back");
         },
-        &|| place.edit("1001", "10"),
+        &|| fixture.edit("1001", "10"),
         &|| fs::remove_file(&file).expect("removed"),
     ];
     for end in ends {
-        place.edit("10", "1001");
-        place.refusal();
+        fixture.edit("10", "1001");
+        fixture.refusal();
         assert!(old.exists());
         end();
-        assert!(text(&place.open(NET)).contains("10"));
+        assert!(text(&fixture.open(NET)).contains("10"));
         assert!(file.exists() && !old.exists());
     }
 }
 
 #[test]
 fn a_document_that_is_missing_is_written_again() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    let stored = place.text();
-    fs::remove_dir_all(place.dir.path().join("datastores")).expect("removed");
-    let tree = place.open(NET);
-    assert_eq!(place.text(), stored);
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    let stored = fixture.text();
+    fs::remove_dir_all(fixture.dir.path().join("datastores")).expect("removed");
+    let tree = fixture.open(NET);
+    assert_eq!(fixture.text(), stored);
     assert_eq!(exported(&tree), stored);
 }
 
 /// The store is leaked, as if the process were killed: the documents are behind the journal.
-fn killed(place: &Place, model: &str, change: &str) {
+fn killed(fixture: &Fixture, model: &str, change: &str) {
     let copy = tempfile::tempdir().expect("a directory");
-    let tree = place.open(model);
+    let tree = fixture.open(model);
     merge(&tree, change);
-    copy_files(place.dir.path(), copy.path());
+    copy_files(fixture.dir.path(), copy.path());
     drop(tree);
-    fs::remove_dir_all(place.dir.path()).expect("removed");
-    copy_files(copy.path(), place.dir.path());
+    fs::remove_dir_all(fixture.dir.path()).expect("removed");
+    copy_files(copy.path(), fixture.dir.path());
 }
 
 fn copy_files(from: &Path, to: &Path) {
@@ -298,60 +298,60 @@ fn copy_files(from: &Path, to: &Path) {
 
 #[test]
 fn documents_are_updated_after_a_crash() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    killed(&place, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
-    assert!(!place.text().contains("\"c\""));
-    let tree = place.open(NET);
-    assert!(place.text().contains("\"c\""));
-    assert_eq!(place.text(), exported(&tree));
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    killed(&fixture, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
+    assert!(!fixture.text().contains("\"c\""));
+    let tree = fixture.open(NET);
+    assert!(fixture.text().contains("\"c\""));
+    assert_eq!(fixture.text(), exported(&tree));
     assert_eq!(tree.view().unwrap().version().unwrap(), 2);
 }
 
 /// Importing it would undo what was committed after the document was written.
 #[test]
 fn an_edit_of_an_outdated_document_is_kept_and_not_imported() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    killed(&place, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
-    place.edit("10", "20");
-    let edited = place.text();
-    let aside = more(&place.file("running"), ".edited");
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    killed(&fixture, NET, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
+    fixture.edit("10", "20");
+    let edited = fixture.text();
+    let aside = more(&fixture.file("running"), ".edited");
     for _ in 0..2 {
-        let message = place.refusal().to_string();
+        let message = fixture.refusal().to_string();
         assert!(message.contains(&aside.display().to_string()), "{message}");
         assert_eq!(fs::read_to_string(&aside).expect("the edit"), edited);
     }
-    assert!(place.text().contains("\"c\""), "as stored");
-    place.edit("10", "20");
+    assert!(fixture.text().contains("\"c\""), "as stored");
+    fixture.edit("10", "20");
     fs::remove_file(&aside).expect("done with");
-    let tree = place.open(NET);
+    let tree = fixture.open(NET);
     let now = text(&tree);
     assert!(now.contains(r#""speed":20"#) && now.contains(r#"{"name":"c"}"#));
 }
 
 #[test]
 fn an_edit_while_the_store_is_open_is_kept() {
-    let place = Place::new("");
-    merge(&place.open(NET), TWO_PORTS);
-    let tree = place.open(NET);
-    place.edit("10", "20");
-    let edited = place.text();
+    let fixture = Fixture::new("");
+    merge(&fixture.open(NET), TWO_PORTS);
+    let tree = fixture.open(NET);
+    fixture.edit("10", "20");
+    let edited = fixture.text();
     merge(&tree, r#"{"net:net":{"port":[{"name":"c"}]}}"#);
     let now = exported(&tree);
     drop(tree);
-    let aside = more(&place.file("running"), ".edited");
+    let aside = more(&fixture.file("running"), ".edited");
     assert_eq!(fs::read_to_string(&aside).expect("the edit"), edited);
-    assert_eq!(place.text(), now);
-    assert!(place.refusal().to_string().contains(".edited"));
+    assert_eq!(fixture.text(), now);
+    assert!(fixture.refusal().to_string().contains(".edited"));
     fs::remove_file(&aside).expect("done with");
-    assert_eq!(exported(&place.open(NET)), now);
+    assert_eq!(exported(&fixture.open(NET)), now);
 }
 
 #[test]
 fn every_datastore_has_its_document() {
-    let place = Place::new("");
-    let tree = place.open(NET);
+    let fixture = Fixture::new("");
+    let tree = fixture.open(NET);
     merge(&tree, TWO_PORTS);
     for datastore in [Datastore::Startup, Datastore::FactoryDefault] {
         let other = tree.beside(datastore, "").unwrap();
@@ -360,18 +360,18 @@ fn every_datastore_has_its_document() {
     let state = tree.beside(Datastore::Operational, "").unwrap();
     merge(&state, r#"{"net:net":{"port":[{"name":"up"}]}}"#);
     drop((tree, state));
-    let stored = place.text();
+    let stored = fixture.text();
     for datastore in ["running", "startup", "factory-default"] {
-        let file = place.file(datastore);
+        let file = fixture.file(datastore);
         assert_eq!(fs::read_to_string(&file).expect("a document"), stored);
         fs::write(&file, TWO_PORTS.replace("10", "30")).expect("written");
     }
     fs::write(
-        place.file("operational"),
+        fixture.file("operational"),
         r#"{"net:net":{"port":[{"name":"down"}]}}"#,
     )
     .expect("written");
-    let tree = place.open(NET);
+    let tree = fixture.open(NET);
     for datastore in [
         Datastore::Running,
         Datastore::Startup,
@@ -380,13 +380,13 @@ fn every_datastore_has_its_document() {
         let text = text(&tree.beside(datastore, "").unwrap());
         assert!(text.contains(r#""speed":30"#), "{datastore:?}: {text}");
     }
-    let pushed = fs::read_to_string(place.file("operational")).expect("a document");
+    let pushed = fs::read_to_string(fixture.file("operational")).expect("a document");
     assert!(
         pushed.contains("down") && !pushed.contains("up"),
         "{pushed}"
     );
     // A document that did not exist is created by hand.
-    let new = Place::new("");
+    let new = Fixture::new("");
     new.open(NET);
     assert_eq!(new.text(), "{}\n");
     fs::write(new.file("startup"), TWO_PORTS).expect("written");
@@ -396,26 +396,26 @@ fn every_datastore_has_its_document() {
 
 #[test]
 fn deleting_an_anchor_deletes_its_documents() {
-    let place = Place::new("");
-    let tree = place.open(NET);
+    let fixture = Fixture::new("");
+    let tree = fixture.open(NET);
     merge(&tree, TWO_PORTS);
     drop(tree);
-    let tree = place.open(NET);
+    let tree = fixture.open(NET);
     tree.store().delete_anchor("d", "a").expect("deleted");
     drop(tree);
-    assert!(!place.dir.path().join("datastores/d").exists());
+    assert!(!fixture.dir.path().join("datastores/d").exists());
     // A new anchor with the same name does not start with them.
-    let driver = espalier_drivers::open(&place.url()).expect("opens");
+    let driver = espalier_drivers::open(&fixture.url()).expect("opens");
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
     store.create_anchor("d", "a", "s").expect("created");
     drop(store);
-    assert_eq!(place.text(), "{}\n");
+    assert_eq!(fixture.text(), "{}\n");
 }
 
 #[test]
 fn changed_modules_take_effect_immediately() {
-    let place = Place::new("");
-    let tree = place.open(NET);
+    let fixture = Fixture::new("");
+    let tree = fixture.open(NET);
     merge(&tree, TWO_PORTS);
     let larger = NET
         .replace("1..1000", "1..2000")
@@ -424,10 +424,10 @@ fn changed_modules_take_effect_immediately() {
         .upgrade_schema_set("d", "s", &source(&larger), UpgradeOptions::default())
         .expect("upgraded");
     drop(tree);
-    place.edit("10", "1500, \"mtu\": 3");
-    let tree = place.open(NET);
+    fixture.edit("10", "1500, \"mtu\": 3");
+    let tree = fixture.open(NET);
     assert!(text(&tree).contains(r#""speed":1500,"mtu":3"#) || text(&tree).contains(r#""mtu":3"#));
-    assert_eq!(place.text(), exported(&tree));
+    assert_eq!(fixture.text(), exported(&tree));
 }
 
 /// Random commits and random edits by hand: after closing, the document equals the export.
@@ -435,14 +435,14 @@ fn changed_modules_take_effect_immediately() {
 fn random_edits_by_hand() {
     let rounds = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(ROUNDS);
     seed::run("random edits by hand", |random| {
-        let place = Place::new("durability=relaxed&journal_size=64K");
+        let fixture = Fixture::new("durability=relaxed&journal_size=64K");
         let mut expected = DataTree::default();
-        drop(place.open(MODEL));
+        drop(fixture.open(MODEL));
         for round in 0..rounds {
             let tree = match random.random_range(0..4) {
-                0 => by_commit(&place, random, &mut expected),
-                1 => by_damage(&place, random, &expected),
-                _ => by_hand(&place, random, &mut expected),
+                0 => by_commit(&fixture, random, &mut expected),
+                1 => by_damage(&fixture, random, &expected),
+                _ => by_hand(&fixture, random, &mut expected),
             };
             assert_same(tree.schema(), &read_all(&tree), &expected, "the data");
             if round % 10 == 0 {
@@ -450,7 +450,7 @@ fn random_edits_by_hand() {
             }
             let now = exported(&tree);
             drop(tree);
-            assert_eq!(place.text(), now);
+            assert_eq!(fixture.text(), now);
         }
     });
 }
@@ -464,8 +464,8 @@ fn document(tree: &Tree, random: &mut StdRng) -> DataTree {
     .document()
 }
 
-fn by_commit(place: &Place, random: &mut StdRng, expected: &mut DataTree) -> Tree {
-    let tree = place.open(MODEL);
+fn by_commit(fixture: &Fixture, random: &mut StdRng, expected: &mut DataTree) -> Tree {
+    let tree = fixture.open(MODEL);
     let document = document(&tree, random);
     let edit = Edit::replace_all(document.clone());
     tree.commit(&[edit], CommitOptions::default())
@@ -474,29 +474,29 @@ fn by_commit(place: &Place, random: &mut StdRng, expected: &mut DataTree) -> Tre
     tree
 }
 
-fn by_hand(place: &Place, random: &mut StdRng, expected: &mut DataTree) -> Tree {
-    let tree = place.open(MODEL);
+fn by_hand(fixture: &Fixture, random: &mut StdRng, expected: &mut DataTree) -> Tree {
+    let tree = fixture.open(MODEL);
     let document = document(&tree, random);
     let text = show(tree.schema(), &document);
     let version = tree.view().unwrap().version().unwrap();
     let is_same = read_all(&tree).same_as(&document, tree.schema());
     drop(tree);
-    fs::write(place.file("running"), text).expect("written");
+    fs::write(fixture.file("running"), text).expect("written");
     *expected = document;
-    let tree = place.open(MODEL);
+    let tree = fixture.open(MODEL);
     let now = tree.view().unwrap().version().unwrap();
     assert_eq!(now > version, !is_same, "a version where something changed");
     tree
 }
 
 /// One byte of the document is changed: the document is rejected, or has other content and is imported.
-fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
-    let stored = place.text();
+fn by_damage(fixture: &Fixture, random: &mut StdRng, expected: &DataTree) -> Tree {
+    let stored = fixture.text();
     let mut bytes = stored.clone().into_bytes();
     let at = random.random_range(0..bytes.len());
     bytes[at] = random.random_range(0x20..0x7f);
-    fs::write(place.file("running"), &bytes).expect("written");
-    let driver = espalier_drivers::open(&place.url()).expect("the driver opens");
+    fs::write(fixture.file("running"), &bytes).expect("written");
+    let driver = espalier_drivers::open(&fixture.url()).expect("the driver opens");
     match Store::open(driver, Arc::new(SystemClock)) {
         Ok(store) => {
             // Back to the expected content.
@@ -506,11 +506,11 @@ fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
         }
         Err(error) => {
             assert!(error.to_string().contains("line "), "{error}");
-            let file = place.file("running");
+            let file = fixture.file("running");
             assert_eq!(fs::read(&file).expect("the edit"), bytes);
             fs::rename(more(&file, ".old"), &file).expect("put back");
-            assert_eq!(place.text(), stored);
-            place.open(MODEL)
+            assert_eq!(fixture.text(), stored);
+            fixture.open(MODEL)
         }
     }
 }
@@ -518,8 +518,8 @@ fn by_damage(place: &Place, random: &mut StdRng, expected: &DataTree) -> Tree {
 /// Names of the user that are not valid file names.
 #[test]
 fn any_name_has_a_file() {
-    let place = Place::new("");
-    let driver = espalier_drivers::open(&place.url()).expect("opens");
+    let fixture = Fixture::new("");
+    let driver = espalier_drivers::open(&fixture.url()).expect("opens");
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
     store.create_dataspace("..").expect("a dataspace");
     store
@@ -538,14 +538,14 @@ fn any_name_has_a_file() {
         );
     }
     drop(store);
-    let file = place
+    let file = fixture
         .dir
         .path()
         .join("datastores/%2E./%C3%BC%20b/running.json");
     let text = fs::read_to_string(&file).expect("a document");
     fs::write(&file, text.replace("10", "11")).expect("written");
-    let driver = espalier_drivers::open(&place.url()).expect("opens");
+    let driver = espalier_drivers::open(&fixture.url()).expect("opens");
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
     let tree = store.tree("..", "ü b", Datastore::Running).expect("a tree");
-    assert!(crate::setting::text(&tree).contains(r#""speed":11"#));
+    assert!(crate::fixture::text(&tree).contains(r#""speed":11"#));
 }

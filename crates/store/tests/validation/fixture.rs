@@ -21,7 +21,7 @@ use rand::rngs::StdRng;
 const REFUSALS_MAX: usize = 200;
 
 /// A store with an empty tree of a random schema.
-pub struct Setting {
+pub struct Fixture {
     /// The source of the modules, if they are random.
     pub generated: Option<GeneratedSchema>,
     pub source: SchemaSource,
@@ -39,14 +39,14 @@ pub struct Tries {
     pub last_refusal: Option<Problem>,
 }
 
-impl Setting {
+impl Fixture {
     /// The first random schema that libyang accepts.
     pub fn random(random: &mut StdRng, tries: &mut Tries) -> Self {
         for _ in 0..REFUSALS_MAX {
             match Self::of(validation::schema(random)) {
-                Ok(setting) => {
+                Ok(fixture) => {
                     tries.accepted += 1;
-                    return setting;
+                    return fixture;
                 }
                 Err(problem) => {
                     tries.refused += 1;
@@ -61,9 +61,9 @@ impl Setting {
     pub fn of(generated: GeneratedSchema) -> Result<Self, Problem> {
         let source = generated.source(Conditions::Written);
         let unconditional = generated.source(Conditions::LeftOut);
-        let mut setting = Self::compile(source, &unconditional)?;
-        setting.generated = Some(generated);
-        Ok(setting)
+        let mut fixture = Self::compile(source, &unconditional)?;
+        fixture.generated = Some(generated);
+        Ok(fixture)
     }
 
     /// A module from its body; on failure, libyang's reason to reject it. Each `when` must be on one line.

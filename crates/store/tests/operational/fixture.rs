@@ -45,34 +45,34 @@ const MODEL: &str = r#"module m {
 
 /// A clock that is advanced by the test.
 #[derive(Default)]
-pub struct Hands(AtomicU64);
+pub struct ManualClock(AtomicU64);
 
-impl Hands {
+impl ManualClock {
     pub fn advance(&self, ms: u64) {
         self.0.fetch_add(ms, Ordering::Relaxed);
     }
 }
 
-struct Watch(Arc<Hands>);
+struct SharedClock(Arc<ManualClock>);
 
-impl Clock for Watch {
+impl Clock for SharedClock {
     fn now(&self) -> Timestamp {
         Timestamp(1_000 + self.0.0.load(Ordering::Relaxed))
     }
 }
 
 /// One anchor: its running and its operational datastore.
-pub struct Setting {
+pub struct Fixture {
     pub running: Tree,
     pub operational: Tree,
-    pub hands: Arc<Hands>,
+    pub clock: Arc<ManualClock>,
 }
 
-impl Setting {
+impl Fixture {
     pub fn new() -> Self {
-        let hands = Arc::new(Hands::default());
+        let clock = Arc::new(ManualClock::default());
         let driver = espalier_drivers::open("memory:").expect("a driver");
-        let clock = Arc::new(Watch(Arc::clone(&hands)));
+        let clock = Arc::new(SharedClock(Arc::clone(&clock)));
         let store = Store::open(driver, clock).expect("a store");
         store.create_dataspace("d").expect("a dataspace");
         let source = SchemaSource {
@@ -91,7 +91,7 @@ impl Setting {
         Self {
             running: tree(Datastore::Running),
             operational: tree(Datastore::Operational),
-            hands,
+            clock,
         }
     }
 

@@ -12,7 +12,7 @@ use espalier_store::{Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
 use espalier_yang::data::TreeBuilder;
 
-use crate::setting::{commit, data, open_tree};
+use crate::fixture::{commit, data, open_tree};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
@@ -20,7 +20,7 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
 
 /// The requests that a server would get.
 #[derive(Default)]
-struct Asked {
+struct Requests {
     /// Keys and ranges that were read without being expected.
     unexpected: Vec<KeyRange>,
     /// The size of the expected data in bytes.
@@ -28,15 +28,15 @@ struct Asked {
 }
 
 /// A driver over another one that records requests.
-struct Noting {
+struct RecordingDriver {
     inner: Arc<dyn Driver>,
-    asked: Arc<Mutex<Asked>>,
+    requests: Arc<Mutex<Requests>>,
 }
 
-struct NotingSnapshot {
+struct RecordingSnapshot {
     inner: Box<dyn Snapshot + Send>,
     expected: Expected,
-    asked: Arc<Mutex<Asked>>,
+    requests: Arc<Mutex<Requests>>,
 }
 
 /// The size of the data that an engine fetches for an expectation.
@@ -53,7 +53,7 @@ fn bytes_of(expected: &Expected, snapshot: &dyn Snapshot) -> Result<usize> {
     Ok(bytes)
 }
 
-impl Driver for Noting {
+impl Driver for RecordingDriver {
     fn name(&self) -> &'static str {
         self.inner.name()
     }
@@ -70,11 +70,11 @@ impl Driver for Noting {
         let mut expected = Expected::new();
         expect(&mut expected);
         let inner = self.inner.snapshot()?;
-        self.asked.lock().unwrap().expected_bytes += bytes_of(&expected, &*inner)?;
-        Ok(Box::new(NotingSnapshot {
+        self.requests.lock().unwrap().expected_bytes += bytes_of(&expected, &*inner)?;
+        Ok(Box::new(RecordingSnapshot {
             inner,
             expected,
-            asked: Arc::clone(&self.asked),
+            requests: Arc::clone(&self.requests),
         }))
     }
 
@@ -103,7 +103,7 @@ impl Driver for Noting {
     }
 }
 
-impl Snapshot for NotingSnapshot {
+impl Snapshot for RecordingSnapshot {
     fn version(&self) -> Version {
         self.inner.version()
     }
@@ -111,7 +111,7 @@ impl Snapshot for NotingSnapshot {
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         if !self.expected.keys().iter().any(|expected| expected == key) {
             let range = KeyRange::new(key, [key, &[0]].concat());
-            self.asked.lock().unwrap().unexpected.push(range);
+            self.requests.lock().unwrap().unexpected.push(range);
         }
         self.inner.get(key)
     }
@@ -119,24 +119,24 @@ impl Snapshot for NotingSnapshot {
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         let mut expected = self.expected.ranges().iter();
         if !expected.any(|(expected, _)| expected.includes(range)) {
-            self.asked.lock().unwrap().unexpected.push(range.clone());
+            self.requests.lock().unwrap().unexpected.push(range.clone());
         }
         self.inner.scan(range, direction)
     }
 }
 
 /// A tree in memory, and its record of requests.
-fn noted() -> (Tree, Arc<Mutex<Asked>>) {
-    let asked = Arc::<Mutex<Asked>>::default();
-    let noting = Noting {
+fn recorded_tree() -> (Tree, Arc<Mutex<Requests>>) {
+    let requests = Arc::<Mutex<Requests>>::default();
+    let recording = RecordingDriver {
         inner: espalier_drivers::open("memory:").unwrap(),
-        asked: Arc::clone(&asked),
+        requests: Arc::clone(&requests),
     };
-    (open_tree(Arc::new(noting), MODEL), asked)
+    (open_tree(Arc::new(recording), MODEL), requests)
 }
 
-fn take(asked: &Mutex<Asked>) -> Asked {
-    std::mem::take(&mut *asked.lock().unwrap())
+fn take(requests: &Mutex<Requests>) -> Requests {
+    std::mem::take(&mut *requests.lock().unwrap())
 }
 
 fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
@@ -146,7 +146,7 @@ fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
 
 #[test]
 fn a_commit_of_one_entry_reads_only_prefetched_rows() {
-    let (running, asked) = noted();
+    let (running, requests) = recorded_tree();
     let pushed = running.beside(Datastore::Operational, "").unwrap();
     for tree in [&running, &pushed] {
         let all: Vec<_> = (1..100).map(|id| merge(tree, id, 1)).collect();
@@ -168,9 +168,9 @@ fn a_commit_of_one_entry_reads_only_prefetched_rows() {
                 Edit::remove(path("/m:system/user[id='70']")),
             ),
         ] {
-            take(&asked);
+            take(&requests);
             assert!(commit(tree, &[edit]).is_ok());
-            let ranges = take(&asked).unexpected;
+            let ranges = take(&requests).unexpected;
             assert!(
                 ranges.is_empty(),
                 "{:?}, {name}: {ranges:?}",
@@ -182,7 +182,7 @@ fn a_commit_of_one_entry_reads_only_prefetched_rows() {
 
 #[test]
 fn a_read_reads_only_prefetched_rows() {
-    let (running, asked) = noted();
+    let (running, requests) = recorded_tree();
     let all: Vec<_> = (1..100).map(|id| merge(&running, id, 1)).collect();
     assert!(commit(&running, &all).is_ok());
     for text in [
@@ -194,13 +194,13 @@ fn a_read_reads_only_prefetched_rows() {
     ] {
         let path = InstancePath::parse_cli_path(running.schema(), text).unwrap();
         let selection = Selection::default();
-        take(&asked);
+        take(&requests);
         let view = running.view_to_read(&path, &selection).unwrap();
         let mut builder = TreeBuilder::new();
         let found = view.read(&path, &selection, &mut builder).unwrap();
         assert_eq!(found, !text.contains("160"), "{text}");
         view.stamp(&path).unwrap();
-        let ranges = take(&asked).unexpected;
+        let ranges = take(&requests).unexpected;
         assert!(ranges.is_empty(), "{text}: {ranges:?}");
     }
 }
@@ -208,25 +208,25 @@ fn a_read_reads_only_prefetched_rows() {
 /// The first commits are the oldest of the log, of which every later one reads the header.
 #[test]
 fn a_commit_of_one_entry_does_not_fetch_the_log_of_a_large_one() {
-    let (running, asked) = noted();
+    let (running, requests) = recorded_tree();
     for ids in [0..2000, 2000..4000] {
         let all: Vec<_> = ids.map(|id| merge(&running, id, 1)).collect();
         assert!(commit(&running, &all).is_ok());
     }
-    take(&asked);
+    take(&requests);
     assert!(commit(&running, &[merge(&running, 50, 2)]).is_ok());
-    let bytes = take(&asked).expected_bytes;
+    let bytes = take(&requests).expected_bytes;
     assert!((1..2000).contains(&bytes), "{bytes} bytes are brought");
 }
 
-/// And nothing else that was not told.
+/// Everything else that is read was prefetched.
 #[test]
 fn new_entries_in_order_look_up_their_successor_once() {
-    let (running, asked) = noted();
+    let (running, requests) = recorded_tree();
     assert!(commit(&running, &[merge(&running, 1, 1)]).is_ok());
-    take(&asked);
+    take(&requests);
     let all: Vec<_> = (2..200).map(|id| merge(&running, id, 1)).collect();
     assert!(commit(&running, &all).is_ok());
-    let unexpected = take(&asked).unexpected;
+    let unexpected = take(&requests).unexpected;
     assert!(unexpected.len() <= 1, "{unexpected:?}");
 }
