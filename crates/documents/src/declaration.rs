@@ -152,11 +152,11 @@ impl<T: Document> Declaration<T> {
     #[must_use]
     pub fn revision(mut self, revision: u32) -> Self {
         if let Some(Declared {
-            source: Source::Program(_, known),
+            source: Source::Program(_, declared_revision),
             ..
         }) = self.indexes.last_mut()
         {
-            *known = revision;
+            *declared_revision = revision;
         }
         self
     }

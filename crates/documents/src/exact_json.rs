@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_would_be_changed_silently_is_rejected_with_its_name() {
-        for (text, said) in [
+        for (text, expected) in [
             (r#"{"n":12345678901234567890123}"#, "/n: the integer 1234"),
             (r#"{"a":[{"n":-9223372036854775809}]}"#, "/a/n: the integer"),
             ("18446744073709551616", "the integer 18446744073709551616"),
@@ -124,7 +124,7 @@ mod tests {
             (r#"{"x":{"n":1,"\u006e":2}}"#, "/x/n: the member"),
         ] {
             let error = exact_json(text.as_bytes()).expect_err(text).to_string();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         }
         for text in [
             r#"{"n":18446744073709551615,"m":-9223372036854775808,"e":1e30,"f":0.5}"#,

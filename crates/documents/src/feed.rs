@@ -111,23 +111,23 @@ impl<T: Document> Feed<T> {
     }
 
     fn event(&self, version: Version, changes: &[Change]) -> Result<Option<Event<T>>> {
-        let mut told = Vec::new();
+        let mut changed = Vec::new();
         for change in changes {
             match change {
                 Change::DeleteRange(_) => return Ok(Some(Event::Gap { version })),
                 Change::Put { key, value } => {
                     if let Some(key) = self.shape.keys.document_key(key) {
-                        told.push((key, Some(Arc::new(self.shape.decode(key, value)?))));
+                        changed.push((key, Some(Arc::new(self.shape.decode(key, value)?))));
                     }
                 }
                 Change::Delete { key } => {
                     if let Some(key) = self.shape.keys.document_key(key) {
-                        told.push((key, None));
+                        changed.push((key, None));
                     }
                 }
             }
         }
-        let changes = told;
+        let changes = changed;
         Ok((!changes.is_empty()).then_some(Event::Commit { version, changes }))
     }
 }

@@ -45,7 +45,7 @@ fn changed_while_built(fixture: &Fixture) -> (Collection<Json>, Collection<Json>
     let index = unbuilt(&documents, field("name", Kind::Unique, "/name"));
     writer
         .update(5, |held| held["name"] = json!("n599"))
-        .expect("not known yet");
+        .expect("not detected yet");
     (writer, index)
 }
 
@@ -260,7 +260,7 @@ fn null_among_tags_is_ignored() {
         let documents = fixture.documents();
         let collection = made(&documents, vec![field("tag", Kind::Tags, "/tags")]);
         let tagged = |tags: Json| collection.insert(json!({ "tags": tags }));
-        let key = tagged(json!([null, "fast", null])).expect("a tag beside null");
+        let key = tagged(json!([null, "fast", null])).expect("a tag next to null");
         tagged(json!([null])).expect("no tag");
         let index = collection.index("tag").expect("an index");
         assert_eq!(index.keys("fast").expect("keys"), [key]);

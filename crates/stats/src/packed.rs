@@ -19,13 +19,19 @@ impl Packed {
 
     /// The value at a path.
     pub fn get(&self, path: &Path) -> Option<Number> {
-        let at = self.0.binary_search_by(|(known, _)| known.cmp(path)).ok()?;
+        let at = self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(path))
+            .ok()?;
         Some(self.0[at].1)
     }
 
     /// Sets the value at a path.
     pub fn set(&mut self, path: Path, number: Number) {
-        match self.0.binary_search_by(|(known, _)| known.cmp(&path)) {
+        match self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(&path))
+        {
             Ok(at) => self.0[at].1 = number,
             Err(at) => self.0.insert(at, (path, number)),
         }
@@ -33,7 +39,10 @@ impl Packed {
 
     /// Removes the value at a path.
     pub fn remove(&mut self, path: &Path) {
-        if let Ok(at) = self.0.binary_search_by(|(known, _)| known.cmp(path)) {
+        if let Ok(at) = self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(path))
+        {
             self.0.remove(at);
         }
     }
@@ -43,10 +52,10 @@ impl Packed {
         let mut sum = Vec::with_capacity(self.0.len().max(other.0.len()));
         let mut theirs = other.0.iter().peekable();
         for (path, number) in &self.0 {
-            while let Some(new) = theirs.next_if(|(known, _)| known < path) {
+            while let Some(new) = theirs.next_if(|(other_path, _)| other_path < path) {
                 sum.push(new.clone());
             }
-            let number = match theirs.next_if(|(known, _)| known == path) {
+            let number = match theirs.next_if(|(other_path, _)| other_path == path) {
                 Some((_, other)) => number.plus(*other)?,
                 None => *number,
             };

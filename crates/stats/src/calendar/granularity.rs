@@ -116,7 +116,9 @@ impl FromStr for Granularity {
     fn from_str(text: &str) -> Result<Self> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (count, unit) = text.split_at(digits);
-        let unit = Unit::ALL.into_iter().find(|known| known.as_str() == unit);
+        let unit = Unit::ALL
+            .into_iter()
+            .find(|candidate| candidate.as_str() == unit);
         let unit = unit.filter(|_| digits > 0).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
             Error::syntax(format!(

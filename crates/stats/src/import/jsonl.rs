@@ -11,15 +11,15 @@ pub(super) fn writes(line: &str, at: Timestamp, calendar: &Calendar) -> Result<V
     if !line.starts_with('{') {
         return Err(Error::syntax("the line is not a JSON object"));
     }
-    let said: JsonWrite =
+    let parsed: JsonWrite =
         serde_json::from_str(line).map_err(|error| Error::syntax(error.to_string()))?;
-    if said.id.is_some() {
+    if parsed.id.is_some() {
         return Err(Error::argument(
             "a line cannot have an id; give the import one",
         ));
     }
-    let verb = said.action.unwrap_or(Verb::Track);
-    let write = said.write(verb, calendar, at)?;
+    let verb = parsed.action.unwrap_or(Verb::Track);
+    let write = parsed.write(verb, calendar, at)?;
     write.metric.check()?;
     Ok(vec![write])
 }

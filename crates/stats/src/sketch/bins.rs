@@ -38,7 +38,7 @@ impl Bins {
             self.counts.push((bin, count));
             return;
         }
-        match self.counts.binary_search_by_key(&bin, |(known, _)| *known) {
+        match self.counts.binary_search_by_key(&bin, |(index, _)| *index) {
             Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(count),
             Err(at) => self.counts.insert(at, (bin, count)),
         }
@@ -49,8 +49,8 @@ impl Bins {
         let ours = std::mem::take(self);
         let mut ours = ours.counts.into_iter().peekable();
         for &(bin, count) in &other.counts {
-            while let Some((known, held)) = ours.next_if(|(known, _)| *known <= bin) {
-                self.add(known, held);
+            while let Some((index, held)) = ours.next_if(|(index, _)| *index <= bin) {
+                self.add(index, held);
             }
             self.add(bin, count);
         }

@@ -115,7 +115,7 @@ fn a_leaf_list_is_renumbered_too() {
 /// An edit of a leaf-list ordered by user, and its effect on the values.
 fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
     let path = |text: &str| path(tree.schema(), text);
-    let known = match values.len() {
+    let existing = match values.len() {
         0 => None,
         length => Some(values[random.random_range(0..length)].clone()),
     };
@@ -127,7 +127,7 @@ fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
     };
     let new = format!("v{}", random.random_range(0..12));
     let is_new = !values.contains(&new);
-    match (random.random_range(0..12), known) {
+    match (random.random_range(0..12), existing) {
         (0, Some(_)) => {
             values.clear();
             Edit::delete(path("/turn"))
@@ -136,20 +136,20 @@ fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
             let last = values.pop().unwrap_or_default();
             Edit::delete(path(&format!("/turn[.='{last}']")))
         }
-        (3, Some(known)) => {
-            values.retain(|value| *value != known);
-            Edit::delete(path(&format!("/turn[.='{known}']")))
+        (3, Some(existing)) => {
+            values.retain(|value| *value != existing);
+            Edit::delete(path(&format!("/turn[.='{existing}']")))
         }
         (4, _) => {
             values.retain(|value| *value != new);
             values.insert(0, new.clone());
             insert(&new, r#""first""#)
         }
-        (5, Some(known)) if known != new => {
+        (5, Some(existing)) if existing != new => {
             values.retain(|value| *value != new);
-            let at = values.iter().position(|value| *value == known);
+            let at = values.iter().position(|value| *value == existing);
             values.insert(at.map_or(0, |at| at + 1), new.clone());
-            insert(&new, &format!(r#""after","yang:value":"{known}""#))
+            insert(&new, &format!(r#""after","yang:value":"{existing}""#))
         }
         (6, _) => {
             values.retain(|value| *value != new);

@@ -198,7 +198,7 @@ impl Trial {
             let _ = writeln!(text, "change  {}", describe(&fixture.schema, change));
         }
         match &self.verdict {
-            None => text.push_str("libyang was not asked\n"),
+            None => text.push_str("libyang gave no verdict\n"),
             Some(verdict) => {
                 let _ = writeln!(text, "after   {}", verdict.tree);
                 match &verdict.problem {
