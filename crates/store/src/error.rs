@@ -62,7 +62,7 @@ pub enum Error {
         newest: u64,
     },
     /// A version that is no longer kept.
-    #[error("version {version} is no longer kept; the oldest that is, is {oldest}")]
+    #[error("version {version} is no longer retained; the oldest retained version is {oldest}")]
     Pruned {
         /// The requested version.
         version: u64,
@@ -120,10 +120,10 @@ pub enum Error {
     #[error("the source and the target are the same")]
     SameEngine,
     /// Another writer changed the target of a copy or a restore.
-    #[error("something else is being copied to the target, or writes to it")]
+    #[error("another transfer or another writer changed the target")]
     Interfered,
     /// The target of a copy or a restore does not hold the rows that were written to it.
-    #[error("the target holds {found} where {expected} were written")]
+    #[error("the target holds {found}, but {expected} were written")]
     Differs {
         /// The rows that were written.
         expected: String,

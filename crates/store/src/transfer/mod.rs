@@ -10,7 +10,6 @@
 //! interruption, and buffers everything in memory on engines without long transactions.
 
 mod backup;
-mod contract;
 mod copy;
 mod digest;
 mod file;
@@ -18,12 +17,13 @@ mod marker;
 mod restore;
 mod rows;
 mod target;
+mod types;
 
 pub use backup::{Backup, backup};
-pub(crate) use contract::refuse_unfinished;
-pub use contract::{Existing, Phase, Progress, Transferred, check_source};
 pub use copy::copy;
 pub use digest::Digest;
 pub use file::BLOCK_BYTES_MAX;
 pub use marker::Marker;
 pub use restore::{CheckedBackup, restore};
+pub(crate) use types::refuse_unfinished;
+pub use types::{Existing, Phase, Progress, Transferred, check_source};
