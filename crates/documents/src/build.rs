@@ -7,7 +7,7 @@ use espalier_keyspace::{Direction, KeyRange};
 use crate::collection::{Opened, load};
 use crate::definition::{Definition, Info, StoredIndex};
 use crate::document::{Document, encode, row};
-use crate::error::Clash;
+use crate::error::UniqueConflict;
 use crate::layout::{State, number};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
@@ -319,7 +319,7 @@ fn insert_entries_of_index<T: Document>(
 ) -> Result<()> {
     for value in &index.values(document)? {
         if let Some(holder) = transaction.other_holder(index, value, key)? {
-            return Err(Error::unique(Clash {
+            return Err(Error::unique(UniqueConflict {
                 index: index.name.clone(),
                 value: value.to_string(),
                 key: holder,

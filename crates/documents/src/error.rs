@@ -40,7 +40,7 @@ pub enum ErrorKind {
 
 /// Two documents that would have the same value of a unique index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clash {
+pub struct UniqueConflict {
     /// The index.
     pub index: String,
     /// The value, formatted for people.
@@ -60,7 +60,7 @@ const VALUE_CHARACTERS_MAX: usize = 80;
 pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
-    clash: Option<Box<Clash>>,
+    clash: Option<Box<UniqueConflict>>,
     #[source]
     source: Option<Arc<espalier_keyspace::Error>>,
 }
@@ -99,7 +99,7 @@ impl Error {
     }
 
     /// Another document has the value.
-    pub(crate) fn unique(clash: Clash) -> Self {
+    pub(crate) fn unique(clash: UniqueConflict) -> Self {
         let message = format!(
             "index {:?} is unique, but document {} already has the value {}",
             clash.index,
@@ -141,7 +141,7 @@ impl Error {
     }
 
     /// The documents with the same value, for [`ErrorKind::Unique`].
-    pub fn clash(&self) -> Option<&Clash> {
+    pub fn clash(&self) -> Option<&UniqueConflict> {
         self.clash.as_deref()
     }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_long_value_is_shortened_in_the_message_only() {
-        let clash = |value: String| Clash {
+        let clash = |value: String| UniqueConflict {
             index: "name".to_owned(),
             value,
             key: 7,

@@ -48,12 +48,12 @@ mod trigger;
 mod value;
 
 pub use check::{Finding, Repaired};
-pub use collection::{Collection, Found, Index, Listed};
+pub use collection::{Collection, Found, Index, ValueCount};
 pub use declaration::Declaration;
 pub use definition::{FieldIndex, IndexInfo, Info, Kind};
 pub use document::{Document, Tag};
 pub use documents::Documents;
-pub use error::{Clash, Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, UniqueConflict};
 pub use espalier_keyspace::Version;
 pub use exact_json::{check_exact, exact_json};
 pub use feed::{Event, Feed};

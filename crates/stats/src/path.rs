@@ -126,13 +126,13 @@ impl Step {
 
 /// The result of matching a path with a [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum PatternMatch {
     /// It matches.
-    Whole,
+    Exact,
     /// Its parent matches.
     Child,
     /// Neither matches.
-    No,
+    None,
 }
 
 impl Pattern {
@@ -143,9 +143,9 @@ impl Pattern {
     }
 
     /// Matches `path` with this pattern.
-    pub fn fit(&self, path: &Path) -> Fit {
+    pub fn match_path(&self, path: &Path) -> PatternMatch {
         let names = path.names();
-        let fits = self.steps.len() <= names.len()
+        let is_match = self.steps.len() <= names.len()
             && self
                 .steps
                 .iter()
@@ -155,9 +155,9 @@ impl Pattern {
                     Step::Name(expected) => expected == name,
                 });
         match names.len().checked_sub(self.steps.len()) {
-            Some(0) if fits => Fit::Whole,
-            Some(1) if fits => Fit::Child,
-            _ => Fit::No,
+            Some(0) if is_match => PatternMatch::Exact,
+            Some(1) if is_match => PatternMatch::Child,
+            _ => PatternMatch::None,
         }
     }
 }

@@ -13,7 +13,7 @@ const BUCKETS_RESERVED: usize = 1 << 16;
 
 /// Whether buckets without values are part of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Blanks {
+pub enum EmptyBuckets {
     /// They are, with no values.
     #[default]
     Kept,
@@ -31,7 +31,7 @@ pub struct Range {
     /// The length of the buckets.
     pub granularity: Granularity,
     /// Whether buckets without values are part of the result.
-    pub blanks: Blanks,
+    pub blanks: EmptyBuckets,
 }
 
 impl Range {
@@ -41,14 +41,14 @@ impl Range {
             from,
             to,
             granularity,
-            blanks: Blanks::Kept,
+            blanks: EmptyBuckets::Kept,
         }
     }
 
     /// Leaves out buckets without values.
     #[must_use]
     pub fn skip_blanks(mut self) -> Self {
-        self.blanks = Blanks::Skipped;
+        self.blanks = EmptyBuckets::Skipped;
         self
     }
 }
@@ -130,7 +130,7 @@ impl Stats {
         range: Range,
     ) -> Result<Vec<Point>> {
         let mut found = found.into_iter().peekable();
-        if range.blanks == Blanks::Skipped {
+        if range.blanks == EmptyBuckets::Skipped {
             return Ok(found.map(|(start, values)| point(start, values)).collect());
         }
         let rules = self.rules();

@@ -1,6 +1,6 @@
 //! Numbers, paths and nested values.
 
-use espalier_stats::{ErrorKind, Fit, Nested, Number, Packed, Path, Pattern};
+use espalier_stats::{ErrorKind, Nested, Number, Packed, Path, Pattern, PatternMatch};
 use espalier_testkit::seed;
 use rand::Rng;
 
@@ -141,14 +141,14 @@ fn patterns_match_paths_and_children() {
     let fit = |pattern: &str, path: &str| {
         Pattern::parse(pattern)
             .expect("a pattern")
-            .fit(&Path::parse(path).expect("a path"))
+            .match_path(&Path::parse(path).expect("a path"))
     };
-    assert_eq!(fit("a.*", "a.b"), Fit::Whole);
-    assert_eq!(fit("a", "a.b"), Fit::Child);
-    assert_eq!(fit("*.x", "a.x"), Fit::Whole);
-    assert_eq!(fit("a", "a.b.c"), Fit::No);
-    assert_eq!(fit("a.\\*", "a.b"), Fit::No);
-    assert_eq!(fit("a.\\*", "a.\\*"), Fit::Whole);
+    assert_eq!(fit("a.*", "a.b"), PatternMatch::Exact);
+    assert_eq!(fit("a", "a.b"), PatternMatch::Child);
+    assert_eq!(fit("*.x", "a.x"), PatternMatch::Exact);
+    assert_eq!(fit("a", "a.b.c"), PatternMatch::None);
+    assert_eq!(fit("a.\\*", "a.b"), PatternMatch::None);
+    assert_eq!(fit("a.\\*", "a.\\*"), PatternMatch::Exact);
 }
 
 #[test]

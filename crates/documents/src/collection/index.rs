@@ -40,7 +40,7 @@ pub struct Found<T> {
 
 /// A value of an index, and how many documents have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ValueCount {
     /// The value.
     pub value: Value,
     /// How many documents have it.
@@ -397,12 +397,12 @@ impl<T: Document> Index<T> {
 
     /// The distinct values in order, with the number of documents for each; at most `limit` values after
     /// `after`.
-    pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
+    pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<ValueCount>> {
         self.values_after(after.map(Value::mark), limit)
     }
 
     /// Like [`Self::values`], after the value of a mark; no document needs to have that value any more.
-    pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<Listed>> {
+    pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<ValueCount>> {
         let index = self.bound();
         let snapshot = self.snapshot(&|_| {})?;
         let mut range = KeyRange::prefix(&index.prefix);
@@ -411,7 +411,7 @@ impl<T: Document> Index<T> {
         {
             range.start = start;
         }
-        let mut listed: Vec<Listed> = Vec::new();
+        let mut listed: Vec<ValueCount> = Vec::new();
         let mut last: Vec<u8> = Vec::new();
         View(&*snapshot).scan(&range, Direction::Forward, &mut |row, held| {
             let (short, full, _) = entries::parse(&row[index.prefix.len()..], held, index.kind)?;
@@ -422,7 +422,7 @@ impl<T: Document> Index<T> {
                 _ => {
                     last = short.to_vec();
                     let value = Value::stored(short, full)?;
-                    listed.push(Listed { value, count: 1 });
+                    listed.push(ValueCount { value, count: 1 });
                 }
             }
             Ok(ControlFlow::Continue(()))

@@ -15,4 +15,4 @@ mod write;
 
 pub use handle::Collection;
 pub(crate) use handle::{Opened, load};
-pub use index::{Found, Index, Listed};
+pub use index::{Found, Index, ValueCount};

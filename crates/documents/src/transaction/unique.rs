@@ -8,7 +8,7 @@ use super::write::{OldDocument, missing};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
-use crate::error::Clash;
+use crate::error::UniqueConflict;
 use crate::index_values::Values;
 use crate::layout::{take_key, unique_row};
 use crate::shape::{BoundIndex, Shape};
@@ -67,7 +67,7 @@ impl Transaction<'_> {
                 continue;
             }
             if let Some(holder) = holder {
-                return Err(Error::unique(Clash {
+                return Err(Error::unique(UniqueConflict {
                     index: index.name.clone(),
                     value: value.to_string(),
                     key: holder,

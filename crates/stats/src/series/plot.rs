@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Series;
-use crate::{Fit, Number, Path, Pattern, Point, Result, Timestamp};
+use crate::{Number, Path, Pattern, PatternMatch, Point, Result, Timestamp};
 
 /// For each path the values over time, in slices; `None` for points without a value.
 pub type Timelines = BTreeMap<Path, Vec<Vec<(Timestamp, Option<Number>)>>>;
@@ -15,10 +15,12 @@ impl Series {
     /// The paths with values or computed values that match a pattern, including those one name below, so that
     /// the path of a group stands for its values.
     pub fn paths(&self, pattern: &Pattern) -> BTreeSet<Path> {
-        let mut seen: BTreeSet<&Path> = self.computed.iter().collect();
+        let mut paths: BTreeSet<&Path> = self.computed.iter().collect();
         let points = self.points().iter();
-        seen.extend(points.flat_map(|point| point.values.iter().map(|(path, _)| path)));
-        let fitting = seen.into_iter().filter(|path| pattern.fit(path) != Fit::No);
+        paths.extend(points.flat_map(|point| point.values.iter().map(|(path, _)| path)));
+        let fitting = paths
+            .into_iter()
+            .filter(|path| pattern.match_path(path) != PatternMatch::None);
         fitting.cloned().collect()
     }
 
