@@ -7,7 +7,7 @@ use espalier_keyspace::{Direction, KeyRange};
 use crate::definition::Kind;
 use crate::layout::{shared_row, split_key, take_key, unique_row};
 use crate::reader::Reader;
-use crate::value::{skip, wide_prefix};
+use crate::value::{ordered_prefix, skip};
 use crate::{Error, Query, Result, Value};
 
 /// One entry of an index.
@@ -112,7 +112,7 @@ impl FoundEntries {
             return false;
         }
         let last = self.entries.last();
-        let shared = last.and_then(|last| Some(&last.full[..wide_prefix(&last.full)?]));
+        let shared = last.and_then(|last| Some(&last.full[..ordered_prefix(&last.full)?]));
         shared.is_none_or(|shared| !next.starts_with(shared))
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn range(index: &[u8], kind: Kind, query: &Query) -> KeyRange {
     let Some((value, key)) = &query.after else {
         return range;
     };
-    if wide_prefix(value.full()).is_some() {
+    if ordered_prefix(value.full()).is_some() {
         return range;
     }
     let mut last = match kind {
@@ -146,7 +146,7 @@ fn range_of_bounds(index: &[u8], query: &Query) -> KeyRange {
         return KeyRange::prefix(&unique_row(index, value));
     }
     let whole = KeyRange::prefix(index);
-    let row = |value: &Value| match wide_prefix(value.full()) {
+    let row = |value: &Value| match ordered_prefix(value.full()) {
         Some(length) => (
             KeyRange::prefix(&[index, &value.full()[..length]].concat()),
             Width::Wide,

@@ -91,7 +91,7 @@ impl<T: Document> Feed<T> {
                 WatchEvent::Commit { version, changes } => self.event(version, &changes)?,
             };
             if let Some(Event::Gap { version }) = event {
-                self.look_again(version)?;
+                self.reopen_after_gap(version)?;
             }
             if event.is_some() {
                 return Ok(event);
@@ -100,7 +100,7 @@ impl<T: Document> Feed<T> {
     }
 
     /// After a gap: the collection may have been dropped or recreated.
-    fn look_again(&mut self, version: Version) -> Result<()> {
+    fn reopen_after_gap(&mut self, version: Version) -> Result<()> {
         let shape = Arc::clone(&self.collection.reopen()?.shape);
         if shape.id != self.shape.id {
             let driver = &self.collection.core().driver;

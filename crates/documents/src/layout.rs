@@ -45,7 +45,7 @@ impl Layout {
         }
     }
 
-    fn under(&self, storage: Storage, id: u8) -> Vec<u8> {
+    fn key_prefix(&self, storage: Storage, id: u8) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 48);
         key.extend_from_slice(&self.prefix);
         key.push(match storage {
@@ -62,7 +62,7 @@ impl Layout {
 
     /// The row that defines a collection.
     pub(crate) fn definition(&self, storage: Storage, name: &str) -> Vec<u8> {
-        let mut key = self.under(storage, DEFINITIONS);
+        let mut key = self.key_prefix(storage, DEFINITIONS);
         tuple::put_bytes(&mut key, name.as_bytes());
         key
     }
@@ -78,18 +78,18 @@ impl Layout {
 
     /// The rows of all definitions.
     pub(crate) fn definitions(&self, storage: Storage) -> KeyRange {
-        KeyRange::prefix(&self.under(storage, DEFINITIONS))
+        KeyRange::prefix(&self.key_prefix(storage, DEFINITIONS))
     }
 
     /// The counter of collections.
     pub(crate) fn ids(&self, storage: Storage) -> Vec<u8> {
-        self.under(storage, IDS)
+        self.key_prefix(storage, IDS)
     }
 
     /// The keys of a collection.
     pub(crate) fn collection(&self, storage: Storage, id: u64) -> Keys {
         let of = |range| {
-            let mut key = self.under(storage, range);
+            let mut key = self.key_prefix(storage, range);
             tuple::put_unsigned(&mut key, id);
             key
         };
@@ -218,15 +218,15 @@ pub(crate) fn shared_row(index: &[u8], value: &Value, key: u64) -> Vec<u8> {
 }
 
 /// The value of a row in a unique index: the key of the document, and the full value if its key is shortened.
-pub(crate) fn unique_held(value: &Value, key: u64) -> Vec<u8> {
+pub(crate) fn unique_entry_value(value: &Value, key: u64) -> Vec<u8> {
     let mut held = Vec::with_capacity(KEY_BYTES);
     tuple::put_unsigned(&mut held, key);
-    held.extend_from_slice(&shared_held(value));
+    held.extend_from_slice(&shared_entry_value(value));
     held
 }
 
 /// The value of a row in an index that is not unique: the full value if its key is shortened.
-pub(crate) fn shared_held(value: &Value) -> Vec<u8> {
+pub(crate) fn shared_entry_value(value: &Value) -> Vec<u8> {
     if value.is_shortened() {
         value.full().to_vec()
     } else {

@@ -50,7 +50,7 @@ impl<T: Document> Shape<T> {
 
     /// Like [`Self::values`], for the cache: if a document violates an unbuilt index, it has no values there;
     /// the build reports the error.
-    pub(crate) fn values_to_keep(&self, document: &T) -> Result<Vec<Values>> {
+    pub(crate) fn values_for_cache(&self, document: &T) -> Result<Vec<Values>> {
         let indexes = self.indexes.iter();
         let values = indexes.map(|index| match index.values(document) {
             Err(_) if !index.is_built => Ok(Values::new()),
@@ -94,7 +94,7 @@ impl<T: Document> Shape<T> {
     }
 
     /// Whether both have the same cache content.
-    pub(crate) fn keeps_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_cache_content(&self, other: &Self) -> bool {
         let ids = |shape: &Self| -> Vec<_> { shape.indexes.iter().map(|index| index.id).collect() };
         self.policy == other.policy
             && self.schema_version == other.schema_version

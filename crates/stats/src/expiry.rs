@@ -7,7 +7,7 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
 use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
-use crate::stats::{Rules, Stats};
+use crate::stats::{ActiveSettings, Stats};
 use crate::{Granularity, Metric, Result};
 
 /// The result of one step.
@@ -39,14 +39,14 @@ impl Stats {
     /// One step of [`Self::expire`], starting at a metric or at the first one. Commits nothing if there is
     /// nothing to remove.
     pub fn expire_step(&self, from: Option<&Metric>) -> Result<Expired> {
-        let rules = self.rules();
-        if rules.settings.retention.is_empty() {
+        let active = self.active();
+        if active.settings.retention.is_empty() {
             return Ok(Expired::default());
         }
         let snapshot = self.driver.snapshot()?;
         let mut step = ExpiryStep {
             stats: self,
-            rules: &rules,
+            active: &active,
             snapshot: &*snapshot,
             batch: Batch::new(),
             rows: 0,
@@ -58,7 +58,7 @@ impl Stats {
         drop(snapshot);
         // Also if nothing has expired yet: a process that opens the store later needs to see that time has
         // passed.
-        let trusted = self.trusted_time_to_store(&rules);
+        let trusted = self.trusted_time_to_store(&active);
         if let Some(trusted) = trusted {
             batch.put(self.layout.clock(), trusted.encode());
         }
@@ -74,7 +74,7 @@ impl Stats {
 
 struct ExpiryStep<'a> {
     stats: &'a Stats,
-    rules: &'a Rules,
+    active: &'a ActiveSettings,
     snapshot: &'a dyn Snapshot,
     batch: Batch,
     rows: u64,
@@ -102,9 +102,9 @@ impl ExpiryStep<'_> {
     }
 
     fn metric(&mut self, metric: &Metric) -> Result<Remaining> {
-        for &granularity in self.rules.settings.retention.keys() {
+        for &granularity in self.active.settings.retention.keys() {
             let now = self.stats.retention_now();
-            let Some(kept_from) = self.rules.kept_from(granularity, now)? else {
+            let Some(kept_from) = self.active.kept_from(granularity, now)? else {
                 continue;
             };
             for kind in BucketKind::ALL {

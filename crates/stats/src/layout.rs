@@ -67,7 +67,7 @@ impl Layout {
         }
     }
 
-    fn under(&self, id: u8) -> Vec<u8> {
+    fn key_prefix(&self, id: u8) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 48);
         key.extend_from_slice(&self.prefix);
         key.push(id);
@@ -97,16 +97,16 @@ impl Layout {
 
     /// The row of the settings.
     pub(crate) fn settings(&self) -> Vec<u8> {
-        self.under(SETTINGS)
+        self.key_prefix(SETTINGS)
     }
 
     /// The row with the retention clock's trusted time.
     pub(crate) fn clock(&self) -> Vec<u8> {
-        self.under(CLOCK)
+        self.key_prefix(CLOCK)
     }
 
     fn of_metric(&self, id: u8, metric: &Metric) -> Vec<u8> {
-        let mut key = self.under(id);
+        let mut key = self.key_prefix(id);
         tuple::put_bytes(&mut key, metric.name.as_bytes());
         tuple::put_binary(&mut key, &metric.label_bytes());
         key
@@ -127,14 +127,14 @@ impl Layout {
         let mut key = Vec::new();
         tuple::put_bytes(&mut key, &prefix.as_bytes()[..shown]);
         key.pop();
-        let mut start = self.under(id);
+        let mut start = self.key_prefix(id);
         start.extend(key);
         KeyRange::prefix(&start)
     }
 
     /// The rows of all metrics with a name.
     pub(crate) fn metrics_named(&self, name: &str) -> KeyRange {
-        let mut start = self.under(METRICS);
+        let mut start = self.key_prefix(METRICS);
         tuple::put_bytes(&mut start, name.as_bytes());
         KeyRange::prefix(&start)
     }
@@ -171,7 +171,7 @@ impl Layout {
 
     /// The row of an executed request.
     pub(crate) fn request(&self, id: &str) -> Vec<u8> {
-        let mut key = self.under(REQUESTS);
+        let mut key = self.key_prefix(REQUESTS);
         tuple::put_bytes(&mut key, id.as_bytes());
         key
     }
@@ -179,7 +179,7 @@ impl Layout {
     /// The row with the time of an executed request, for its removal; its value is the key of the request's
     /// row.
     pub(crate) fn request_time(&self, second: i64, id: &str) -> Vec<u8> {
-        let mut key = self.under(REQUEST_TIMES);
+        let mut key = self.key_prefix(REQUEST_TIMES);
         tuple::put_signed(&mut key, second);
         tuple::put_bytes(&mut key, id.as_bytes());
         key
@@ -187,7 +187,7 @@ impl Layout {
 
     /// The rows of the requests that were executed before a time.
     pub(crate) fn requests_before(&self, second: i64) -> KeyRange {
-        let start = self.under(REQUEST_TIMES);
+        let start = self.key_prefix(REQUEST_TIMES);
         KeyRange::new(start.clone(), bucket(&start, second))
     }
 }

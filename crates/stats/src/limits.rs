@@ -76,4 +76,4 @@ pub const CLOCK_STEP_SECONDS: i64 = 60;
 pub const CLOCK_TRIAL_SECONDS: i64 = 86_400;
 
 /// Seconds after which the trusted time is stored again: an hour.
-pub const CLOCK_NOTE_SECONDS: i64 = 3600;
+pub const CLOCK_STORE_SECONDS: i64 = 3600;

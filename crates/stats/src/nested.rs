@@ -70,7 +70,7 @@ impl Nested {
                 }
                 for (name, nested) in below {
                     if name.is_empty() {
-                        let number = nested.of_its_own(names)?;
+                        let number = nested.own_number(names)?;
                         number.pack_below(names, packed)?;
                         continue;
                     }
@@ -84,7 +84,7 @@ impl Nested {
     }
 
     /// The number under an empty name; it must be a number and have a parent name.
-    fn of_its_own(&self, names: &[&str]) -> Result<&Self> {
+    fn own_number(&self, names: &[&str]) -> Result<&Self> {
         match self {
             Self::Number(_) if !names.is_empty() => Ok(self),
             _ => Err(Error::syntax(format!(

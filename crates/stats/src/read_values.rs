@@ -113,11 +113,11 @@ impl Stats {
 
     /// The start of a range's first bucket that has not expired, and the end of its last one.
     pub(crate) fn span(&self, range: Range) -> Result<Option<Bucket>> {
-        let rules = self.rules();
-        let line = rules
+        let active = self.active();
+        let line = active
             .calendar
             .timeline(range.granularity, range.from, range.to)?;
-        let kept_from = rules.kept_from(range.granularity, self.retention_now())?;
+        let kept_from = active.kept_from(range.granularity, self.retention_now())?;
         let start = line.first_bucket().start.max(kept_from.unwrap_or(i64::MIN));
         let end = line.last_bucket().end;
         Ok((start < end).then_some(Bucket { start, end }))
@@ -133,9 +133,9 @@ impl Stats {
         if range.blanks == EmptyBuckets::Skipped {
             return Ok(found.map(|(start, values)| point(start, values)).collect());
         }
-        let rules = self.rules();
+        let active = self.active();
         let mut points = Vec::with_capacity(found.len());
-        for bucket in rules
+        for bucket in active
             .calendar
             .timeline(range.granularity, range.from, range.to)?
         {

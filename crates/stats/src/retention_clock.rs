@@ -8,7 +8,7 @@
 use parking_lot::Mutex;
 
 use crate::calendar::seconds;
-use crate::limits::{CLOCK_NOTE_SECONDS, CLOCK_STEP_SECONDS, CLOCK_TRIAL_SECONDS};
+use crate::limits::{CLOCK_STEP_SECONDS, CLOCK_STORE_SECONDS, CLOCK_TRIAL_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::{Clock, Error, Result, Timestamp};
 
@@ -105,7 +105,7 @@ impl RetentionClock {
                 step_to: None,
             },
             // It is stored once an hour, so this much may have been observed since.
-            Some(stored) => stored.advance(wall, wall - stored.until - CLOCK_NOTE_SECONDS),
+            Some(stored) => stored.advance(wall, wall - stored.until - CLOCK_STORE_SECONDS),
         };
         Self {
             readings: Mutex::new(ClockReadings {
@@ -140,7 +140,7 @@ impl RetentionClock {
             trusted, stored, ..
         } = *self.readings.lock();
         let is_due = stored.is_none_or(|stored| {
-            stored.step_to != trusted.step_to || trusted.until - stored.until >= CLOCK_NOTE_SECONDS
+            stored.step_to != trusted.step_to || trusted.until - stored.until >= CLOCK_STORE_SECONDS
         });
         is_due.then_some(trusted)
     }

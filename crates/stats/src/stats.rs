@@ -22,17 +22,17 @@ pub struct Stats {
     pub(crate) layout: Layout,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention_clock: RetentionClock,
-    pub(crate) rules: RwLock<Arc<Rules>>,
+    pub(crate) active: RwLock<Arc<ActiveSettings>>,
     pub(crate) queue: Queue,
 }
 
 /// The settings and their calendar.
-pub(crate) struct Rules {
+pub(crate) struct ActiveSettings {
     pub(crate) settings: Settings,
     pub(crate) calendar: Calendar,
 }
 
-impl Rules {
+impl ActiveSettings {
     fn new(settings: Settings) -> Result<Self> {
         settings.check()?;
         let calendar = settings.calendar()?;
@@ -71,7 +71,7 @@ impl Stats {
             .map(|trusted| TrustedTime::decode(&trusted));
         Ok(Self {
             retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
-            rules: RwLock::new(Arc::new(Rules::new(settings)?)),
+            active: RwLock::new(Arc::new(ActiveSettings::new(settings)?)),
             queue: Queue::new(),
             driver,
             layout,
@@ -82,8 +82,8 @@ impl Stats {
     /// Stores settings. A change of the time zone or the first day of weeks is rejected if settings are
     /// stored already.
     pub fn configure(&self, settings: Settings) -> Result<()> {
-        let rules = Rules::new(settings)?;
-        let encoded = rules.settings.encode()?;
+        let active = ActiveSettings::new(settings)?;
+        let encoded = active.settings.encode()?;
         self.driver.catch_up()?;
         loop {
             let key = self.layout.settings();
@@ -93,7 +93,7 @@ impl Stats {
                 .get(&key)?
                 .map(std::borrow::Cow::into_owned);
             if let Some(stored) = &stored {
-                rules.settings.check_against(&Settings::decode(stored)?)?;
+                active.settings.check_against(&Settings::decode(stored)?)?;
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), stored);
@@ -104,7 +104,7 @@ impl Stats {
                 Err(error) => return Err(error.into()),
             }
         }
-        *self.rules.write() = Arc::new(rules);
+        *self.active.write() = Arc::new(active);
         Ok(())
     }
 
@@ -112,20 +112,20 @@ impl Stats {
     /// any process. Costs one request to the engine.
     pub fn refresh(&self) -> Result<()> {
         let settings = stored_settings(&*self.driver, &self.layout)?.unwrap_or_default();
-        if self.rules().settings != settings {
-            *self.rules.write() = Arc::new(Rules::new(settings)?);
+        if self.active().settings != settings {
+            *self.active.write() = Arc::new(ActiveSettings::new(settings)?);
         }
         Ok(())
     }
 
     /// The settings.
     pub fn settings(&self) -> Settings {
-        self.rules().settings.clone()
+        self.active().settings.clone()
     }
 
     /// The calendar of the settings.
     pub fn calendar(&self) -> Calendar {
-        self.rules().calendar.clone()
+        self.active().calendar.clone()
     }
 
     /// Adds values to the buckets that contain `at`, one of each granularity.
@@ -148,13 +148,13 @@ impl Stats {
 
     /// Whether any granularity retains the bucket of a time.
     pub fn keeps(&self, at: Timestamp) -> bool {
-        let rules = self.rules();
+        let active = self.active();
         let now = self.retention_now();
-        rules.settings.granularities.iter().any(|&granularity| {
+        active.settings.granularities.iter().any(|&granularity| {
             // A time without buckets is reported when it is written.
-            let kept_from = rules.kept_from(granularity, now).ok().flatten();
+            let kept_from = active.kept_from(granularity, now).ok().flatten();
             kept_from.is_none_or(|kept_from| {
-                let bucket = rules.calendar.bucket(granularity, at);
+                let bucket = active.calendar.bucket(granularity, at);
                 bucket.is_ok_and(|bucket| bucket.start >= kept_from)
             })
         })
@@ -167,15 +167,15 @@ impl Stats {
 
     /// The trusted time, if it is to be stored with the next commit: only if anything can expire, and about
     /// once an hour.
-    pub(crate) fn trusted_time_to_store(&self, rules: &Rules) -> Option<TrustedTime> {
-        match rules.settings.retention.is_empty() {
+    pub(crate) fn trusted_time_to_store(&self, active: &ActiveSettings) -> Option<TrustedTime> {
+        match active.settings.retention.is_empty() {
             true => None,
             false => self.retention_clock.to_store(),
         }
     }
 
-    pub(crate) fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.read())
+    pub(crate) fn active(&self) -> Arc<ActiveSettings> {
+        Arc::clone(&self.active.read())
     }
 }
 

@@ -164,13 +164,13 @@ impl<'a> Reader<'a> {
             if self.varint()? == u64::from(id.0) {
                 return self.packed().map(Some);
             }
-            self.pass()?;
+            self.skip_value()?;
         }
         Ok(None)
     }
 
     /// Skips a packed value.
-    fn pass(&mut self) -> Result<()> {
+    fn skip_value(&mut self) -> Result<()> {
         let tag = self.take(1)?[0];
         match tag {
             INT32 | INT64 | UINT32 | UINT64 => self.varint().map(|_| ()),

@@ -120,7 +120,7 @@ impl Overlay {
         &self.changes
     }
 
-    fn changing(&mut self) -> &mut Changes {
+    fn changes_mut(&mut self) -> &mut Changes {
         Arc::make_mut(&mut self.changes)
     }
 
@@ -133,22 +133,22 @@ impl Overlay {
 
     /// Sets a key.
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.changing().put(key, value);
+        self.changes_mut().put(key, value);
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.changing().delete(key);
+        self.changes_mut().delete(key);
     }
 
     /// Deletes a range of keys.
     pub fn delete_range(&mut self, range: &KeyRange) {
-        self.changing().delete_range(range);
+        self.changes_mut().delete_range(range);
     }
 
     /// Applies later changes over these.
     pub fn apply(&mut self, later: &Changes) {
-        self.changing().apply(later);
+        self.changes_mut().apply(later);
     }
 
     /// The deleted ranges.

@@ -23,7 +23,7 @@ use crate::layout::Layout;
 use crate::readable::{StoreLens, apply_edited_document};
 use crate::stored_schema::{self, Content, SubtreeFlags};
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::transfer::refuse_unfinished;
+use crate::transfer::reject_unfinished;
 use crate::tree::{
     Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
 };
@@ -32,7 +32,7 @@ use crate::tree::{
 const CATALOG_TRIES_MAX: u32 = 64;
 
 /// After this many conflicts in a row, a change of the catalog waits before each retry.
-const CATALOG_TRIES_AT_ONCE: u32 = 4;
+const CATALOG_TRIES_WITHOUT_PAUSE: u32 = 4;
 
 /// Counts changes of the catalog.
 const CATALOG_CHANGES: &[u8] = b"catalog-changes";
@@ -301,7 +301,7 @@ impl Store {
     fn check_format(&self) -> Result<()> {
         let key = format_key();
         let snapshot = self.driver().snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let Some(value) = snapshot.get(&key)? else {
             if snapshot
                 .scan(&KeyRange::all(), Direction::Forward)?
@@ -378,7 +378,7 @@ impl Store {
     ) -> Result<Tree> {
         check_session(datastore, session)?;
         let snapshot = self.driver().snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
         drop(snapshot);
@@ -510,7 +510,7 @@ impl Store {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
                     // Without a pause, one of two processes can lose every time: the one that just committed
                     // has its next change ready first.
-                    let pause = tries.saturating_sub(CATALOG_TRIES_AT_ONCE);
+                    let pause = tries.saturating_sub(CATALOG_TRIES_WITHOUT_PAUSE);
                     thread::sleep(Duration::from_millis(pause.into()));
                 }
                 result => return result.map(|_| decided).map_err(Error::from),

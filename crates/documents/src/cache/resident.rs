@@ -240,7 +240,7 @@ impl<T: Document> ResidentState<T> {
         };
         let values = match present.values {
             Some(values) => values,
-            None => shape.values_to_keep(&present.document)?,
+            None => shape.values_for_cache(&present.document)?,
         };
         self.remove(shape, key)?;
         if !self.deleted.is_empty() {
@@ -274,7 +274,7 @@ impl<T: Document> ResidentState<T> {
         let computed;
         let values: &[Values] = match &current.content {
             ResidentContent::Document(document) => {
-                computed = shape.values_to_keep(document)?;
+                computed = shape.values_for_cache(document)?;
                 &computed
             }
             ResidentContent::Values(values) => values,

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn they_hold_what_a_tree_holds() {
+    fn runs_equal_a_btree_map() {
         seed::run("runs", |random| {
             for round in 0..20 {
                 let (mut runs, mut model) = (Runs::default(), BTreeMap::new());

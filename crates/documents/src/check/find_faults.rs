@@ -9,7 +9,9 @@ use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
-use crate::layout::{State, number, shared_held, shared_row, take_key, unique_held, unique_row};
+use crate::layout::{
+    State, number, shared_entry_value, shared_row, take_key, unique_entry_value, unique_row,
+};
 use crate::reader::{Reader, View};
 use crate::value::Value;
 use crate::{Collection, Result};
@@ -107,8 +109,14 @@ impl<T: Document> Examination<'_, T> {
             };
             for value in &values {
                 let (row, expected) = match index.kind {
-                    Kind::Unique => (unique_row(&index.prefix, value), unique_held(value, key)),
-                    _ => (shared_row(&index.prefix, value, key), shared_held(value)),
+                    Kind::Unique => (
+                        unique_row(&index.prefix, value),
+                        unique_entry_value(value, key),
+                    ),
+                    _ => (
+                        shared_row(&index.prefix, value, key),
+                        shared_entry_value(value),
+                    ),
                 };
                 let held = self.snapshot.get(&row)?;
                 if held.as_deref() != Some(expected.as_slice()) && self.flow().is_continue() {

@@ -72,7 +72,7 @@ fn repair_fault<T: Document>(
             transaction.rows.delete(row.clone());
             Ok(())
         }
-        Fault::Count { .. } | Fault::State { .. } => count_again(transaction, opened),
+        Fault::Count { .. } | Fault::State { .. } => recount(transaction, opened),
     }
 }
 
@@ -194,7 +194,7 @@ fn parsed<T>(index: &BoundIndex<T>, row: &[u8], held: &[u8]) -> Result<(Value, u
     Ok((Value::stored(short, full)?, key))
 }
 
-fn count_again<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {
+fn recount<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {
     let keys = &opened.shape.keys;
     // Requires that no document changes before the commit.
     transaction.rows.read(&keys.sequence())?;

@@ -258,7 +258,7 @@ fn open<T: Document>(
     };
     let shape = Arc::new(bind(&definition, keys, declaration.policy, declared));
     if let Some(before) = before
-        && before.shape.keeps_the_same(&shape)
+        && before.shape.has_same_cache_content(&shape)
     {
         let cache = Arc::clone(&before.cache);
         let ram = before.ram.clone();

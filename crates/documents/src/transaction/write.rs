@@ -12,7 +12,7 @@ use crate::definition::Kind;
 use crate::document::{Document, Tag};
 use crate::entries;
 use crate::index_values::Values;
-use crate::layout::{State, shared_held, shared_row, unique_held, unique_row};
+use crate::layout::{State, shared_entry_value, shared_row, unique_entry_value, unique_row};
 use crate::limits::KEY_MAX;
 use crate::reader::Reader;
 use crate::shape::{BoundIndex, Shape};
@@ -311,8 +311,8 @@ impl Transaction<'_> {
     /// Adds the entry of a document to an index.
     pub(crate) fn insert_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
         let held = match index.kind {
-            Kind::Unique => unique_held(value, key),
-            Kind::Partition | Kind::Tags => shared_held(value),
+            Kind::Unique => unique_entry_value(value, key),
+            Kind::Partition | Kind::Tags => shared_entry_value(value),
         };
         self.rows.put(entry_row(index, value, key), held);
     }

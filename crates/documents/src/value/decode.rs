@@ -120,7 +120,7 @@ fn damaged() -> Error {
 /// The length of the prefix of an encoding after which the order of keys may differ from the order of values:
 /// up to and including the first bytes of the first long string. `None` if there is no such string. The same
 /// for either encoding.
-pub(crate) fn wide_prefix(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn ordered_prefix(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     while let Some(&tag) = rest.first() {
         let at = bytes.len() - rest.len();

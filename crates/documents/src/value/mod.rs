@@ -11,7 +11,7 @@ mod from_json;
 mod number;
 
 pub use component::{Component, IntoValue};
-pub(crate) use decode::{skip, wide_prefix};
+pub(crate) use decode::{ordered_prefix, skip};
 pub(crate) use encode::Bytes;
 pub use encode::Value;
 pub(crate) use from_json::from_json;

@@ -7,8 +7,8 @@
 use espalier_keyspace::tuple;
 use smallvec::SmallVec;
 
-const WHOLE: u8 = 0x00;
-const BROKEN: u8 = 0x01;
+const INTEGER: u8 = 0x00;
+const FRACTIONAL: u8 = 0x01;
 /// Smaller than all tags of integers.
 pub(super) const BELOW: u8 = 0x0b;
 /// Larger than all tags of integers.
@@ -26,14 +26,14 @@ pub(super) type NumberBytes = SmallVec<[u8; 24]>;
 pub(super) fn of_unsigned(number: u64) -> NumberBytes {
     let mut key = Vec::with_capacity(10);
     tuple::put_unsigned(&mut key, number);
-    key.push(WHOLE);
+    key.push(INTEGER);
     SmallVec::from_slice(&key)
 }
 
 pub(super) fn of_signed(number: i64) -> NumberBytes {
     let mut key = Vec::with_capacity(10);
     tuple::put_signed(&mut key, number);
-    key.push(WHOLE);
+    key.push(INTEGER);
     SmallVec::from_slice(&key)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn of_float(number: f64) -> NumberBytes {
     };
     if floor != number {
         key.pop();
-        key.push(BROKEN);
+        key.push(FRACTIONAL);
         key.extend_from_slice(&ordered(number).to_be_bytes());
     }
     key
@@ -85,8 +85,8 @@ fn number_of(ordered: u64) -> f64 {
 /// Decodes the part after the integer: a double if the number is not an integer.
 pub(super) fn take_rest(bytes: &mut &[u8]) -> Option<Option<f64>> {
     match *bytes.split_off_first()? {
-        WHOLE => Some(None),
-        BROKEN => take_double(bytes).map(Some),
+        INTEGER => Some(None),
+        FRACTIONAL => take_double(bytes).map(Some),
         _ => None,
     }
 }

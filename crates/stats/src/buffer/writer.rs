@@ -81,7 +81,7 @@ impl Buffer {
         let own = Arc::clone(&shared);
         let worker = std::thread::Builder::new()
             .name("statistics buffer".to_owned())
-            .spawn(move || own.work())
+            .spawn(move || own.run_worker())
             .map_err(|error| {
                 Error::argument(format!("starting the flush thread failed: {error}"))
             })?;
@@ -142,7 +142,7 @@ impl Shared {
         &self.parts[hash as usize % PARTS]
     }
 
-    fn work(&self) {
+    fn run_worker(&self) {
         let mut stopping = self.stopping.lock();
         while !*stopping {
             let next = Instant::now() + self.limits.interval;
@@ -172,15 +172,15 @@ impl Shared {
         match whole {
             Ok(_) => Ok(()),
             Err(error) if error.keyspace().is_some() => {
-                self.keep(part, writes, &error);
+                self.put_back(part, writes, &error);
                 Err(error)
             }
-            Err(_) => self.one_by_one(part, writes),
+            Err(_) => self.submit_individually(part, writes),
         }
     }
 
     /// Puts the writes of a failed commit back, unless the commit may have happened.
-    fn keep(&self, part: &Part, writes: Vec<Write>, error: &Error) {
+    fn put_back(&self, part: &Part, writes: Vec<Write>, error: &Error) {
         let kind = error.keyspace().map(espalier_keyspace::Error::kind);
         if kind == Some(espalier_keyspace::ErrorKind::OutcomeUnknown) {
             let refused = writes.into_iter().map(|write| Refused {
@@ -194,14 +194,14 @@ impl Shared {
     }
 
     /// Commits each write by itself, because one of them was rejected.
-    fn one_by_one(&self, part: &Part, writes: Vec<Write>) -> Result<()> {
+    fn submit_individually(&self, part: &Part, writes: Vec<Write>) -> Result<()> {
         let mut writes = writes.into_iter();
         while let Some(write) = writes.next() {
             match self.stats.submit(write.clone()) {
                 Ok(_) => {}
                 Err(error) if error.keyspace().is_some() => {
                     let rest = std::iter::once(write).chain(writes).collect();
-                    self.keep(part, rest, &error);
+                    self.put_back(part, rest, &error);
                     return Err(error);
                 }
                 Err(error) => self.refused.lock().push(Refused { write, error }),

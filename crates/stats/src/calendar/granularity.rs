@@ -40,7 +40,7 @@ impl Unit {
     ];
 
     /// Whether buckets are intervals of the clock, not whole days.
-    pub(crate) fn is_of_clock(self) -> bool {
+    pub(crate) fn is_clock_unit(self) -> bool {
         matches!(self, Self::Second | Self::Minute | Self::Hour)
     }
 

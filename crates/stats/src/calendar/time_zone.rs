@@ -119,7 +119,7 @@ impl Calendar {
             let message = "the time is out of range: buckets exist for the years 1 to 9900";
             return Err(Error::limit(message));
         }
-        let bounds = if granularity.unit().is_of_clock() {
+        let bounds = if granularity.unit().is_clock_unit() {
             clock_units::bounds(&self.zone, granularity, at)
         } else {
             date_units::bounds(self, granularity, at)

@@ -74,7 +74,7 @@ impl<'a> Timeline<'a> {
         }
         let next = Bucket { start: at, end: at };
         let next = self.calendar.bucket(self.granularity, next.begins())?;
-        if self.granularity.unit().is_of_clock() {
+        if self.granularity.unit().is_clock_unit() {
             self.constant_offset = self.calendar.constant_offset(next.start);
         }
         Ok(Some(next))

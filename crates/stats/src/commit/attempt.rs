@@ -13,7 +13,7 @@ use crate::import::{ImportProgress, name_in_use};
 use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::row::MergeMode;
-use crate::stats::{Rules, Stats};
+use crate::stats::{ActiveSettings, Stats};
 use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
 
 /// The maximum number of old request names that a named request removes.
@@ -41,17 +41,17 @@ impl Stats {
     }
 
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
-        let rules = self.rules();
+        let active = self.active();
         let mut is_current = false;
         let mut contention = Contention::new();
         loop {
             let result = match contention.tries() {
-                CONFLICTS_MAX => self.commit_alone(&rules, requests).map_err(Rejection::of),
-                _ => self.commit_on_newest(&rules, requests),
+                CONFLICTS_MAX => self.commit_alone(&active, requests).map_err(Rejection::of),
+                _ => self.commit_on_newest(&active, requests),
             };
             match result {
                 Ok(outcomes) => {
-                    if let Some(trusted) = self.trusted_time_to_store(&rules) {
+                    if let Some(trusted) = self.trusted_time_to_store(&active) {
                         self.retention_clock.set_stored(trusted);
                     }
                     return Ok(outcomes);
@@ -76,10 +76,10 @@ impl Stats {
 
     fn commit_on_newest(
         &self,
-        rules: &Rules,
+        active: &ActiveSettings,
         requests: &[Request],
     ) -> std::result::Result<Vec<Outcome>, Rejection> {
-        let expect = |expected: &mut Expected| self.prefetch(rules, requests, expected);
+        let expect = |expected: &mut Expected| self.prefetch(active, requests, expected);
         let mut writes = requests.iter().flat_map(|request| &request.writes);
         // An adjustment continues from an earlier bucket; if a newer bucket than the visible one exists, no
         // precondition covers it.
@@ -89,7 +89,7 @@ impl Stats {
         };
         let snapshot = snapshot.map_err(|error| Rejection::of(error.into()))?;
         let read_version = Some(snapshot.version());
-        let committed = self.commit_on(snapshot, rules, requests);
+        let committed = self.commit_on(snapshot, active, requests);
         committed.map_err(|error| Rejection {
             error,
             read_version,
@@ -99,10 +99,10 @@ impl Stats {
     fn commit_on(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
-        rules: &Rules,
+        active: &ActiveSettings,
         requests: &[Request],
     ) -> Result<Vec<Outcome>> {
-        let (batch, outcomes) = self.batch(rules, &*snapshot, requests)?;
+        let (batch, outcomes) = self.batch(active, &*snapshot, requests)?;
         drop(snapshot);
         self.driver.commit(batch)?;
         Ok(outcomes)
@@ -120,8 +120,8 @@ impl Stats {
     }
 
     /// Prefetches the rows that requests read, as far as these are determined by the requests.
-    fn prefetch(&self, rules: &Rules, requests: &[Request], expected: &mut Expected) {
-        let mut planner = Planner::new(self, rules);
+    fn prefetch(&self, active: &ActiveSettings, requests: &[Request], expected: &mut Expected) {
+        let mut planner = Planner::new(self, active);
         for request in requests {
             if let Some(id) = &request.id {
                 expected.key(self.layout.request(id));
@@ -153,11 +153,11 @@ impl Stats {
     }
 
     /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
-    fn commit_alone(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
+    fn commit_alone(&self, active: &ActiveSettings, requests: &[Request]) -> Result<Vec<Outcome>> {
         let mut result = Ok(Vec::new());
         let written = self.driver.write(&[], &mut |writer| {
             let prepared = match writer.snapshot() {
-                Ok(snapshot) => self.batch(rules, &*snapshot, requests),
+                Ok(snapshot) => self.batch(active, &*snapshot, requests),
                 Err(error) => return Err(error),
             };
             match prepared {
@@ -184,20 +184,20 @@ impl Stats {
 
     fn batch(
         &self,
-        rules: &Rules,
+        active: &ActiveSettings,
         snapshot: &dyn Snapshot,
         requests: &[Request],
     ) -> Result<(Batch, Vec<Outcome>)> {
         let mut builder = BatchBuilder {
             stats: self,
-            planner: Planner::new(self, rules),
+            planner: Planner::new(self, active),
             rows: Rows::new(snapshot),
             snapshot,
         };
         let outcomes = requests.iter().map(|request| builder.request(request));
         let outcomes = outcomes.collect::<Result<_>>()?;
         let mut batch = builder.rows.into_batch();
-        if let Some(trusted) = self.trusted_time_to_store(rules) {
+        if let Some(trusted) = self.trusted_time_to_store(active) {
             batch.put(self.layout.clock(), trusted.encode());
         }
         Ok((batch, outcomes))

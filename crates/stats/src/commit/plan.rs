@@ -2,7 +2,7 @@
 
 use crate::layout::{self, BucketKind};
 use crate::metric::{SYSTEM_METRIC, UNTRACKED};
-use crate::stats::{Rules, Stats};
+use crate::stats::{ActiveSettings, Stats};
 use crate::write::Listing;
 use crate::{
     Action, Bucket, Granularity, Metric, Number, Packed, Path, Result, SystemMetric, Timestamp,
@@ -22,16 +22,16 @@ pub(super) struct Target {
 /// Finds buckets, and caches the last ones, because most writes go to the same buckets.
 pub(super) struct Planner<'a> {
     stats: &'a Stats,
-    rules: &'a Rules,
+    active: &'a ActiveSettings,
     now: Timestamp,
     last: Vec<(Granularity, Bucket)>,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(stats: &'a Stats, rules: &'a Rules) -> Self {
+    pub(super) fn new(stats: &'a Stats, active: &'a ActiveSettings) -> Self {
         Self {
             stats,
-            rules,
+            active,
             now: stats.retention_now(),
             last: Vec::new(),
         }
@@ -57,11 +57,11 @@ impl<'a> Planner<'a> {
         kind: BucketKind,
         at: Timestamp,
     ) -> Result<Vec<Target>> {
-        let granularities = self.rules.settings.granularities.iter();
+        let granularities = self.active.settings.granularities.iter();
         let mut targets = Vec::with_capacity(granularities.len());
         for &granularity in granularities.clone() {
             let start = self.bucket(granularity, at)?.start;
-            let kept_from = self.rules.kept_from(granularity, self.now)?;
+            let kept_from = self.active.kept_from(granularity, self.now)?;
             if kept_from.is_none_or(|kept| start >= kept) {
                 targets.push(Target {
                     buckets: self.stats.layout.buckets(kind, metric, granularity),
@@ -84,7 +84,7 @@ impl<'a> Planner<'a> {
         {
             return Ok(*bucket);
         }
-        let bucket = self.rules.calendar.bucket(granularity, at)?;
+        let bucket = self.active.calendar.bucket(granularity, at)?;
         match last {
             Some((_, cached)) => *cached = bucket,
             None => self.last.push((granularity, bucket)),
@@ -94,7 +94,7 @@ impl<'a> Planner<'a> {
 
     /// The write to the system metric that lists this write, if it is listed.
     pub(super) fn listing(&self, write: &Write) -> Result<Option<Write>> {
-        let is_listed = self.rules.settings.system == SystemMetric::Written
+        let is_listed = self.active.settings.system == SystemMetric::Written
             && write.metric.name != SYSTEM_METRIC;
         if !is_listed {
             return Ok(None);

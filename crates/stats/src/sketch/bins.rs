@@ -13,7 +13,7 @@ fn bin(value: f64) -> i32 {
 }
 
 /// The estimate for the values of a bin: within [`ACCURACY`] of each of them.
-fn middle(bin: i32) -> f64 {
+fn estimate(bin: i32) -> f64 {
     let scale = 2.0 * GAMMA / (1.0 + GAMMA);
     (f64::from(bin) * GAMMA.ln() + scale.ln()).exp()
 }
@@ -75,7 +75,7 @@ impl Bins {
             passed > rank
         });
         let last = self.counts.last();
-        found.or(last).map(|(bin, _)| middle(*bin))
+        found.or(last).map(|(bin, _)| estimate(*bin))
     }
 }
 
@@ -84,17 +84,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_of_a_bin_is_close_to_all_of_it() {
+    fn the_estimate_of_a_bin_is_close_to_all_its_values() {
         let mut value = f64::MIN_POSITIVE;
         while value < f64::MAX / 1.5 {
-            let error = (middle(bin(value)) - value).abs() / value;
+            let error = (estimate(bin(value)) - value).abs() / value;
             assert!(error <= ACCURACY * 1.000_001, "{value}: {error}");
             value *= 1.37;
         }
     }
 
     #[test]
-    fn merged_bins_are_those_of_all_values() {
+    fn merged_bins_equal_those_of_all_values() {
         let (mut one, mut other, mut all) = (Bins::default(), Bins::default(), Bins::default());
         for number in 1..500 {
             let value = f64::from(number * number % 317 + 1) * 1e-5;

@@ -186,7 +186,7 @@ mod tests {
     /// The reference is the library that wrote rows before, and that other languages use: the same bytes, in
     /// both directions.
     #[test]
-    fn rows_are_those_of_the_library() {
+    fn rows_equal_those_of_the_library() {
         for count in [1, 2, 10, 200, 3000] {
             let values: Vec<f64> = (0..count)
                 .map(|number| f64::from(number % 41 - 20) * 1.17_f64.powi(number % 60 - 30))
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_unknown_is_an_error() {
+    fn truncated_or_unknown_parts_are_errors() {
         let whole = row(&[1.0, -2.0, 0.0, 4e5]);
         for length in 3..whole.len() {
             // A part may be missing; the rest is decoded or rejected.

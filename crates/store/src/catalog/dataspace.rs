@@ -43,7 +43,7 @@ impl Store {
                 (keys::anchors(id), "an anchor"),
                 (keys::schema_sets(id), "a schema set"),
             ] {
-                if Self::first_below(snapshot, &prefix)?.is_some() {
+                if Self::first_key_with_prefix(snapshot, &prefix)?.is_some() {
                     return Err(Error::InUse {
                         kind: KIND,
                         name: name.to_owned(),
@@ -62,7 +62,10 @@ impl Store {
     }
 
     /// The first key below a prefix.
-    pub(super) fn first_below(snapshot: &dyn Snapshot, prefix: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(super) fn first_key_with_prefix(
+        snapshot: &dyn Snapshot,
+        prefix: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
         let range = KeyRange::below(prefix);
         let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
         Ok(cursor.next()?.map(|(key, _)| key.to_vec()))

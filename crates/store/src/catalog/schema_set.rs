@@ -103,7 +103,7 @@ impl Store {
             let dataspace = dataspace_id(snapshot, dataspace)?;
             let record = record(snapshot, dataspace, name)?;
             let uses = keys::uses(dataspace, record.id);
-            if Self::first_below(snapshot, &uses)?.is_some() {
+            if Self::first_key_with_prefix(snapshot, &uses)?.is_some() {
                 return Err(Error::InUse {
                     kind: KIND,
                     name: name.to_owned(),

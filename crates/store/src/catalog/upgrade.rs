@@ -153,7 +153,7 @@ impl Store {
         let mut upgrade = Upgrade::default();
         upgrade.batch.append(new_numbers);
         let mut errors_found = UpgradeErrors::default();
-        self.each_anchor_of(dataspace, name, &mut |mut row| {
+        self.for_each_anchor_of(dataspace, name, &mut |mut row| {
             if options.loosened == Some(&*row.name) {
                 set_structure_only(&mut row, name, &mut upgrade.batch);
             }
@@ -186,7 +186,7 @@ impl Store {
     }
 
     /// Visits the anchors that are bound to a schema set.
-    fn each_anchor_of(
+    fn for_each_anchor_of(
         &self,
         dataspace: &str,
         set: &str,

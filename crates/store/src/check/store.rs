@@ -15,7 +15,7 @@ use crate::tree::{Datastore, OriginRecord, StampRecord, Tree, verify_indexes};
 const ANCHORS_AT_ONCE: usize = 1000;
 
 /// The datastores that are stored by themselves; the candidate is read as changes over running.
-const STORED: [Datastore; 5] = [
+const STORED_DATASTORES: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -130,7 +130,7 @@ fn check_anchor(
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let mut trees = Vec::new();
-    for datastore in STORED {
+    for datastore in STORED_DATASTORES {
         trees.push(running.beside(datastore, "")?);
     }
     trees.extend(running.private_candidates()?);
@@ -174,7 +174,7 @@ pub(crate) struct DatastoreFindings<'a> {
 
 impl DatastoreFindings<'_> {
     /// Records a fault at a data node.
-    fn push_place(&mut self, path: &str, problem: &str) {
+    fn push_at_path(&mut self, path: &str, problem: &str) {
         self.findings.push(Finding {
             place: format!("{} {path}", self.place),
             problem: problem.to_owned(),
@@ -195,18 +195,18 @@ impl DatastoreFindings<'_> {
 fn check_schema_match(view: &crate::tree::View, found: &mut DatastoreFindings<'_>) -> Result<()> {
     let examined = view.examine()?;
     for error in examined.errors.iter() {
-        found.push_place(&error.path, &error.message);
+        found.push_at_path(&error.path, &error.message);
     }
     let more = examined.errors.len() - examined.errors.iter().len();
     if more > 0 {
-        found.push_place("/", &format!("{more} more places do not match the models"));
+        found.push_at_path("/", &format!("{more} more places do not match the models"));
     }
     for place in &examined.converted.shown {
         let problem = format!(
             "it is not stored in the form that the models require: {}",
             place.change
         );
-        found.push_place(&place.path, &problem);
+        found.push_at_path(&place.path, &problem);
     }
     Ok(())
 }

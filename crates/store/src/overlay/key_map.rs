@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_what_a_tree_holds() {
+    fn a_key_map_equals_a_btree_map() {
         seed::run("the map of keys", |random| {
             for _ in 0..60 {
                 let (mut map, mut model) = (KeyMap::default(), BTreeMap::new());

@@ -32,7 +32,7 @@ impl<'a> Layered<'a> {
         if self.changes.is_empty() {
             return Ok(base);
         }
-        let mut merged = Merged {
+        let mut merged = MergedCursor {
             changes: self.changes,
             range: range.clone(),
             direction,
@@ -87,7 +87,7 @@ impl Pair {
 }
 
 /// A scan over base and changes together.
-struct Merged<'a> {
+struct MergedCursor<'a> {
     changes: &'a Changes,
     range: KeyRange,
     direction: Direction,
@@ -105,7 +105,7 @@ struct Merged<'a> {
     current: Pair,
 }
 
-impl<'a> Merged<'a> {
+impl<'a> MergedCursor<'a> {
     /// Reads the next key of the base that is not deleted.
     fn read_base(&mut self) -> Result<()> {
         (self.has_base, self.is_unread) = (false, false);
@@ -181,7 +181,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-impl Cursor for Merged<'_> {
+impl Cursor for MergedCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.is_unread {
             self.read_base()?;

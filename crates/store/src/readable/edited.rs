@@ -31,7 +31,9 @@ pub(crate) fn apply_edited_document(store: &Store, document: &EditedDocument<'_>
         file: document.place.to_owned(),
         stored: document.place_of_stored.to_owned(),
         reason: Box::new(match error {
-            Error::Data(errors) => Error::Data(located(tree.schema(), document.text, errors)),
+            Error::Data(errors) => {
+                Error::Data(with_line_numbers(tree.schema(), document.text, errors))
+            }
             other => other,
         }),
     })
@@ -72,7 +74,7 @@ fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
 }
 
 /// Adds the line to each error. A violated constraint has a path only.
-fn located(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
+fn with_line_numbers(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
     match errors.iter().all(|error| error.line > 0) {
         true => errors,
         false => with_lines(errors, schema, &mut |sink| parse(schema, text, sink)),

@@ -7,7 +7,7 @@ use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Document, ErrorKind, Lens, ReadableRow, Snapshot};
 
 use super::anchor_cache::{AnchorCache, ResolvedAnchor, for_each};
-use super::names::{self, SHOWN};
+use super::names::{self, DOCUMENT_DATASTORES};
 use super::row::readable;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
@@ -33,7 +33,7 @@ impl StoreLens {
     fn all(&self, state: &dyn Snapshot) -> Result<Vec<Document>> {
         let mut documents = Vec::new();
         for_each(&self.schemas, state, &mut |anchor| {
-            for datastore in SHOWN {
+            for datastore in DOCUMENT_DATASTORES {
                 documents.push(document(state, &anchor, datastore)?);
             }
             Ok(())
@@ -91,7 +91,9 @@ fn tree_of(key: &[u8]) -> Result<Option<(TreeId, Datastore)>> {
     let (Ok(anchor), Some(&id)) = (u64::try_from(anchor), rest.first()) else {
         return Err(Error::corrupt("a key of the tree has no datastore"));
     };
-    let datastore = SHOWN.into_iter().find(|datastore| datastore.id() == id);
+    let datastore = DOCUMENT_DATASTORES
+        .into_iter()
+        .find(|datastore| datastore.id() == id);
     let tree = TreeId {
         anchor,
         datastore: id,

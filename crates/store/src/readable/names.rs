@@ -10,7 +10,7 @@ use crate::tree::Datastore;
 const EXTENSION: &str = ".json";
 
 /// The datastores that are documents. The others are running with changes, or running itself.
-pub(super) const SHOWN: [Datastore; 4] = [
+pub(super) const DOCUMENT_DATASTORES: [Datastore; 4] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::Operational,
@@ -32,7 +32,9 @@ pub(super) fn name(dataspace: &str, anchor: &str, datastore: Datastore) -> Strin
 pub(super) fn parse(name: &str) -> Option<(String, String, Datastore)> {
     let mut parts = name.strip_suffix(EXTENSION)?.split('/');
     let (dataspace, anchor, datastore) = (parts.next()?, parts.next()?, parts.next()?);
-    let datastore = SHOWN.into_iter().find(|shown| shown.name() == datastore)?;
+    let datastore = DOCUMENT_DATASTORES
+        .into_iter()
+        .find(|shown| shown.name() == datastore)?;
     let names = decoded(dataspace).zip(decoded(anchor));
     names
         .filter(|_| parts.next().is_none())
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_plain_and_come_back() {
+    fn names_are_encoded_and_decoded() {
         for (dataspace, anchor, written) in [
             ("default", "r-1_a.b", "default/r-1_a.b/startup.json"),
             ("..", ".", "%2E./%2E/startup.json"),

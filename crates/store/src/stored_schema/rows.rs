@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_these_bytes() {
+    fn a_header_has_the_documented_encoding() {
         let header = Header {
             fingerprint: [7; DIGEST_BYTES],
             length: 300,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_these_keys() {
+    fn rows_have_the_documented_keys() {
         assert_eq!(row(5, 0), [0x04, 0x15, 5, 0x14]);
         assert_eq!(row(5, 300), [0x04, 0x15, 5, 0x16, 1, 44]);
     }

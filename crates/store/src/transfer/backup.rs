@@ -8,7 +8,7 @@ use espalier_keyspace::{Driver, ErrorKind};
 use super::digest::Digest;
 use super::file::{BackupHeader, BackupWriter};
 use super::rows::{Rows, Scanned};
-use super::{Phase, Progress, refuse_unfinished};
+use super::{Phase, Progress, reject_unfinished};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
@@ -56,7 +56,7 @@ fn write(
     progress: Progress<'_>,
 ) -> Result<Backup> {
     let snapshot = from.snapshot()?;
-    refuse_unfinished(&*snapshot)?;
+    reject_unfinished(&*snapshot)?;
     let version = snapshot.version().0;
     let header = BackupHeader::new(from.name(), version, now);
     let mut writer = BackupWriter::begin(BufWriter::new(&mut *file), &header)?;

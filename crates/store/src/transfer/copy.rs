@@ -4,7 +4,7 @@ use espalier_keyspace::{Driver, ErrorKind};
 
 use super::rows::Scanned;
 use super::target::Target;
-use super::{Existing, Progress, Transferred, refuse_unfinished};
+use super::{Existing, Progress, Transferred, reject_unfinished};
 use crate::error::{Error, Result};
 
 /// How often a copy continues from a new snapshot if its own became too old.
@@ -30,11 +30,11 @@ pub fn copy(
     loop {
         tries += 1;
         let snapshot = from.snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let is_source = || {
             let snapshot = from.snapshot()?;
             Ok(matches!(
-                refuse_unfinished(&*snapshot),
+                reject_unfinished(&*snapshot),
                 Err(Error::Unfinished { .. })
             ))
         };

@@ -25,5 +25,5 @@ pub use digest::Digest;
 pub use file::BLOCK_BYTES_MAX;
 pub use marker::Marker;
 pub use restore::{CheckedBackup, restore};
-pub(crate) use types::refuse_unfinished;
+pub(crate) use types::reject_unfinished;
 pub use types::{Existing, Phase, Progress, Transferred, check_source};

@@ -45,11 +45,11 @@ pub struct Transferred {
 /// # Errors
 /// [`Error::Unfinished`].
 pub fn check_source(from: &dyn Driver) -> Result<()> {
-    refuse_unfinished(&*from.snapshot()?)
+    reject_unfinished(&*from.snapshot()?)
 }
 
 /// Rejects a key space that is the target of an unfinished transfer.
-pub(crate) fn refuse_unfinished(snapshot: &dyn Snapshot) -> Result<()> {
+pub(crate) fn reject_unfinished(snapshot: &dyn Snapshot) -> Result<()> {
     match Marker::read(snapshot)? {
         Some(marker) => Err(Error::Unfinished { from: marker.from }),
         None => Ok(()),
