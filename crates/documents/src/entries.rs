@@ -25,8 +25,8 @@ pub(crate) fn unique_key(
     index: &[u8],
     value: &Value,
 ) -> Result<Option<u64>> {
-    let held = reader.get(&unique_row(index, value))?;
-    held.map(|held| take_key(&held)).transpose()
+    let stored = reader.get(&unique_row(index, value))?;
+    stored.map(|stored| take_key(&stored)).transpose()
 }
 
 /// The keys of the documents that have a value in an index that is not unique, in order.
@@ -74,14 +74,14 @@ pub(crate) fn find(
         return Ok(Vec::new());
     }
     let range = range(index, kind, query);
-    reader.scan(&range, query.direction, &mut |row, held| {
-        let (short, held, key) = parse(&row[index.len()..], held, kind)?;
-        let full = if held.is_empty() { short } else { held };
+    reader.scan(&range, query.direction, &mut |row, stored| {
+        let (short, stored, key) = parse(&row[index.len()..], stored, kind)?;
+        let full = if stored.is_empty() { short } else { stored };
         if found.is_enough(query, full) {
             return Ok(ControlFlow::Break(()));
         }
         if query.matches(full, key) {
-            found.is_shortened |= !held.is_empty();
+            found.is_shortened |= !stored.is_empty();
             let full = full.to_vec();
             found.entries.push(Entry { full, key });
         }
@@ -181,13 +181,13 @@ enum Width {
 /// of the document.
 pub(crate) fn parse<'a>(
     rest: &'a [u8],
-    held: &'a [u8],
+    stored: &'a [u8],
     kind: Kind,
 ) -> Result<(&'a [u8], &'a [u8], u64)> {
     if kind == Kind::Unique {
-        let mut held = held;
-        let key = split_key(&mut held)?;
-        return Ok((rest, held, key));
+        let mut stored = stored;
+        let key = split_key(&mut stored)?;
+        return Ok((rest, stored, key));
     }
     let mut at = rest;
     while !is_document_key(at) {
@@ -196,7 +196,7 @@ pub(crate) fn parse<'a>(
         }
         skip(&mut at)?;
     }
-    Ok((&rest[..rest.len() - at.len()], held, take_key(at)?))
+    Ok((&rest[..rest.len() - at.len()], stored, take_key(at)?))
 }
 
 /// Whether these bytes are a document key only: a number that is a component of a value is never the last

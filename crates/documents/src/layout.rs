@@ -219,10 +219,10 @@ pub(crate) fn shared_row(index: &[u8], value: &Value, key: u64) -> Vec<u8> {
 
 /// The value of a row in a unique index: the key of the document, and the full value if its key is shortened.
 pub(crate) fn unique_entry_value(value: &Value, key: u64) -> Vec<u8> {
-    let mut held = Vec::with_capacity(KEY_BYTES);
-    tuple::put_unsigned(&mut held, key);
-    held.extend_from_slice(&shared_entry_value(value));
-    held
+    let mut bytes = Vec::with_capacity(KEY_BYTES);
+    tuple::put_unsigned(&mut bytes, key);
+    bytes.extend_from_slice(&shared_entry_value(value));
+    bytes
 }
 
 /// The value of a row in an index that is not unique: the full value if its key is shortened.

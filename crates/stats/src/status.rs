@@ -49,11 +49,11 @@ impl Stats {
         let mut is_current = false;
         loop {
             let snapshot = self.snapshot_of(&key)?;
-            let held = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
+            let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
             let seen = snapshot.version();
             drop(snapshot);
-            if let Some(held) = &held
-                && Status::decode(held)?.at > at
+            if let Some(stored) = &stored
+                && Status::decode(stored)?.at > at
             {
                 // The metric may have been deleted in the meantime.
                 if is_current || self.driver.is_current(seen)? {
@@ -63,7 +63,7 @@ impl Stats {
                 continue;
             }
             let mut batch = Batch::new();
-            batch.require(key.clone(), held);
+            batch.require(key.clone(), stored);
             batch.put(key.clone(), status.encode());
             batch.put(self.layout.metric(&status.metric), status.metric.encode());
             match self.driver.commit(batch) {
@@ -80,8 +80,8 @@ impl Stats {
         metric.check()?;
         let key = self.layout.status(&metric);
         let snapshot = self.snapshot_of(&key)?;
-        let held = snapshot.get(&key)?;
-        held.map(|held| Status::decode(&held)).transpose()
+        let stored = snapshot.get(&key)?;
+        stored.map(|stored| Status::decode(&stored)).transpose()
     }
 
     /// A snapshot to read one key, which is prefetched.

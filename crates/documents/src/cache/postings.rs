@@ -33,10 +33,10 @@ impl<T> Postings<T> {
     /// Inserts a document, or replaces the older one with its key.
     pub(super) fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
         match self {
-            Self::One(own_key, held) if *own_key == key => *held = document,
-            Self::One(own_key, held) => {
+            Self::One(own_key, own_document) if *own_key == key => *own_document = document,
+            Self::One(own_key, own_document) => {
                 let mut both = Runs::default();
-                both.insert(*own_key, held.take());
+                both.insert(*own_key, own_document.take());
                 both.insert(key, document);
                 *self = Self::Many(both);
             }

@@ -74,20 +74,20 @@ impl<T: Document> Examination<'_, T> {
         let keys = &self.opened.shape.keys;
         let (mut counted, mut last) = (0, None);
         let range = keys.documents(0, None);
-        View(self.snapshot).scan(&range, Direction::Forward, &mut |row, held| {
+        View(self.snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
             if let Some(key) = keys.document_key(row) {
                 counted += 1;
                 last = Some(key);
-                self.document(key, held)?;
+                self.document(key, stored)?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
         Ok((counted, last))
     }
 
-    fn document(&mut self, key: u64, held: &[u8]) -> Result<()> {
+    fn document(&mut self, key: u64, stored: &[u8]) -> Result<()> {
         let shape = &self.opened.shape;
-        let document = match shape.decode(key, held) {
+        let document = match shape.decode(key, stored) {
             Ok(document) => document,
             Err(error) => {
                 let reason = error.to_string();
@@ -118,9 +118,9 @@ impl<T: Document> Examination<'_, T> {
                         shared_entry_value(value),
                     ),
                 };
-                let held = self.snapshot.get(&row)?;
-                if held.as_deref() != Some(expected.as_slice()) && self.flow().is_continue() {
-                    let fault = self.missing(slot, key, value, held.as_deref());
+                let stored = self.snapshot.get(&row)?;
+                if stored.as_deref() != Some(expected.as_slice()) && self.flow().is_continue() {
+                    let fault = self.missing(slot, key, value, stored.as_deref());
                     self.faults.push(fault);
                 }
             }
@@ -128,9 +128,9 @@ impl<T: Document> Examination<'_, T> {
         Ok(())
     }
 
-    fn missing(&self, slot: usize, key: u64, value: &Value, held: Option<&[u8]>) -> Fault {
+    fn missing(&self, slot: usize, key: u64, value: &Value, stored: Option<&[u8]>) -> Fault {
         let index = &self.opened.shape.indexes[slot];
-        let other = held.and_then(|held| take_key(held).ok());
+        let other = stored.and_then(|stored| take_key(stored).ok());
         let value_text = value.to_string();
         match other {
             Some(other)
@@ -167,13 +167,17 @@ impl<T: Document> Examination<'_, T> {
 
     fn entries(&mut self) -> Result<()> {
         let keys = &self.opened.shape.keys;
-        View(self.snapshot).scan(&keys.all_indexes(), Direction::Forward, &mut |row, held| {
-            self.entry(row, held)?;
-            Ok(self.flow())
-        })
+        View(self.snapshot).scan(
+            &keys.all_indexes(),
+            Direction::Forward,
+            &mut |row, stored| {
+                self.entry(row, stored)?;
+                Ok(self.flow())
+            },
+        )
     }
 
-    fn entry(&mut self, row: &[u8], held: &[u8]) -> Result<()> {
+    fn entry(&mut self, row: &[u8], stored: &[u8]) -> Result<()> {
         let shape = &self.opened.shape;
         let id = shape.keys.index_of(row)?;
         let Some(slot) = shape.indexes.iter().position(|index| index.id == id) else {
@@ -182,7 +186,7 @@ impl<T: Document> Examination<'_, T> {
             return Ok(());
         };
         let index = &shape.indexes[slot];
-        let parsed = entries::parse(&row[index.prefix.len()..], held, index.kind)
+        let parsed = entries::parse(&row[index.prefix.len()..], stored, index.kind)
             .and_then(|(short, full, key)| Ok((Value::stored(short, full)?, key)));
         let (value, key) = match parsed {
             Ok(parsed) => parsed,

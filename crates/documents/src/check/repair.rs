@@ -138,8 +138,8 @@ fn is_taken<T: Document>(
     if index.kind != Kind::Unique {
         return Ok(false);
     }
-    let held = transaction.rows.read(&unique_row(&index.prefix, value))?;
-    match held.and_then(|held| take_key(held).ok()) {
+    let stored = transaction.rows.read(&unique_row(&index.prefix, value))?;
+    match stored.and_then(|stored| take_key(stored).ok()) {
         Some(other) if other != key => may_have(transaction, opened, slot, other, value),
         _ => Ok(false),
     }
@@ -152,10 +152,10 @@ fn remove<T: Document>(
     row: &[u8],
 ) -> Result<()> {
     let index = &opened.shape.indexes[slot];
-    let Some(held) = transaction.rows.read(row)?.map(<[u8]>::to_vec) else {
+    let Some(stored) = transaction.rows.read(row)?.map(<[u8]>::to_vec) else {
         return Ok(());
     };
-    let (value, key) = parsed(index, row, &held)?;
+    let (value, key) = parsed(index, row, &stored)?;
     let is_right = if index.is_known() {
         may_have(transaction, opened, slot, key, &value)?
     } else {
@@ -176,21 +176,21 @@ fn remove_broken<T: Document>(
 ) -> Result<()> {
     let id = opened.shape.keys.index_of(row)?;
     let index = opened.shape.indexes.iter().find(|index| index.id == id);
-    let held = transaction.rows.read(row)?.map(<[u8]>::to_vec);
-    let is_whole = match (index, &held) {
-        (Some(index), Some(held)) => parsed(index, row, held).is_ok(),
+    let stored = transaction.rows.read(row)?.map(<[u8]>::to_vec);
+    let is_readable = match (index, &stored) {
+        (Some(index), Some(stored)) => parsed(index, row, stored).is_ok(),
         _ => false,
     };
-    if !is_whole {
+    if !is_readable {
         transaction.rows.delete(row.to_vec());
     }
     Ok(())
 }
 
 /// The value and the document of an entry.
-fn parsed<T>(index: &BoundIndex<T>, row: &[u8], held: &[u8]) -> Result<(Value, u64)> {
+fn parsed<T>(index: &BoundIndex<T>, row: &[u8], stored: &[u8]) -> Result<(Value, u64)> {
     let rest = &row[index.prefix.len()..];
-    let (short, full, key) = entries::parse(rest, held, index.kind)?;
+    let (short, full, key) = entries::parse(rest, stored, index.kind)?;
     Ok((Value::stored(short, full)?, key))
 }
 

@@ -140,19 +140,19 @@ impl<T: Document> Index<T> {
             return Ok(None);
         };
         let resident = self.opened.resident();
-        let held = resident.map(|resident| resident.get_by(self.slot, &value));
-        if let Some(Some((key, Some(document)))) = held {
+        let resident_hit = resident.map(|resident| resident.get_by(self.slot, &value));
+        if let Some(Some((key, Some(document)))) = resident_hit {
             return Ok(Some((key, document)));
         }
-        if self.opened.shape.policy.keeps_documents() && held.is_some() {
+        if self.opened.shape.policy.keeps_documents() && resident_hit.is_some() {
             return Ok(None);
         }
-        let snapshot = self.snapshot(&|expected| match &held {
+        let snapshot = self.snapshot(&|expected| match &resident_hit {
             Some(Some((key, _))) => self.opened.prefetch_document(*key, expected),
             Some(None) => {}
             None => self.opened.prefetch_value(self.bound(), &value, expected),
         })?;
-        let key = match held {
+        let key = match resident_hit {
             Some(found) => found.map(|(key, _)| key),
             None => self.stored_key(&*snapshot, &value)?,
         };
@@ -385,11 +385,11 @@ impl<T: Document> Index<T> {
             put_unsigned(&mut row, key);
         }
         let snapshot = self.snapshot(&|expected| expected.key(row.clone()))?;
-        let Some(held) = snapshot.get(&row)? else {
+        let Some(stored) = snapshot.get(&row)? else {
             return Ok(None);
         };
         // A mark that no page returned may be any bytes.
-        let entry = entries::parse(&row[index.prefix.len()..], &held, index.kind);
+        let entry = entries::parse(&row[index.prefix.len()..], &stored, index.kind);
         Ok(entry
             .ok()
             .and_then(|(short, full, _)| Value::stored(short, full).ok()))
@@ -413,8 +413,8 @@ impl<T: Document> Index<T> {
         }
         let mut listed: Vec<ValueCount> = Vec::new();
         let mut last: Vec<u8> = Vec::new();
-        View(&*snapshot).scan(&range, Direction::Forward, &mut |row, held| {
-            let (short, full, _) = entries::parse(&row[index.prefix.len()..], held, index.kind)?;
+        View(&*snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
+            let (short, full, _) = entries::parse(&row[index.prefix.len()..], stored, index.kind)?;
             let is_full = listed.len() == limit;
             match listed.last_mut() {
                 Some(listed) if last == short => listed.count += 1,

@@ -96,7 +96,7 @@ impl<T: Document> Collection<T> {
         if selection.limit == 0 {
             return Ok(());
         }
-        View(&*snapshot).scan(&range, selection.direction, &mut |row, held| {
+        View(&*snapshot).scan(&range, selection.direction, &mut |row, stored| {
             let Some(key) = shape.keys.document_key(row) else {
                 return Ok(ControlFlow::Continue(()));
             };
@@ -105,7 +105,7 @@ impl<T: Document> Collection<T> {
                 return Ok(ControlFlow::Continue(()));
             }
             taken += 1;
-            let flow = visit(key, Arc::new(shape.decode(key, held)?));
+            let flow = visit(key, Arc::new(shape.decode(key, stored)?));
             Ok(if taken >= selection.limit {
                 ControlFlow::Break(())
             } else {

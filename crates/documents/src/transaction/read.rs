@@ -116,13 +116,13 @@ impl Transaction<'_> {
         }
         let range = shape.keys.documents(selection.from, selection.before);
         self.rows
-            .scan(&range, selection.direction, &mut |row, held| {
+            .scan(&range, selection.direction, &mut |row, stored| {
                 let Some(key) = shape.keys.document_key(row) else {
                     return Ok(ControlFlow::Continue(()));
                 };
                 passed += 1;
                 if passed > selection.offset {
-                    found.push((key, Arc::new(shape.decode(key, held)?)));
+                    found.push((key, Arc::new(shape.decode(key, stored)?)));
                 }
                 Ok(if found.len() >= selection.limit {
                     ControlFlow::Break(())

@@ -25,8 +25,8 @@ impl Transaction<'_> {
         if index.kind != Kind::Unique {
             return Ok(None);
         }
-        let held = self.rows.read(&unique_row(&index.prefix, value))?;
-        let holder = held.map(take_key).transpose()?;
+        let stored = self.rows.read(&unique_row(&index.prefix, value))?;
+        let holder = stored.map(take_key).transpose()?;
         Ok(holder.filter(|holder| *holder != key))
     }
 

@@ -146,11 +146,11 @@ impl Transaction<'_> {
         let opened = self.opened(collection)?;
         let bound = &opened.shape.indexes[opened.unique_slot(index)?];
         let value = bound.values(&document)?.into_iter().next();
-        let held = match value {
+        let existing_key = match value {
             Some(value) => self.key_by(collection, index, value)?,
             None => None,
         };
-        match held {
+        match existing_key {
             Some(key) => self.put(collection, key, document).map(|_| key),
             None => self.insert(collection, document),
         }
@@ -310,11 +310,11 @@ impl Transaction<'_> {
 
     /// Adds the entry of a document to an index.
     pub(crate) fn insert_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
-        let held = match index.kind {
+        let entry_value = match index.kind {
             Kind::Unique => unique_entry_value(value, key),
             Kind::Partition | Kind::Tags => shared_entry_value(value),
         };
-        self.rows.put(entry_row(index, value, key), held);
+        self.rows.put(entry_row(index, value, key), entry_value);
     }
 
     /// Removes the entry of a document from an index. A unique index may have another document for the value:
@@ -334,8 +334,8 @@ impl Transaction<'_> {
         for index in &shape.indexes {
             let range = KeyRange::prefix(&index.prefix);
             self.rows
-                .scan(&range, Direction::Forward, &mut |row, held| {
-                    let parsed = entries::parse(&row[index.prefix.len()..], held, index.kind);
+                .scan(&range, Direction::Forward, &mut |row, stored| {
+                    let parsed = entries::parse(&row[index.prefix.len()..], stored, index.kind);
                     if parsed.is_ok_and(|(_, _, named)| named == key) {
                         found.push(row.to_vec());
                     }

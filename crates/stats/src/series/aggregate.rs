@@ -94,8 +94,8 @@ impl Series {
         {
             return Ok(());
         }
-        let mut held = points.iter().flat_map(|point| &point.values);
-        let Some((below, _)) = held.find(|(held, _)| held.is_below(path)) else {
+        let mut values = points.iter().flat_map(|point| &point.values);
+        let Some((below, _)) = values.find(|(other, _)| other.is_below(path)) else {
             return Ok(());
         };
         Err(Error::argument(format!(

@@ -49,8 +49,8 @@ impl Bins {
         let ours = std::mem::take(self);
         let mut ours = ours.counts.into_iter().peekable();
         for &(bin, count) in &other.counts {
-            while let Some((index, held)) = ours.next_if(|(index, _)| *index <= bin) {
-                self.add(index, held);
+            while let Some((index, count)) = ours.next_if(|(index, _)| *index <= bin) {
+                self.add(index, count);
             }
             self.add(bin, count);
         }
