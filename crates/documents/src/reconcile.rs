@@ -89,7 +89,7 @@ fn check_other_storage<T>(
         return Ok(());
     }
     let message = format!(
-        "there is a collection {:?} {place} already",
+        "the collection {:?} already exists {place}",
         declaration.name
     );
     Err(Error::definition(message))

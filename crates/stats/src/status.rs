@@ -50,13 +50,13 @@ impl Stats {
         loop {
             let snapshot = self.snapshot_of(&key)?;
             let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
-            let seen = snapshot.version();
+            let read_version = snapshot.version();
             drop(snapshot);
             if let Some(stored) = &stored
                 && Status::decode(stored)?.at > at
             {
                 // The metric may have been deleted in the meantime.
-                if is_current || self.driver.is_current(seen)? {
+                if is_current || self.driver.is_current(read_version)? {
                     return Ok(Beamed::Outdated);
                 }
                 is_current = true;

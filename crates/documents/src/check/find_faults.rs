@@ -196,12 +196,12 @@ impl<T: Document> Examination<'_, T> {
                 return Ok(());
             }
         };
-        let is_right = if index.is_known() {
+        let is_valid = if index.is_known() {
             self.may_have(slot, key, &value)
         } else {
             self.snapshot.get(&shape.keys.document(key))?.is_some()
         };
-        if !is_right {
+        if !is_valid {
             let row = row.to_vec();
             self.faults.push(Fault::StrayEntry { slot, row, key });
         }

@@ -156,13 +156,13 @@ fn remove<T: Document>(
         return Ok(());
     };
     let (value, key) = parsed(index, row, &stored)?;
-    let is_right = if index.is_known() {
+    let is_valid = if index.is_known() {
         may_have(transaction, opened, slot, key, &value)?
     } else {
         let document = opened.shape.keys.document(key);
         transaction.rows.read(&document)?.is_some()
     };
-    if !is_right {
+    if !is_valid {
         transaction.rows.delete(row.to_vec());
     }
     Ok(())

@@ -112,11 +112,11 @@ fn document(
     };
     let stamp = state.get(&stamp_key(&tree.prefix(Subspace::Tree)))?;
     // Running always exists, so that a new anchor has a document to edit.
-    let is_there = stamp.is_some() || datastore == Datastore::Running;
+    let exists = stamp.is_some() || datastore == Datastore::Running;
     let upgrades = anchor.compiled.same_modules.value.as_deref();
     Ok(Document {
         name: names::name(&anchor.dataspace, &anchor.row.name, datastore),
-        stamp: is_there.then(|| {
+        stamp: exists.then(|| {
             let parts = [
                 Some(anchor.row.value.as_slice()),
                 upgrades,
