@@ -1,4 +1,4 @@
-//! Building indexes and migrating documents, in steps, while others go on writing.
+//! Index builds and document migrations: they run in steps, while other writers continue.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use espalier_keyspace::{Direction, KeyRange};
 use crate::collection::{Opened, load};
 use crate::definition::{Definition, Info, StoredIndex};
 use crate::document::{Document, encode, row};
-use crate::error::Clash;
+use crate::error::UniqueConflict;
 use crate::layout::{State, number};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
@@ -16,43 +16,43 @@ use crate::shape::BoundIndex;
 use crate::transaction::Transaction;
 use crate::{Collection, Error, ErrorKind, Result};
 
-/// Whether there is more to do.
+/// Whether more steps are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum StepResult {
     More,
     Done,
 }
 
 impl<T: Document> Collection<T> {
-    /// Builds the indexes that are not built, and brings older documents to the schema version of
-    /// this program: in steps of at most [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
-    /// may write meanwhile (not while documents are migrated), and a build that is cut off goes on
-    /// where it was. Indexes that are not declared any more are dropped when all is built.
+    /// Builds the indexes that are not built, and migrates older documents to the schema version of this
+    /// program. It runs in steps of at most [`STEP_DOCUMENTS`] documents, each an atomic commit, so that
+    /// others may write in the meantime (not while documents are migrated), and an interrupted build resumes
+    /// where it stopped. Indexes that are no longer declared are dropped when everything is built.
     ///
-    /// Where the documents refuse an index (two have the same value of a unique one, or a value that
-    /// cannot be indexed), the error names them; all that is not built is given up, and the other
-    /// indexes are as they were before.
+    /// If the documents violate an index (two have the same value of a unique one, or a value cannot be
+    /// indexed), the error names them; all unfinished indexes are abandoned, and the other indexes are
+    /// unchanged.
     pub fn build(&self) -> Result<()> {
         let mut most = STEP_DOCUMENTS;
         loop {
-            let (mut refused, mut tries) = (None, 0);
-            let stepped = self.core().run_alone(&mut |transaction| {
-                // Others who write all the time do not come before a smaller step.
+            let (mut violated, mut tries) = (None, 0);
+            let result = self.core().run_alone(&mut |transaction| {
+                // A smaller step gets through even if others write all the time.
                 most = if tries < 2 { most } else { (most / 2).max(1) };
                 tries += 1;
-                refused = None;
-                step(self, transaction, most, &mut refused)
+                violated = None;
+                step(self, transaction, most, &mut violated)
             });
             most = (2 * most).min(STEP_DOCUMENTS);
-            match (stepped, refused) {
-                (Ok(Progress::More), _) => {}
-                (Ok(Progress::Done), _) => return self.reopen().map(drop),
+            match (result, violated) {
+                (Ok(StepResult::More), _) => {}
+                (Ok(StepResult::Done), _) => return self.reopen().map(drop),
                 (Err(error), None) => return Err(error),
                 (Err(error), Some(index)) => {
-                    self.give_up(index)?;
+                    self.abandon(index)?;
                     self.reopen().ok();
                     return Err(error.and(format_args!(
-                        "the indexes of {:?} stay as they were: change the document, or declare the index otherwise",
+                        "the indexes of {:?} are unchanged: change the document, or the declaration of the index",
                         self.name()
                     )));
                 }
@@ -60,38 +60,38 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    /// The collection, and the key up to which the documents are in each index that is not built.
+    /// The collection, and for each unfinished index the key up to which documents are indexed.
     pub fn progress(&self) -> Result<(Info, Vec<(String, u64)>)> {
         let definition = load(self.core(), self.name())?;
         let keys = &self.opened().shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         let unbuilt = definition.indexes.iter().filter(|index| !index.is_built);
-        let told = unbuilt.map(|index| {
+        let progress = unbuilt.map(|index| {
             let from = snapshot.get(&keys.build(index.id))?;
             let from = from.map_or(Ok(0), |from| number(&from))?;
             Ok((index.name.clone(), from))
         });
-        let told = told.collect::<Result<_>>()?;
-        Ok((definition.info(), told))
+        let progress = progress.collect::<Result<_>>()?;
+        Ok((definition.info(), progress))
     }
 
-    /// Takes what cannot be built out of the definition: while documents are migrated, which nothing
-    /// takes back, the index that they refuse, else all that is not built.
-    fn give_up(&self, refused: u64) -> Result<()> {
+    /// Removes from the definition what cannot be built: during a migration, which cannot be undone, only the
+    /// index that the documents violate, otherwise all unfinished indexes.
+    fn abandon(&self, violated: u64) -> Result<()> {
         self.core().run_alone(&mut |transaction| {
             let opened = self.opened();
-            let mut stored = Stored::read(transaction, &opened)?;
+            let mut stored = StoredDefinition::read(transaction, &opened)?;
             let definition = &mut stored.definition;
             let is_migrating = definition.migrating_to.is_some();
-            let is_gone =
-                |index: &StoredIndex| !index.is_built && (index.id == refused || !is_migrating);
-            if !definition.indexes.iter().any(is_gone) {
+            let is_dropped =
+                |index: &StoredIndex| !index.is_built && (index.id == violated || !is_migrating);
+            if !definition.indexes.iter().any(is_dropped) {
                 return Ok(());
             }
             for index in &mut definition.indexes {
                 index.is_leaving = false;
             }
-            drop_indexes(transaction, &opened, definition, is_gone);
+            drop_indexes(transaction, &opened, definition, is_dropped);
             stored.write(transaction, &opened)
         })
     }
@@ -102,10 +102,10 @@ fn drop_indexes<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     definition: &mut Definition,
-    is_gone: impl Fn(&StoredIndex) -> bool,
+    is_dropped: impl Fn(&StoredIndex) -> bool,
 ) {
     let keys = &opened.shape.keys;
-    for index in definition.indexes.extract_if(.., |index| is_gone(index)) {
+    for index in definition.indexes.extract_if(.., |index| is_dropped(index)) {
         let range = KeyRange::prefix(&keys.index(index.id));
         transaction.rows.drop_range(range);
         transaction.rows.delete(keys.build(index.id));
@@ -113,18 +113,18 @@ fn drop_indexes<T: Document>(
 }
 
 /// The definition, read in a transaction.
-struct Stored {
+struct StoredDefinition {
     row: Vec<u8>,
     definition: Definition,
 }
 
-impl Stored {
+impl StoredDefinition {
     fn read<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<Self> {
         let shape = &opened.shape;
         let row = transaction
             .core()
             .layout
-            .definition(shape.keys.home, &shape.name);
+            .definition(shape.keys.storage, &shape.name);
         let Some(stored) = transaction.rows.read(&row)? else {
             let message = format!("there is no collection {:?}", shape.name);
             return Err(Error::new(ErrorKind::Missing, message));
@@ -133,7 +133,7 @@ impl Stored {
         Ok(Self { row, definition })
     }
 
-    /// Writes it with another generation.
+    /// Writes it with a new generation.
     fn write<T: Document>(
         mut self,
         transaction: &mut Transaction<'_>,
@@ -156,39 +156,39 @@ impl Stored {
     }
 }
 
-/// What is built together: all that has come equally far.
-struct Group {
+/// Indexes that are built together, because they have the same progress.
+struct BuildGroup {
     ids: Vec<u64>,
     from: u64,
 }
 
-/// Does a step of at most so many documents. Where the documents refuse an index, `refused` is its number.
+/// Processes one step of documents. If the documents violate an index, `violated` is its number.
 fn step<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
     most: usize,
-    refused: &mut Option<u64>,
-) -> Result<Progress> {
+    violated: &mut Option<u64>,
+) -> Result<StepResult> {
     let opened = collection.opened();
-    let mut stored = Stored::read(transaction, &opened)?;
+    let mut stored = StoredDefinition::read(transaction, &opened)?;
     if stored.definition.generation != opened.shape.generation {
         collection.reopen()?;
-        return Ok(Progress::More);
+        return Ok(StepResult::More);
     }
     let Some(group) = group(transaction, &opened, &stored.definition)? else {
-        return conclude(collection, transaction, &opened, stored);
+        return finish(collection, transaction, &opened, stored);
     };
     let documents = next_documents(transaction, &opened, group.from, most)?;
     let mut last = None;
     for (key, row) in &documents {
-        // Requires that the document is still the same.
+        // Requires that the document is unchanged at the commit.
         transaction.rows.read(&opened.shape.keys.document(*key))?;
         let target = stored.definition.migrating_to;
-        let document = brought(collection, transaction, &opened, target, (*key, row));
+        let document = migrated_document(collection, transaction, &opened, target, (*key, row));
         if target.is_none() && document.as_ref().is_err_and(Error::is_unreadable) {
-            *refused = group.ids.first().copied();
+            *violated = group.ids.first().copied();
         }
-        enter(transaction, &opened, &group, (*key, &document?), refused)?;
+        insert_entries(transaction, &opened, &group, (*key, &document?), violated)?;
         last = Some(*key);
     }
     if let (Some(last), true) = (last, documents.len() == most) {
@@ -196,9 +196,9 @@ fn step<T: Document>(
             let progress = (last + 1).to_le_bytes().to_vec();
             transaction.rows.put(opened.shape.keys.build(*id), progress);
         }
-        return Ok(Progress::More);
+        return Ok(StepResult::More);
     }
-    // A document that comes after the last one needs the state, which the definition changes.
+    // A document inserted after the last one requires the state row, which this commit changes.
     for id in &group.ids {
         transaction.rows.delete(opened.shape.keys.build(*id));
     }
@@ -211,17 +211,17 @@ fn step<T: Document>(
         stored.definition.schema_version = version;
     }
     stored.write(transaction, &opened)?;
-    Ok(Progress::More)
+    Ok(StepResult::More)
 }
 
 fn group<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     definition: &Definition,
-) -> Result<Option<Group>> {
+) -> Result<Option<BuildGroup>> {
     let unbuilt = definition.indexes.iter().filter(|index| !index.is_built);
     let migration = definition.migrating_to.map(|_| MIGRATION);
-    let mut found: Option<Group> = None;
+    let mut found: Option<BuildGroup> = None;
     for id in migration.into_iter().chain(unbuilt.map(|index| index.id)) {
         let progress = transaction.rows.read(&opened.shape.keys.build(id))?;
         let from = progress.map_or(Ok(0), number)?;
@@ -229,7 +229,7 @@ fn group<T: Document>(
             Some(group) if from == group.from => group.ids.push(id),
             Some(group) if from > group.from => {}
             _ => {
-                found = Some(Group {
+                found = Some(BuildGroup {
                     ids: vec![id],
                     from,
                 });
@@ -250,9 +250,9 @@ fn next_documents<T: Document>(
     let range = keys.documents(from, None);
     transaction
         .rows
-        .scan(&range, Direction::Forward, &mut |place, held| {
+        .scan(&range, Direction::Forward, &mut |place, stored_row| {
             if let Some(key) = keys.document_key(place) {
-                documents.push((key, held.to_vec()));
+                documents.push((key, stored_row.to_vec()));
             }
             Ok(if documents.len() == most {
                 ControlFlow::Break(())
@@ -263,43 +263,43 @@ fn next_documents<T: Document>(
     Ok(documents)
 }
 
-/// The document of a row; migrated, and stored so, where that is part of it.
-fn brought<T: Document>(
+/// The document of a row; during a migration it is migrated and stored first.
+fn migrated_document<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     target: Option<u32>,
-    (key, held): (u64, &[u8]),
+    (key, stored_row): (u64, &[u8]),
 ) -> Result<T> {
     let shape = &opened.shape;
     let Some(version) = target else {
-        return shape.decode(key, held);
+        return shape.decode(key, stored_row);
     };
-    let document = migrated(collection, key, held, version)?;
+    let document = migrated(collection, key, stored_row, version)?;
     let new = encode(&document, version)?;
-    if new != held {
+    if new != stored_row {
         transaction.rows.put(shape.keys.document(key), new);
         transaction.count_commit(shape);
     }
     Ok(document)
 }
 
-/// Enters one document in the indexes of a group.
-fn enter<T: Document>(
+/// Inserts the entries of one document into the indexes of a group.
+fn insert_entries<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
-    group: &Group,
+    group: &BuildGroup,
     (key, document): (u64, &T),
-    refused: &mut Option<u64>,
+    violated: &mut Option<u64>,
 ) -> Result<()> {
     for index in &opened.shape.indexes {
         if !group.ids.contains(&index.id) {
             continue;
         }
-        if let Err(error) = enter_in(transaction, index, key, document) {
+        if let Err(error) = insert_entries_of_index(transaction, index, key, document) {
             use ErrorKind::{Document, Limit, Unique};
             if matches!(error.kind(), Document | Limit | Unique) {
-                *refused = Some(index.id);
+                *violated = Some(index.id);
                 return Err(error.at(format_args!("document {key}")));
             }
             return Err(error);
@@ -308,10 +308,10 @@ fn enter<T: Document>(
     Ok(())
 }
 
-/// Enters one document in an index. What a unique index holds already was entered for a document
-/// that has the value now, also where documents change meanwhile: who changes one takes out what
-/// names it, and nothing else.
-fn enter_in<T: Document>(
+/// Inserts the entries of one document into an index. An entry that a unique index already has belongs to a
+/// document that still has the value: a writer that changes a document removes exactly the entries that name
+/// it.
+fn insert_entries_of_index<T: Document>(
     transaction: &mut Transaction<'_>,
     index: &BoundIndex<T>,
     key: u64,
@@ -319,25 +319,25 @@ fn enter_in<T: Document>(
 ) -> Result<()> {
     for value in &index.values(document)? {
         if let Some(holder) = transaction.other_holder(index, value, key)? {
-            return Err(Error::unique(Clash {
+            return Err(Error::unique(UniqueConflict {
                 index: index.name.clone(),
                 value: value.to_string(),
                 key: holder,
                 other: key,
             }));
         }
-        transaction.enter(index, value, key);
+        transaction.insert_entry(index, value, key);
     }
     Ok(())
 }
 
-/// What is left when everything is built: what is not declared any more goes, and the policy is set.
-fn conclude<T: Document>(
+/// The last step: drops indexes that are no longer declared, and sets the policy.
+fn finish<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
-    mut stored: Stored,
-) -> Result<Progress> {
+    mut stored: StoredDefinition,
+) -> Result<StepResult> {
     let before = stored.definition.clone();
     let is_leaving = |index: &StoredIndex| index.is_leaving;
     drop_indexes(transaction, opened, &mut stored.definition, is_leaving);
@@ -345,30 +345,30 @@ fn conclude<T: Document>(
         stored.definition.policy = policy.to_string();
     }
     if stored.definition == before {
-        return Ok(Progress::Done);
+        return Ok(StepResult::Done);
     }
     stored.write(transaction, opened)?;
-    Ok(Progress::More)
+    Ok(StepResult::More)
 }
 
-/// A document, brought to a schema version.
+/// Migrates a document to a schema version.
 fn migrated<T: Document>(
     collection: &Collection<T>,
     key: u64,
-    held: &[u8],
+    stored_row: &[u8],
     version: u32,
 ) -> Result<T> {
     let fail = |reason: String| {
         let message = format!("document {key} of {:?}: {reason}", collection.name());
         Error::new(ErrorKind::Document, message)
     };
-    let row = row(held)?;
+    let row = row(stored_row)?;
     let mut json: serde_json::Value =
         serde_json::from_slice(row.json).map_err(|error| fail(error.to_string()))?;
     let migrate = collection.declaration().migrate.as_ref();
     for from in row.schema_version..version {
         let migrate =
-            migrate.ok_or_else(|| fail("nothing brings it to this version".to_owned()))?;
+            migrate.ok_or_else(|| fail("no migration to this version is declared".to_owned()))?;
         json = migrate(from, json).map_err(&fail)?;
     }
     serde_json::from_value(json).map_err(|error| fail(error.to_string()))

@@ -1,4 +1,4 @@
-//! What all collections of a key space share, and how transactions are committed.
+//! The shared core of all collections of a key space, and the commit of transactions.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -10,32 +10,32 @@ use espalier_keyspace::{
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
-use crate::group::{Fate, Group};
-use crate::layout::{Home, Layout};
+use crate::group::{Group, Outcome};
+use crate::layout::{Layout, Storage};
 use crate::limits::CONFLICTS_MAX;
 use crate::ram::RamRows;
-use crate::rows::{Changes, Parts, Rows};
-use crate::transaction::{Committed, News, Transaction};
+use crate::rows::{Changes, CommitParts, Rows};
+use crate::transaction::{CacheUpdates, Committed, Transaction};
 use crate::{Error, Result};
 
-/// The driver, the rows in memory, and whose turn it is.
+/// The driver, the rows in memory, and the lock that serializes transactions.
 pub(crate) struct Core {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
     pub(crate) ram: Arc<RamRows>,
-    /// Held by the one whose transaction is under way, so that transactions of this process do not
+    /// Held by the thread whose transaction is in progress, so that transactions of one process do not
     /// conflict.
-    turn: ReentrantMutex<Turns>,
-    /// Threads that wait for their turn.
+    turn: ReentrantMutex<TurnState>,
+    /// The number of threads that wait for their turn.
     waiting: AtomicUsize,
-    /// Held from a commit until caches are told of it.
-    pub(crate) telling: Arc<Mutex<()>>,
+    /// Held from a commit until the caches are updated.
+    pub(crate) cache_update_lock: Arc<Mutex<()>>,
 }
 
 #[derive(Default)]
-struct Turns {
-    is_under_way: Cell<bool>,
-    /// Transactions that wait to be committed by the next whose turn it is.
+struct TurnState {
+    is_in_progress: Cell<bool>,
+    /// Transactions that wait to be committed by the next thread.
     group: RefCell<Option<Group>>,
 }
 
@@ -44,37 +44,37 @@ pub(crate) type Body<'a, R> = &'a mut dyn FnMut(&mut Transaction<'_>) -> Result<
 
 /// Whether a transaction may be committed together with those of other threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Company {
-    /// It may, as all that it reads are rows that a transaction shows.
-    Any,
+enum CommitMode {
+    /// It may: all that it reads are rows that other transactions of the group show.
+    Shared,
     /// It is committed alone.
-    None,
+    Alone,
 }
 
-/// What came of trying.
-enum Tried<R> {
+/// The outcome of one attempt.
+enum Attempt<R> {
     Done(Result<R>),
     /// Another process was faster.
-    Overtaken,
-    /// It failed for what others did.
-    Divided,
+    Conflict,
+    /// The group failed, possibly because of another member.
+    RetryAlone,
 }
 
-struct Turn<'a>(ReentrantMutexGuard<'a, Turns>);
+struct Turn<'a>(ReentrantMutexGuard<'a, TurnState>);
 
 impl Turn<'_> {
     fn take_group(&self) -> Option<Group> {
         self.0.group.borrow_mut().take()
     }
 
-    fn leave_group(&self, group: Group) {
+    fn pass_on_group(&self, group: Group) {
         *self.0.group.borrow_mut() = Some(group);
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.is_under_way.set(false);
+        self.0.is_in_progress.set(false);
     }
 }
 
@@ -86,27 +86,27 @@ impl Core {
             ram: Arc::default(),
             turn: ReentrantMutex::default(),
             waiting: AtomicUsize::new(0),
-            telling: Arc::default(),
+            cache_update_lock: Arc::default(),
         }
     }
 
-    /// A view of the newest state of a home.
-    pub(crate) fn snapshot(&self, home: Home) -> Result<Box<dyn Snapshot>> {
-        Ok(match home {
-            Home::Engine => self.driver.snapshot()?,
-            Home::Ram => Box::new(self.ram.snapshot()),
+    /// A snapshot of the newest state.
+    pub(crate) fn snapshot(&self, storage: Storage) -> Result<Box<dyn Snapshot>> {
+        Ok(match storage {
+            Storage::Engine => self.driver.snapshot()?,
+            Storage::Ram => Box::new(self.ram.snapshot()),
         })
     }
 
-    /// The same, of which that will be read.
+    /// Like [`Self::snapshot`], with rows that are prefetched.
     pub(crate) fn snapshot_expecting(
         &self,
-        home: Home,
+        storage: Storage,
         expect: Expect<'_>,
     ) -> Result<Box<dyn Snapshot>> {
-        Ok(match home {
-            Home::Engine => self.driver.snapshot_expecting(expect)?,
-            Home::Ram => Box::new(self.ram.snapshot()),
+        Ok(match storage {
+            Storage::Engine => self.driver.snapshot_expecting(expect)?,
+            Storage::Ram => Box::new(self.ram.snapshot()),
         })
     }
 
@@ -114,133 +114,136 @@ impl Core {
         self.waiting.fetch_add(1, Ordering::AcqRel);
         let turn = self.turn.lock();
         self.waiting.fetch_sub(1, Ordering::AcqRel);
-        if turn.is_under_way.replace(true) {
-            // It is the guard of the outer transaction that ends it.
+        if turn.is_in_progress.replace(true) {
+            // The outer transaction's guard resets the flag.
             return Err(Error::argument(
-                "a transaction is under way in this thread; use it instead of the collection",
+                "this thread has a transaction in progress; use the transaction instead of the collection",
             ));
         }
         Ok(Turn(turn))
     }
 
-    /// Does what `body` says in one commit, which it may share with transactions of other threads.
-    /// It is called again where another process was faster, with a rest of chance between, for as long
-    /// as a [`Contention`] lasts.
+    /// Runs `body` in one commit, which may be shared with transactions of other threads. On a conflict with
+    /// another process it is run again, after a random pause, within the limits of a [`Contention`].
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, None, Contention::new(), body)
+        self.attempts(CommitMode::Shared, None, Contention::new(), body)
     }
 
-    /// The same, for a time of its own.
+    /// Like [`Self::run`], with a given time limit.
     pub(crate) fn run_for<R>(&self, contention: Contention, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, None, contention, body)
+        self.attempts(CommitMode::Shared, None, contention, body)
     }
 
-    /// The same for a body of which it is known what it will read.
+    /// Like [`Self::run`], with rows that are prefetched.
     pub(crate) fn run_expecting<R>(
         &self,
-        home: Home,
+        storage: Storage,
         expect: Expect<'_>,
         body: Body<'_, R>,
     ) -> Result<R> {
-        match home {
-            Home::Engine => self.attempts(Company::Any, Some(expect), Contention::new(), body),
-            Home::Ram => self.run(body),
+        match storage {
+            Storage::Engine => {
+                self.attempts(CommitMode::Shared, Some(expect), Contention::new(), body)
+            }
+            Storage::Ram => self.run(body),
         }
     }
 
-    /// The same in a commit of its own: for what changes a collection itself, of which others then
-    /// read from snapshots.
+    /// Like [`Self::run`], in a commit of its own: for changes of a collection's definition, which others
+    /// then read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::None, None, Contention::new(), body)
+        self.attempts(CommitMode::Alone, None, Contention::new(), body)
     }
 
     fn attempts<R>(
         &self,
-        mut company: Company,
+        mut mode: CommitMode,
         expect: Option<Expect<'_>>,
         mut contention: Contention,
         body: Body<'_, R>,
     ) -> Result<R> {
         loop {
-            let tried = match contention.tries() {
+            let attempt = match contention.tries() {
                 CONFLICTS_MAX => self.attempt_in_write(body),
-                _ => self.attempt(company, expect, body),
+                _ => self.attempt(mode, expect, body),
             };
-            match tried {
-                Tried::Done(result) => return result,
-                Tried::Divided if company == Company::Any => company = Company::None,
-                Tried::Overtaken | Tried::Divided => contention.overtaken()?,
+            match attempt {
+                Attempt::Done(result) => return result,
+                Attempt::RetryAlone if mode == CommitMode::Shared => mode = CommitMode::Alone,
+                Attempt::Conflict | Attempt::RetryAlone => contention.overtaken()?,
             }
         }
     }
 
     fn attempt<R>(
         &self,
-        company: Company,
+        mode: CommitMode,
         expect: Option<Expect<'_>>,
         body: Body<'_, R>,
-    ) -> Tried<R> {
+    ) -> Attempt<R> {
         let turn = match self.turn() {
             Ok(turn) => turn,
-            Err(error) => return Tried::Done(Err(error)),
+            Err(error) => return Attempt::Done(Err(error)),
         };
-        let mut group = match (turn.take_group(), company) {
-            (Some(group), Company::Any) => group,
+        let mut group = match (turn.take_group(), mode) {
+            (Some(group), CommitMode::Shared) => group,
             (others, _) => {
                 if let Some(others) = others {
                     others.commit(self);
                 }
                 match Group::new(self, expect) {
                     Ok(group) => group,
-                    Err(error) => return Tried::Done(Err(error)),
+                    Err(error) => return Attempt::Done(Err(error)),
                 }
             }
         };
         let (result, after) = group.join(self, body);
-        if group.is_nothing() {
+        if group.is_empty() {
             return match result {
-                Err(error) if error.is_overtaken() => Tried::Overtaken,
-                Err(error) => self.refused(error, group.seen()),
-                result => Tried::Done(result),
+                Err(error) if error.is_overtaken() => Attempt::Conflict,
+                Err(error) => self.rejected(error, group.read_version()),
+                result => Attempt::Done(result),
             };
         }
         let outcome = group.outcome();
-        let others_wait = self.waiting.load(Ordering::Acquire) > 0;
-        if company == Company::Any && others_wait && group.has_room() {
-            turn.leave_group(group);
+        let others_are_waiting = self.waiting.load(Ordering::Acquire) > 0;
+        if mode == CommitMode::Shared && others_are_waiting && group.has_room() {
+            turn.pass_on_group(group);
         } else {
             group.commit(self);
         }
         drop(turn);
         match outcome.wait() {
-            Fate::Committed => {
+            Outcome::Committed => {
                 after.into_iter().for_each(|after| after());
                 match result {
-                    Err(error) if error.is_overtaken() => Tried::Overtaken,
-                    result => Tried::Done(result),
+                    Err(error) if error.is_overtaken() => Attempt::Conflict,
+                    result => Attempt::Done(result),
                 }
             }
-            Fate::Overtaken => Tried::Overtaken,
-            Fate::Divided => Tried::Divided,
-            Fate::Failed(error) => Tried::Done(Err(Error::shared(error))),
+            Outcome::Conflict => Attempt::Conflict,
+            Outcome::RetryAlone => Attempt::RetryAlone,
+            Outcome::Failed(error) => Attempt::Done(Err(Error::shared(error))),
         }
     }
 
-    /// A transaction was refused, perhaps for what a view of the engine showed, which may be long over.
-    fn refused<R>(&self, error: Error, seen: Option<Version>) -> Tried<R> {
-        let is_current = seen.map_or(Ok(true), |seen| self.driver.is_current(seen));
+    /// Handles a rejected transaction: if its view of the engine was out of date, it is retried.
+    fn rejected<R>(&self, error: Error, read_version: Option<Version>) -> Attempt<R> {
+        let is_current = read_version.map_or(Ok(true), |read_version| {
+            self.driver.is_current(read_version)
+        });
         match is_current {
-            Ok(true) => Tried::Done(Err(error)),
-            Ok(false) => Tried::Overtaken,
-            Err(failure) => Tried::Done(Err(failure.into())),
+            Ok(true) => Attempt::Done(Err(error)),
+            Ok(false) => Attempt::Conflict,
+            Err(failure) => Attempt::Done(Err(failure.into())),
         }
     }
 
-    /// Commits in a write, which no other can come before where the engine has them wait.
-    fn attempt_in_write<R>(&self, body: Body<'_, R>) -> Tried<R> {
+    /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
+    fn attempt_in_write<R>(&self, body: Body<'_, R>) -> Attempt<R> {
         match self.write(body) {
-            Err(error) if error.is_overtaken() => Tried::Overtaken,
-            result => Tried::Done(result),
+            Err(error) if error.is_overtaken() => Attempt::Conflict,
+            result => Attempt::Done(result),
         }
     }
 
@@ -250,25 +253,25 @@ impl Core {
             others.commit(self);
         }
         let mut finished = None;
-        let telling = self.telling.lock();
+        let cache_update_lock = self.cache_update_lock.lock();
         let written = self.driver.write(&[], &mut |writer| {
             let ram = self.ram.snapshot();
-            let planned = {
+            let prepared = {
                 let snapshot = writer.snapshot()?;
                 let rows = Rows::new(&self.layout, &*snapshot, &ram, Changes::default());
-                let mut transaction = Transaction::new(self, rows, News::default());
+                let mut transaction = Transaction::new(self, rows, CacheUpdates::default());
                 let result = transaction.run(body);
                 result.map(|result| (result, transaction.end()))
             };
-            match planned {
-                Ok((result, ended)) => {
-                    let Parts { engine, ram } = ended.changes.into_parts(&self.layout);
-                    finished = Some(Ok((result, ended.news, ended.after, ram)));
+            match prepared {
+                Ok((result, output)) => {
+                    let CommitParts { engine, ram } = output.changes.into_parts(&self.layout);
+                    finished = Some(Ok((result, output.cache_updates, output.after, ram)));
                     apply(writer, &engine)
                 }
                 Err(error) => {
                     finished = Some(Err(error));
-                    let message = "the transaction was refused";
+                    let message = "the transaction was rejected";
                     Err(espalier_keyspace::Error::new(
                         KeyspaceErrorKind::Aborted,
                         message,
@@ -276,15 +279,19 @@ impl Core {
                 }
             }
         });
-        let (engine, (result, news, after, operations)) = match (written, finished) {
+        let (engine, (result, cache_updates, after, operations)) = match (written, finished) {
             (_, Some(Err(error))) => return Err(error),
             (Err(error), _) => return Err(error.into()),
-            (Ok(_), None) => return Err(Error::corrupt("an engine did not write")),
-            (Ok(version), Some(Ok(planned))) => (Some(version), planned),
+            (Ok(_), None) => {
+                return Err(Error::corrupt(
+                    "the engine reported a commit without running the write",
+                ));
+            }
+            (Ok(version), Some(Ok(prepared))) => (Some(version), prepared),
         };
         let ram = self.ram.apply(operations)?;
-        news.tell(Committed { engine, ram });
-        drop((telling, turn));
+        cache_updates.apply(Committed { engine, ram });
+        drop((cache_update_lock, turn));
         after.into_iter().for_each(|after| after());
         Ok(result)
     }

@@ -1,4 +1,4 @@
-//! What a program says about a collection before it opens it.
+//! The declaration of a collection by a program.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde_json::Value as Json;
 
 use crate::definition::{FieldIndex, Kind, check_name, check_names};
 use crate::document::Document;
-use crate::extract::{Function, Source};
+use crate::index_values::{Function, Source};
 use crate::value::IntoValue;
 use crate::{Collection, Documents, Policy, Result, Trigger};
 
-/// Brings a document from the given schema version to the next.
+/// Migrates a document from the given schema version to the next.
 pub(crate) type Migrate = Arc<dyn Fn(u32, Json) -> std::result::Result<Json, String> + Send + Sync>;
 
 /// An index, as it is declared.
@@ -30,8 +30,8 @@ impl<T> Clone for Declared<T> {
     }
 }
 
-/// A collection of documents of type `T`, as a program declares it: its indexes in a line each,
-/// its policy, its triggers, its schema version.
+/// The declaration of a collection of documents of type `T`: its indexes, its policy, its triggers, its
+/// schema version.
 ///
 /// ```
 /// # use espalier_documents::{Declaration, Policy};
@@ -67,16 +67,16 @@ impl<T: Document> Declaration<T> {
         }
     }
 
-    /// The same with this policy.
+    /// Sets the policy.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// The same with an index in which a value has one document. The function gives the value of a
-    /// document; where it returns `None`, the document is not in the index. Several components are
-    /// a tuple.
+    /// Adds an index in which each value has at most one document. The function returns the value of a
+    /// document; if it returns `None`, the document is not in the index. A tuple is a value of several
+    /// components.
     #[must_use]
     pub fn unique<V: IntoValue>(
         self,
@@ -86,7 +86,7 @@ impl<T: Document> Declaration<T> {
         self.single(name, Kind::Unique, value)
     }
 
-    /// The same with an index in which a value has any number of documents.
+    /// Adds an index in which a value may have any number of documents.
     #[must_use]
     pub fn partition<V: IntoValue>(
         self,
@@ -96,7 +96,7 @@ impl<T: Document> Declaration<T> {
         self.single(name, Kind::Partition, value)
     }
 
-    /// The same with an index in which a document has any number of values.
+    /// Adds an index in which a document may have any number of values.
     #[must_use]
     pub fn tags<V: IntoValue, I: IntoIterator<Item = V>>(
         self,
@@ -135,8 +135,8 @@ impl<T: Document> Declaration<T> {
         self
     }
 
-    /// The same with an index over members of the documents, as JSON has them. Only such indexes
-    /// let programs without the type `T` write to the collection.
+    /// Adds an index over members of the documents' JSON. Programs without the type `T` can write to a
+    /// collection only if all its indexes are of this sort.
     #[must_use]
     pub fn fields(mut self, index: FieldIndex) -> Self {
         self.indexes.push(Declared {
@@ -147,22 +147,22 @@ impl<T: Document> Declaration<T> {
         self
     }
 
-    /// Says that the function of the index declared last gives other values than the one of an
-    /// earlier program did. With another revision than is stored, the index is built again.
+    /// Sets the revision of the function of the last declared index. If the stored revision is different, the
+    /// index is rebuilt. Change it when the function returns other values than before.
     #[must_use]
     pub fn revision(mut self, revision: u32) -> Self {
         if let Some(Declared {
-            source: Source::Program(_, known),
+            source: Source::Program(_, declared_revision),
             ..
         }) = self.indexes.last_mut()
         {
-            *known = revision;
+            *declared_revision = revision;
         }
         self
     }
 
-    /// The same with a version of the type, from 1, and the function that brings a document from
-    /// the version it is given to the next. Opening brings older documents to this version.
+    /// Sets the version of the type, from 1, and the function that migrates a document from the version given
+    /// to the next. Opening the collection migrates older documents to this version.
     #[must_use]
     pub fn schema(
         mut self,
@@ -174,24 +174,24 @@ impl<T: Document> Declaration<T> {
         self
     }
 
-    /// The same with a trigger.
+    /// Adds a trigger.
     #[must_use]
     pub fn trigger(mut self, trigger: impl Trigger<T>) -> Self {
         self.triggers.push(Arc::new(trigger));
         self
     }
 
-    /// Opens the collection, or makes it. Indexes that are not stored yet are built, while others
-    /// go on writing; stored ones that are not declared are dropped; older documents are migrated.
-    /// Returns when all that is done. A build that was cut off goes on where it was.
+    /// Opens the collection, or creates it. New indexes are built, while others continue to write; stored
+    /// indexes that are not declared are dropped; older documents are migrated. Returns when all that is
+    /// done. An interrupted build resumes where it stopped.
     pub fn open(self, documents: &Documents) -> Result<Collection<T>> {
         let collection = self.open_unbuilt(documents)?;
         collection.build()?;
         Ok(collection)
     }
 
-    /// The same, but returns before the indexes are built; [`Collection::build`] builds them, from
-    /// whichever thread. Until then they are kept up to date, and cannot be asked.
+    /// Like [`Self::open`], but returns before the indexes are built; [`Collection::build`] builds them, from
+    /// any thread. Until then they are maintained, but cannot be queried.
     pub fn open_unbuilt(self, documents: &Documents) -> Result<Collection<T>> {
         self.check()?;
         Collection::open(documents, self)

@@ -1,4 +1,4 @@
-//! What is stored about a collection: its indexes and its schema version.
+//! The stored definition of a collection: its indexes and its schema version.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{COMPONENTS_MAX, INDEXES_MAX, NAME_BYTES_MAX};
 use crate::{Error, Policy, Result};
 
-/// How many documents may have a value, and how many values a document may have.
+/// How many documents a value may have, and how many values a document may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -47,22 +47,22 @@ impl FromStr for Kind {
             .find(|kind| kind.as_str() == text)
             .ok_or_else(|| {
                 Error::argument(format!(
-                    "{text:?} is no kind of index; there are unique, partition and tags"
+                    "{text:?} is not a kind of index; use unique, partition or tags"
                 ))
             })
     }
 }
 
-/// An index that takes its values from members of JSON documents. Programs without the types of
-/// the documents (the command line, HTTP) can write where all indexes are of this sort.
+/// An index whose values are members of JSON documents. Programs without the types of the documents (the
+/// command line, HTTP) can write if all indexes are of this sort.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldIndex {
     /// The name.
     pub name: String,
     /// The kind.
     pub kind: Kind,
-    /// JSON pointers (RFC 6901), one for each component. For tags, one, to an array or to a
-    /// single tag.
+    /// JSON pointers (RFC 6901), one for each component. An index of tags has one, to an array or to a single
+    /// tag.
     pub fields: Vec<String>,
 }
 
@@ -77,19 +77,19 @@ impl FieldIndex {
             return Err(Error::limit(message));
         }
         if self.kind == Kind::Tags && count != 1 {
-            let message = format!("{place} has {count} fields; tags are taken from one");
+            let message = format!("{place} has {count} fields; an index of tags has exactly one");
             return Err(Error::argument(message));
         }
         for field in &self.fields {
             if !field.is_empty() && !field.starts_with('/') {
                 return Err(Error::argument(format!(
-                    "{place}: {field:?} is no JSON pointer; write /{field}"
+                    "{place}: {field:?} is not a JSON pointer; write /{field}"
                 )));
             }
             let mut escapes = field.split('~').skip(1);
             if !escapes.all(|rest| rest.starts_with(['0', '1'])) {
                 return Err(Error::argument(format!(
-                    "{place}: {field:?} is no JSON pointer; write ~0 for ~ and ~1 for / in a name"
+                    "{place}: {field:?} is not a JSON pointer; write ~0 for ~ and ~1 for / in a name"
                 )));
             }
         }
@@ -97,20 +97,20 @@ impl FieldIndex {
     }
 }
 
-/// An index, as a collection has it.
+/// An index of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexInfo {
     /// The name.
     pub name: String,
     /// The kind.
     pub kind: Kind,
-    /// Where its values come from; none where a program declares it.
+    /// The JSON pointers of its values; `None` if it is declared by a program.
     pub fields: Option<Vec<String>>,
-    /// Whether all documents are in it.
+    /// Whether it includes all documents.
     pub is_built: bool,
 }
 
-/// A collection, as it is stored.
+/// The stored definition of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The name.
@@ -123,7 +123,7 @@ pub struct Info {
     pub indexes: Vec<IndexInfo>,
 }
 
-/// The stored form.
+/// The stored form of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Definition {
@@ -131,7 +131,7 @@ pub(crate) struct Definition {
     pub(crate) id: u64,
     pub(crate) generation: u64,
     pub(crate) schema_version: u32,
-    /// The version that documents are being brought to.
+    /// The version that documents are being migrated to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) migrating_to: Option<u32>,
     pub(crate) policy: String,
@@ -148,25 +148,25 @@ pub(crate) struct StoredIndex {
     #[serde(flatten)]
     pub(crate) origin: Origin,
     pub(crate) is_built: bool,
-    /// Whether it is dropped as soon as all others are built, and stays where one cannot be built.
+    /// Whether it is dropped when all others are built; it is kept if one of them cannot be built.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_leaving: bool,
 }
 
-/// Where the values of an index come from.
+/// The source of an index's values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Origin {
-    /// From members of the documents.
+    /// Members of the documents.
     Fields(Vec<String>),
-    /// From a function of the program, of this revision.
+    /// A function of the program, with this revision.
     Program(u32),
 }
 
 impl Definition {
-    /// Gives what has changed another generation: a digest of all that it is now, and of the generation
-    /// before. So a store that is copied over another one, with other collections under the same
-    /// numbers, has others than whoever still has that one open knows.
+    /// Sets a new generation after a change: a digest of the new definition and of the old generation. If a
+    /// store is copied over this one, with other collections under the same numbers, its generations differ
+    /// from those that open handles remember.
     pub(crate) fn renew(&mut self) -> Result<()> {
         let mut hasher = DefaultHasher::new();
         self.encode()?.hash(&mut hasher);
@@ -183,8 +183,8 @@ impl Definition {
             .map_err(|error| Error::corrupt(format!("the definition of a collection: {error}")))
     }
 
-    /// Whether there are indexes to be built, and whoever reads the documents can do it.
-    pub(crate) fn is_for_anybody_to_build(&self) -> bool {
+    /// Whether there are indexes to build that any program can build from the documents.
+    pub(crate) fn can_be_built_by_any_program(&self) -> bool {
         let mut unbuilt = self
             .indexes
             .iter()
@@ -218,7 +218,7 @@ impl Definition {
 /// Checks the name of a collection or of an index.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() {
-        return Err(Error::argument(format!("{what} has a name")));
+        return Err(Error::argument(format!("{what} must have a name")));
     }
     if name.len() > NAME_BYTES_MAX {
         return Err(Error::limit(format!(
@@ -229,13 +229,13 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that there are not too many indexes, and none twice.
+/// Checks the number of indexes, and that their names are distinct.
 pub(crate) fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut names: Vec<_> = names.collect();
     names.sort_unstable();
     if names.len() > INDEXES_MAX {
         let count = names.len();
-        let message = format!("{count} indexes are over the limit of {INDEXES_MAX}");
+        let message = format!("{count} indexes exceed the limit of {INDEXES_MAX}");
         return Err(Error::limit(message));
     }
     match names.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -1,4 +1,4 @@
-//! Documents and the rows that hold them.
+//! Documents and their stored rows.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use serde::de::DeserializeOwned;
 use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX};
 use crate::{Error, ErrorKind, Result};
 
-/// A type that collections may have: whatever serde can write and read again.
+/// A type of documents: any type that serde can serialize and deserialize.
 pub trait Document: Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Document for T {}
 
-/// Names the state of a document, or of a page of them: the same for the same content, another for
-/// another.
+/// The entity tag of a document, or of a page of documents: equal for equal content, different for different
+/// content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag([u8; 16]);
 
 impl Tag {
-    /// The name of what these bytes say.
+    /// The tag of some bytes.
     pub fn of(row: &[u8]) -> Self {
         let mut tag = [0; 16];
         tag.copy_from_slice(&blake3::hash(row).as_bytes()[..16]);
@@ -37,13 +37,13 @@ impl fmt::Display for Tag {
 /// The format of a row of a document: a byte, the schema version as a varint, JSON.
 const FORMAT: u8 = 0x01;
 
-/// A row, taken apart.
+/// A parsed row.
 pub(crate) struct Row<'a> {
     pub(crate) schema_version: u32,
     pub(crate) json: &'a [u8],
 }
 
-/// The row of a document.
+/// Encodes a document as a row.
 pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<Vec<u8>> {
     let mut row = Vec::with_capacity(128);
     row.push(FORMAT);
@@ -55,22 +55,22 @@ pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<V
     })?;
     if row.len() > DOCUMENT_BYTES_MAX {
         return Err(Error::limit(format!(
-            "a document of {} bytes is over the limit of {DOCUMENT_BYTES_MAX}",
+            "a document of {} bytes exceeds the limit of {DOCUMENT_BYTES_MAX}",
             row.len()
         )));
     }
     if is_too_deep(&row[head..]) {
         return Err(Error::limit(format!(
-            "a document has arrays and objects within one another over the limit of {DOCUMENT_DEPTH_MAX}"
+            "a document exceeds the nesting limit of {DOCUMENT_DEPTH_MAX} arrays and objects"
         )));
     }
     Ok(row)
 }
 
-/// Whether JSON has too many arrays and objects within one another.
+/// Whether the arrays and objects of a JSON text are nested too deep.
 fn is_too_deep(json: &[u8]) -> bool {
     let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
-    // Nearly all documents have fewer altogether.
+    // Nearly all documents have fewer brackets in total.
     if json.iter().filter(opens).count() <= DOCUMENT_DEPTH_MAX {
         return false;
     }
@@ -91,11 +91,11 @@ fn is_too_deep(json: &[u8]) -> bool {
     false
 }
 
-/// Takes a row apart.
+/// Parses a row.
 pub(crate) fn row(bytes: &[u8]) -> Result<Row<'_>> {
     let (&format, mut rest) = bytes
         .split_first()
-        .ok_or_else(|| Error::corrupt("a document has no bytes"))?;
+        .ok_or_else(|| Error::corrupt("the row of a document is empty"))?;
     if format != FORMAT {
         let message = format!("a document has the unknown format {format}");
         return Err(Error::corrupt(message));
@@ -107,12 +107,12 @@ pub(crate) fn row(bytes: &[u8]) -> Result<Row<'_>> {
     })
 }
 
-/// The document of a row of this schema version.
+/// Decodes the document of a row with this schema version.
 pub(crate) fn decode<T: Document>(key: u64, bytes: &[u8], schema_version: u32) -> Result<T> {
     let row = row(bytes).map_err(|error| error.at(format_args!("document {key}")))?;
     if row.schema_version != schema_version {
         return Err(Error::definition(format!(
-            "document {key} is of schema version {}, and this program knows version {schema_version}",
+            "document {key} has schema version {}, but this program supports version {schema_version}",
             row.schema_version
         )));
     }
@@ -124,7 +124,7 @@ pub(crate) fn decode<T: Document>(key: u64, bytes: &[u8], schema_version: u32) -
 
 fn take_schema_version(row: &mut &[u8]) -> Result<u32> {
     let number = take_number(row);
-    let number = number.ok_or_else(|| Error::corrupt("a document ends within its head"))?;
+    let number = number.ok_or_else(|| Error::corrupt("the header of a document is truncated"))?;
     u32::try_from(number)
         .map_err(|_| Error::corrupt("the schema version of a document is too large"))
 }

@@ -1,4 +1,4 @@
-//! The collections of a key space.
+//! The entry point: the collections of a key space.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::collection::Collection;
 use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, FieldIndex, Info};
-use crate::layout::Home;
+use crate::layout::Storage;
 use crate::reader::{Reader, View};
 use crate::transaction::Transaction;
 use crate::{Error, ErrorKind, Finding, Policy, Result};
@@ -35,8 +35,8 @@ impl Documents {
         &self.core
     }
 
-    /// What is stored about each collection, by name. One whose definition cannot be read is told by
-    /// [`Self::damaged`], and does not hide the others.
+    /// The stored definitions of all collections, by name. Those that cannot be read are left out;
+    /// [`Self::damaged`] returns them.
     pub fn list(&self) -> Result<Vec<Info>> {
         let definitions = self.definitions()?.into_iter();
         let readable = definitions.filter_map(|(_, definition)| definition.ok());
@@ -57,25 +57,24 @@ impl Documents {
         Ok(damaged.collect())
     }
 
-    /// The stored collections with indexes over members that are not built, because they are being built
-    /// or because that was cut off: anybody may go on with it ([`Collection::build`]). Those that only the
-    /// program can go on with that declares an index by a function, or brings documents to another
-    /// version, are not among them.
+    /// The stored collections with unbuilt indexes over members: they are being built, or the build was
+    /// interrupted and any program can resume it ([`Collection::build`]). Collections are not included if
+    /// only the program that declares an index by a function, or that migrates the documents, can continue.
     pub fn unbuilt(&self) -> Result<Vec<String>> {
         let definitions = self.definitions()?.into_iter();
         let readable = definitions.filter_map(|(_, definition)| definition.ok());
-        let unbuilt = readable.filter(Definition::is_for_anybody_to_build);
+        let unbuilt = readable.filter(Definition::can_be_built_by_any_program);
         Ok(unbuilt.map(|definition| definition.name).collect())
     }
 
-    /// The definitions with their names.
+    /// All definitions with their names.
     fn definitions(&self) -> Result<Vec<(String, Result<Definition>)>> {
         self.core.driver.catch_up()?;
         let layout = &self.core.layout;
         let mut found = Vec::new();
-        for home in [Home::Engine, Home::Ram] {
-            let snapshot = self.core.snapshot(home)?;
-            let range = layout.definitions(home);
+        for storage in [Storage::Engine, Storage::Ram] {
+            let snapshot = self.core.snapshot(storage)?;
+            let range = layout.definitions(storage);
             View(&*snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
                 let name = layout.defined_name(row);
                 found.push((name, Definition::decode(stored)));
@@ -85,14 +84,14 @@ impl Documents {
         Ok(found)
     }
 
-    /// Opens a collection of any documents with the indexes and the policy that are stored, or
-    /// another policy. Where a program declares indexes by functions, it can only be read.
+    /// Opens a collection of JSON documents with the stored indexes, and with the stored policy or another
+    /// one. If a program declares indexes by functions, it is read-only.
     pub fn open(&self, name: &str, policy: Option<Policy>) -> Result<Collection<Json>> {
         Collection::stored(self, name, policy)
     }
 
-    /// Makes a collection with these indexes over members, or gives an existing one these: new ones
-    /// are built, the others are dropped. The policy is the one that servers use.
+    /// Creates a collection with these indexes over members, or changes the indexes of an existing one: new
+    /// ones are built, the others are dropped. The policy is the one that servers use.
     pub fn configure(
         &self,
         name: &str,
@@ -118,13 +117,13 @@ impl Documents {
     pub fn remove(&self, name: &str) -> Result<()> {
         self.core.run_alone(&mut |transaction| {
             let layout = &transaction.core().layout;
-            for home in [Home::Engine, Home::Ram] {
-                let row = layout.definition(home, name);
+            for storage in [Storage::Engine, Storage::Ram] {
+                let row = layout.definition(storage, name);
                 let Some(stored) = transaction.rows.read(&row)? else {
                     continue;
                 };
-                let keys = layout.collection(home, Definition::decode(stored)?.id);
-                // Whoever writes requires its generation, so nobody adds anything meanwhile.
+                let keys = layout.collection(storage, Definition::decode(stored)?.id);
+                // Every writer requires the generation, so no documents are added in the meantime.
                 keys.everything()
                     .into_iter()
                     .for_each(|range| transaction.rows.drop_range(range));
@@ -136,14 +135,13 @@ impl Documents {
         })
     }
 
-    /// Does what `body` says in one atomic commit, over any of the collections. Where another
-    /// process changed what it read, it is called again, for as long as
-    /// [`espalier_keyspace::CONFLICT_PATIENCE`]; so it should have no effects beside the transaction.
-    /// When it returns an error, nothing is changed.
+    /// Runs `body` in one atomic commit over any of the collections. If another process changed what it read,
+    /// it is run again, for at most [`espalier_keyspace::CONFLICT_PATIENCE`]; so it should have no effects
+    /// except on the transaction. If it returns an error, nothing is changed.
     ///
-    /// Transactions of one process are made one after another, and those that come at the same time
-    /// share a commit: one that came before may wait for `body`, which therefore should not wait for
-    /// other threads. Within it, use the transaction, not the collections.
+    /// Transactions of one process are serialized, and concurrent ones share a commit: an earlier transaction
+    /// may wait for `body`, which therefore should not wait for other threads. Within it, use the
+    /// transaction, not the collections.
     pub fn transaction<R>(
         &self,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<R>,
@@ -151,7 +149,7 @@ impl Documents {
         self.core.run(&mut body)
     }
 
-    /// Makes everything committed so far durable, also where commits are relaxed.
+    /// Makes all previous commits durable, also if commits are relaxed.
     pub fn flush(&self) -> Result<()> {
         Ok(self.core.driver.flush()?)
     }

@@ -1,4 +1,4 @@
-//! A view of the engine that is taken when it is first read: what is in memory alone asks no engine.
+//! A lazy snapshot of the engine: operations that read only memory send no request to the engine.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Cursor, Direction, Driver, Expect, KeyRange, Result, Snapshot, Version};
 
-/// The newest state of the engine, as of the first look at it.
+/// The state of the engine at the first read.
 pub(crate) struct EngineView {
     driver: Arc<dyn Driver>,
     taken: OnceCell<Box<dyn Snapshot + Send>>,
 }
 
 impl EngineView {
-    /// A view; it is taken at once where it is known what will be read of it.
+    /// A lazy snapshot; with a prefetch it is taken immediately.
     pub(crate) fn new(driver: &Arc<dyn Driver>, expect: Option<Expect<'_>>) -> Result<Self> {
         let taken = match expect {
             Some(expect) => OnceCell::from(driver.snapshot_expecting(expect)?),
@@ -25,8 +25,8 @@ impl EngineView {
         })
     }
 
-    /// The version that it shows, where anything was read of it.
-    pub(crate) fn seen(&self) -> Option<Version> {
+    /// The version of the snapshot, if anything was read from it.
+    pub(crate) fn read_version(&self) -> Option<Version> {
         self.taken.get().map(|taken| taken.version())
     }
 
@@ -40,9 +40,9 @@ impl EngineView {
 }
 
 impl Snapshot for EngineView {
-    /// 0 before anything was read.
+    /// 0 before the first read.
     fn version(&self) -> Version {
-        self.seen().unwrap_or_default()
+        self.read_version().unwrap_or_default()
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

@@ -1,4 +1,4 @@
-//! Reading the rows of an index.
+//! Reads the rows of an index.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -7,13 +7,13 @@ use espalier_keyspace::{Direction, KeyRange};
 use crate::definition::Kind;
 use crate::layout::{shared_row, split_key, take_key, unique_row};
 use crate::reader::Reader;
-use crate::value::{skip, wide_prefix};
+use crate::value::{ordered_prefix, skip};
 use crate::{Error, Query, Result, Value};
 
 /// One entry of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The encoding of the value in full; empty where one whole value was asked for.
+    /// The full encoding of the value; empty if the query is for one exact value.
     pub(crate) full: Vec<u8>,
     /// The key of the document.
     pub(crate) key: u64,
@@ -25,8 +25,8 @@ pub(crate) fn unique_key(
     index: &[u8],
     value: &Value,
 ) -> Result<Option<u64>> {
-    let held = reader.get(&unique_row(index, value))?;
-    held.map(|held| take_key(&held)).transpose()
+    let stored = reader.get(&unique_row(index, value))?;
+    stored.map(|stored| take_key(&stored)).transpose()
 }
 
 /// The keys of the documents that have a value in an index that is not unique, in order.
@@ -59,29 +59,29 @@ pub(crate) fn shared_keys(
     Ok(found.into_iter().map(|entry| entry.key).collect())
 }
 
-/// The entries that a query asks for.
+/// The entries that match a query.
 pub(crate) fn find(
     reader: &mut dyn Reader,
     index: &[u8],
     kind: Kind,
     query: &Query,
 ) -> Result<Vec<Entry>> {
-    let mut found = Found {
+    let mut found = FoundEntries {
         entries: Vec::new(),
         is_shortened: false,
     };
-    if query.is_nothing {
+    if query.is_always_empty {
         return Ok(Vec::new());
     }
     let range = range(index, kind, query);
-    reader.scan(&range, query.direction, &mut |row, held| {
-        let (short, held, key) = parse(&row[index.len()..], held, kind)?;
-        let full = if held.is_empty() { short } else { held };
+    reader.scan(&range, query.direction, &mut |row, stored| {
+        let (short, stored, key) = parse(&row[index.len()..], stored, kind)?;
+        let full = if stored.is_empty() { short } else { stored };
         if found.is_enough(query, full) {
             return Ok(ControlFlow::Break(()));
         }
-        if query.admits(full, key) {
-            found.is_shortened |= !held.is_empty();
+        if query.matches(full, key) {
+            found.is_shortened |= !stored.is_empty();
             let full = full.to_vec();
             found.entries.push(Entry { full, key });
         }
@@ -94,37 +94,37 @@ pub(crate) fn find(
             entries.reverse();
         }
     }
-    entries.truncate(query.wanted());
+    entries.truncate(query.entries_needed());
     entries.drain(..query.offset.min(entries.len()));
     Ok(entries)
 }
 
-struct Found {
+struct FoundEntries {
     entries: Vec<Entry>,
-    /// Whether there are entries whose keys are shortened, and so may be out of order.
+    /// Whether there are entries with shortened keys, which may be out of order.
     is_shortened: bool,
 }
 
-impl Found {
-    /// Whether there are enough, and none of the rows that begin as the last may come before it.
+impl FoundEntries {
+    /// Whether there are enough entries, and no later row with the prefix of the last one can sort before it.
     fn is_enough(&self, query: &Query, next: &[u8]) -> bool {
-        if self.entries.len() < query.wanted() {
+        if self.entries.len() < query.entries_needed() {
             return false;
         }
         let last = self.entries.last();
-        let shared = last.and_then(|last| Some(&last.full[..wide_prefix(&last.full)?]));
+        let shared = last.and_then(|last| Some(&last.full[..ordered_prefix(&last.full)?]));
         shared.is_none_or(|shared| !next.starts_with(shared))
     }
 }
 
-/// The rows that a query may be about. Where a bound is a long string, rows near it are not in the
-/// order of values, and more of them are read.
+/// The range of rows that can match a query. If a bound is a long string, the rows near it are not in the
+/// order of values, and the range is wider.
 pub(crate) fn range(index: &[u8], kind: Kind, query: &Query) -> KeyRange {
     let mut range = range_of_bounds(index, query);
     let Some((value, key)) = &query.after else {
         return range;
     };
-    if wide_prefix(value.full()).is_some() {
+    if ordered_prefix(value.full()).is_some() {
         return range;
     }
     let mut last = match kind {
@@ -146,7 +146,7 @@ fn range_of_bounds(index: &[u8], query: &Query) -> KeyRange {
         return KeyRange::prefix(&unique_row(index, value));
     }
     let whole = KeyRange::prefix(index);
-    let row = |value: &Value| match wide_prefix(value.full()) {
+    let row = |value: &Value| match ordered_prefix(value.full()) {
         Some(length) => (
             KeyRange::prefix(&[index, &value.full()[..length]].concat()),
             Width::Wide,
@@ -177,30 +177,30 @@ enum Width {
     Wide,
 }
 
-/// Takes a row of an index apart: the value as it stands in the key, the value in full where the
-/// row holds it, and the key of the document.
+/// Parses a row of an index: the value as encoded in the key, the full value if the row has it, and the key
+/// of the document.
 pub(crate) fn parse<'a>(
     rest: &'a [u8],
-    held: &'a [u8],
+    stored: &'a [u8],
     kind: Kind,
 ) -> Result<(&'a [u8], &'a [u8], u64)> {
     if kind == Kind::Unique {
-        let mut held = held;
-        let key = split_key(&mut held)?;
-        return Ok((rest, held, key));
+        let mut stored = stored;
+        let key = split_key(&mut stored)?;
+        return Ok((rest, stored, key));
     }
     let mut at = rest;
     while !is_document_key(at) {
         if at.is_empty() {
-            return Err(Error::corrupt("a row of an index names no document"));
+            return Err(Error::corrupt("a row of an index has no document key"));
         }
         skip(&mut at)?;
     }
-    Ok((&rest[..rest.len() - at.len()], held, take_key(at)?))
+    Ok((&rest[..rest.len() - at.len()], stored, take_key(at)?))
 }
 
-/// Whether this is the key of a document and nothing else: a number among the components of a
-/// value is never the last that stands in a row.
+/// Whether these bytes are a document key only: a number that is a component of a value is never the last
+/// element of a row.
 fn is_document_key(rest: &[u8]) -> bool {
     const ZERO: u8 = 0x14;
     rest.first().is_some_and(|&tag| {
@@ -208,7 +208,7 @@ fn is_document_key(rest: &[u8]) -> bool {
     })
 }
 
-/// The first row after an entry, to go on with another value.
+/// The first row after all entries of a value.
 pub(crate) fn after_value(index: &[u8], short: &[u8]) -> Option<Vec<u8>> {
     KeyRange::prefix(&[index, short].concat()).end
 }
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_told_from_a_number_before_it() {
+    fn a_key_is_distinguished_from_a_number_before_it() {
         for key in [0, 1, 255, 256, u64::from(u32::MAX), i64::MAX as u64] {
             for number in [0_u64, 1, 255, 0x1400, u64::MAX] {
                 let value = Value::of(number).expect("a value");

@@ -1,4 +1,4 @@
-//! What can go wrong with documents.
+//! Errors of documents.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,26 +6,25 @@ use std::sync::Arc;
 /// The result of an operation on documents.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of error it is; what a caller decides on.
+/// The kind of an error, for decisions of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked for makes no sense: a range query for an index that there is not, a name
-    /// without letters.
+    /// The request is invalid: for example a query of an index that does not exist, or an empty name.
     Argument,
-    /// What was given cannot be read as JSON, or as what is expected.
+    /// The input is not JSON, or not of the expected form.
     Syntax,
-    /// A named limit (see [`crate::limits`]) would be passed.
+    /// A limit (see [`crate::limits`]) would be exceeded.
     Limit,
-    /// There is no such collection, index or document.
+    /// The collection, index or document does not exist.
     Missing,
-    /// There is a collection of this name already, or a document of this key.
+    /// A collection with this name, or a document with this key, already exists.
     Exists,
     /// Another document has this value of a unique index.
     Unique,
-    /// A trigger of the program refused the change.
+    /// A trigger of the program rejected the change.
     Vetoed,
-    /// The document is not the one that the caller expected.
+    /// The document is not the expected one.
     Changed,
     /// The indexes or the schema version of the collection are not those of this program.
     Definition,
@@ -33,41 +32,41 @@ pub enum ErrorKind {
     Building,
     /// A document cannot be stored, or a stored one cannot be read as this type.
     Document,
-    /// A stored row is not what this version of the code wrote.
+    /// A stored row is not one that this version of the code writes.
     Corrupt,
-    /// The key space refused or failed.
+    /// An error of the key space.
     Keyspace,
 }
 
 /// Two documents that would have the same value of a unique index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clash {
+pub struct UniqueConflict {
     /// The index.
     pub index: String,
-    /// The value, as people write it.
+    /// The value, formatted for people.
     pub value: String,
-    /// The key of the document that has it.
+    /// The key of the document that already has it.
     pub key: u64,
-    /// The key of the document that would have it too.
+    /// The key of the document that was rejected.
     pub other: u64,
 }
 
-/// Characters of a value that a sentence shows.
+/// The maximum number of characters of a value in a message.
 const VALUE_CHARACTERS_MAX: usize = 80;
 
-/// An error of documents: a kind and a sentence.
+/// An error of documents: a kind and a message.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
-    clash: Option<Box<Clash>>,
+    clash: Option<Box<UniqueConflict>>,
     #[source]
     source: Option<Arc<espalier_keyspace::Error>>,
 }
 
 impl Error {
-    /// An error of `kind`, with a sentence that says what to do.
+    /// An error of `kind`, with a message that includes what to do.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
@@ -93,16 +92,16 @@ impl Error {
         Self::new(ErrorKind::Definition, message)
     }
 
-    /// There is no document of this key.
+    /// No document has this key.
     pub(crate) fn no_document(collection: &str, key: u64) -> Self {
         let message = format!("there is no document {key} in {collection:?}");
         Self::new(ErrorKind::Missing, message)
     }
 
     /// Another document has the value.
-    pub(crate) fn unique(clash: Clash) -> Self {
+    pub(crate) fn unique(clash: UniqueConflict) -> Self {
         let message = format!(
-            "index {:?} is unique, and document {} has the value {} already",
+            "index {:?} is unique, but document {} already has the value {}",
             clash.index,
             clash.key,
             shortened(&clash.value)
@@ -112,7 +111,7 @@ impl Error {
         error
     }
 
-    /// An error of the key space that several are told.
+    /// An error of the key space that several callers get.
     pub(crate) fn shared(error: Arc<espalier_keyspace::Error>) -> Self {
         Self {
             kind: ErrorKind::Keyspace,
@@ -122,47 +121,47 @@ impl Error {
         }
     }
 
-    /// The same error, with the place where it happened before its sentence.
+    /// The same error, with a place before its message.
     #[must_use]
     pub(crate) fn at(mut self, place: impl std::fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message).into();
         self
     }
 
-    /// The same error, with what follows from it after its sentence.
+    /// The same error, with a consequence after its message.
     #[must_use]
     pub(crate) fn and(mut self, what: impl std::fmt::Display) -> Self {
         self.message = format!("{}; {what}", self.message).into();
         self
     }
 
-    /// What kind of error this is.
+    /// The kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Which documents would have the same value, for [`ErrorKind::Unique`].
-    pub fn clash(&self) -> Option<&Clash> {
+    /// The documents with the same value, for [`ErrorKind::Unique`].
+    pub fn clash(&self) -> Option<&UniqueConflict> {
         self.clash.as_deref()
     }
 
-    /// The error of the key space, where it is one.
+    /// The underlying error of the key space, if any.
     pub fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
         self.source.as_deref()
     }
 
-    /// Whether this says that a stored document cannot be read.
+    /// Whether a stored document is unreadable.
     pub(crate) fn is_unreadable(&self) -> bool {
         matches!(self.kind, ErrorKind::Document | ErrorKind::Corrupt)
     }
 
-    /// Whether the same call may succeed when tried again.
+    /// Whether the same call may succeed if it is retried.
     pub fn is_retryable(&self) -> bool {
         self.keyspace()
             .is_some_and(espalier_keyspace::Error::is_retryable)
     }
 
-    /// Whether somebody else was faster, so that the same work may be tried again.
+    /// Whether another writer was faster, so that the same work may be retried.
     pub(crate) fn is_overtaken(&self) -> bool {
         use espalier_keyspace::ErrorKind::{Conflict, SnapshotTooOld};
         let kind = self.keyspace().map(espalier_keyspace::Error::kind);
@@ -176,7 +175,7 @@ impl From<espalier_keyspace::Error> for Error {
     }
 }
 
-/// A value may be long; the beginning tells it from others well enough in a sentence.
+/// A long value is shortened in a message; its beginning identifies it well enough.
 fn shortened(value: &str) -> Cow<'_, str> {
     match value.char_indices().nth(VALUE_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}... ({} bytes)", &value[..end], value.len()).into(),
@@ -189,8 +188,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_value_is_shortened_in_the_sentence_only() {
-        let clash = |value: String| Clash {
+    fn a_long_value_is_shortened_in_the_message_only() {
+        let clash = |value: String| UniqueConflict {
             index: "name".to_owned(),
             value,
             key: 7,
@@ -198,17 +197,14 @@ mod tests {
         };
         let short = Error::unique(clash("\"short\"".to_owned())).to_string();
         assert!(
-            short.ends_with("document 7 has the value \"short\" already"),
+            short.ends_with("document 7 already has the value \"short\""),
             "{short}"
         );
         let long = "\u{e9}".repeat(50_000);
         let error = Error::unique(clash(long.clone()));
         let sentence = error.to_string();
         assert!(sentence.chars().count() < 200, "{sentence}");
-        assert!(
-            sentence.contains("... (100000 bytes) already"),
-            "{sentence}"
-        );
+        assert!(sentence.contains("... (100000 bytes)"), "{sentence}");
         assert_eq!(
             error.clash().map(|clash| clash.value.as_str()),
             Some(long.as_str())

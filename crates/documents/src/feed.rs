@@ -1,4 +1,4 @@
-//! The changes of a collection as they happen, whoever makes them.
+//! A feed of the changes of a collection, by all processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,47 +6,46 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Version, Watch, WatchEvent};
 
 use crate::document::Document;
-use crate::layout::Home;
+use crate::layout::Storage;
 use crate::shape::Shape;
 use crate::{Collection, Error, Result};
 
-/// One thing that happened.
+/// One event of a feed.
 #[derive(Debug)]
 pub enum Event<T> {
-    /// One commit: what became of each document that it changed.
+    /// One commit: the new state of each document that it changed.
     Commit {
         /// Its version.
         version: Version,
-        /// Keys, and what the documents are now; none for those that were deleted.
+        /// Keys with their documents; `None` for deleted ones.
         changes: Vec<(u64, Option<Arc<T>>)>,
     },
-    /// Commits up to this version cannot be told one by one: they were made too long ago, or by
-    /// another process on an engine that does not tell. Read the collection again.
+    /// Commits up to this version are not available individually: they are too old, or were made by another
+    /// process on an engine that does not report changes. Read the collection again.
     Gap {
         /// The last version of the gap.
         version: Version,
     },
 }
 
-/// The changes of a collection, in order. One that is read too slowly has gaps.
+/// The changes of a collection, in order. A feed that is read too slowly has gaps.
 pub struct Feed<T> {
     collection: Collection<T>,
     watch: Box<dyn Watch>,
     shape: Arc<Shape<T>>,
     begin: Version,
-    /// A gap that is known before anything was told.
+    /// A gap to report before the first event.
     gap: Option<Version>,
 }
 
 impl<T: Document> Collection<T> {
-    /// The changes after a version; after now where none is given. A version that is yet to come is one
-    /// of another history (the engine was put back, or is in memory and was begun anew): then the feed
+    /// The changes after a version, or from now on if none is given. If the version is in the future, it is
+    /// of another history (the engine was restored, or is an in-memory one that was restarted): the feed then
     /// begins with a gap.
     pub fn watch(&self, after: Option<Version>) -> Result<Feed<T>> {
         let shape = Arc::clone(&self.opened().shape);
-        if shape.keys.home == Home::Ram {
-            let message =
-                "a collection that is in memory only has triggers, and no feed of changes";
+        if shape.keys.storage == Storage::Ram {
+            let message = "a collection in memory only has no feed of changes; use triggers";
             return Err(Error::argument(message));
         }
         let driver = &self.core().driver;
@@ -65,16 +64,16 @@ impl<T: Document> Collection<T> {
 }
 
 impl<T: Document> Feed<T> {
-    /// The version after which it begins: what is read of the collection from now on has all that
-    /// was before.
+    /// The version after which the feed begins. A read of the collection from now on includes all earlier
+    /// changes.
     pub fn begin(&self) -> Version {
         self.begin
     }
 
-    /// The next event, waiting at most `timeout`; `None` where there was none in that time.
+    /// The next event; waits at most `timeout`. `None` if there is none in that time.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Missing`] once the collection is removed.
+    /// [`crate::ErrorKind::Missing`] if the collection was removed.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Event<T>>> {
         if let Some(version) = self.gap.take() {
             return Ok(Some(Event::Gap { version }));
@@ -92,7 +91,7 @@ impl<T: Document> Feed<T> {
                 WatchEvent::Commit { version, changes } => self.event(version, &changes)?,
             };
             if let Some(Event::Gap { version }) = event {
-                self.look_again(version)?;
+                self.reopen_after_gap(version)?;
             }
             if event.is_some() {
                 return Ok(event);
@@ -100,8 +99,8 @@ impl<T: Document> Feed<T> {
         }
     }
 
-    /// After a gap: the collection may be another one of its name, or there may be none.
-    fn look_again(&mut self, version: Version) -> Result<()> {
+    /// After a gap: the collection may have been dropped or recreated.
+    fn reopen_after_gap(&mut self, version: Version) -> Result<()> {
         let shape = Arc::clone(&self.collection.reopen()?.shape);
         if shape.id != self.shape.id {
             let driver = &self.collection.core().driver;
@@ -112,23 +111,23 @@ impl<T: Document> Feed<T> {
     }
 
     fn event(&self, version: Version, changes: &[Change]) -> Result<Option<Event<T>>> {
-        let mut told = Vec::new();
+        let mut changed = Vec::new();
         for change in changes {
             match change {
                 Change::DeleteRange(_) => return Ok(Some(Event::Gap { version })),
                 Change::Put { key, value } => {
                     if let Some(key) = self.shape.keys.document_key(key) {
-                        told.push((key, Some(Arc::new(self.shape.decode(key, value)?))));
+                        changed.push((key, Some(Arc::new(self.shape.decode(key, value)?))));
                     }
                 }
                 Change::Delete { key } => {
                     if let Some(key) = self.shape.keys.document_key(key) {
-                        told.push((key, None));
+                        changed.push((key, None));
                     }
                 }
             }
         }
-        let changes = told;
+        let changes = changed;
         Ok((!changes.is_empty()).then_some(Event::Commit { version, changes }))
     }
 }

@@ -1,11 +1,11 @@
-//! Transactions that are committed together.
+//! Group commit: transactions that share one commit.
 //!
-//! A transaction whose turn comes while others wait for theirs leaves what it changed to the next,
-//! which reads it as if it were there, and so on; the last commits it all at once. So writers at
-//! the same time share one commit, and one flush where commits are durable, while each call still
-//! returns only when its own changes are committed. What a transaction changed that is refused is
-//! taken back alone. Where the commit fails, none of them happened: they are done again, or each
-//! by itself where one of them may be to blame.
+//! If other threads are waiting when a transaction is done, it passes its changes to the next one, which
+//! reads them as if they were stored, and so on; the last one commits all of them at once. So concurrent
+//! writers share one commit, and one flush if commits are durable, while each call still returns only when
+//! its own changes are committed. The changes of a rejected transaction are undone individually. If the
+//! commit fails, nothing is changed: the transactions are retried together, or each in its own commit if one
+//! of them may be the cause.
 
 use std::sync::Arc;
 
@@ -16,175 +16,179 @@ use crate::core::{Body, Core};
 use crate::engine_view::EngineView;
 use crate::limits::GROUP_ROWS_MAX;
 use crate::ram::RamSnapshot;
-use crate::rows::{Changes, Parts, Rows};
-use crate::transaction::{After, Committed, Ended, News, Transaction};
+use crate::rows::{Changes, CommitParts, Rows};
+use crate::transaction::{After, CacheUpdates, Committed, Transaction, TransactionOutput};
 use crate::{Error, Result};
 
-/// What becomes of a group.
+/// The outcome of a group.
 #[derive(Clone)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     /// It is committed.
     Committed,
-    /// Another process was faster, or the one who had it is gone; nothing happened.
-    Overtaken,
-    /// It failed, perhaps for one of several; nothing happened.
-    Divided,
-    /// It failed. Whether anything happened is what the error says.
+    /// Another process was faster, or the committing thread panicked; nothing was changed.
+    Conflict,
+    /// It failed, possibly because of one member; nothing was changed.
+    RetryAlone,
+    /// It failed. The error states whether anything was changed.
     Failed(Arc<espalier_keyspace::Error>),
 }
 
-/// Where those of a group wait.
+/// Where the members of a group wait for its outcome.
 #[derive(Default)]
-pub(crate) struct Outcome {
-    fate: Mutex<Option<Fate>>,
-    told: Condvar,
+pub(crate) struct OutcomeCell {
+    outcome: Mutex<Option<Outcome>>,
+    decided: Condvar,
 }
 
-impl Outcome {
-    /// What became of the group; waits until it is known.
-    pub(crate) fn wait(&self) -> Fate {
-        let mut fate = self.fate.lock();
+impl OutcomeCell {
+    /// Waits for the outcome of the group.
+    pub(crate) fn wait(&self) -> Outcome {
+        let mut outcome = self.outcome.lock();
         loop {
-            match &*fate {
-                Some(fate) => return fate.clone(),
-                None => self.told.wait(&mut fate),
+            match &*outcome {
+                Some(outcome) => return outcome.clone(),
+                None => self.decided.wait(&mut outcome),
             }
         }
     }
 
-    fn tell(&self, fate: Fate) {
-        self.fate.lock().get_or_insert(fate);
-        self.told.notify_all();
+    fn set(&self, outcome: Outcome) {
+        self.outcome.lock().get_or_insert(outcome);
+        self.decided.notify_all();
     }
 }
 
-/// Transactions over one view that are committed together.
+/// Transactions over one snapshot that are committed together.
 pub(crate) struct Group {
-    gathered: Option<Gathered>,
-    outcome: Arc<Outcome>,
-    /// How many transactions there are that did not fail.
+    pending: Option<Pending>,
+    outcome: Arc<OutcomeCell>,
+    /// The number of transactions that succeeded.
     members: usize,
 }
 
-struct Gathered {
+struct Pending {
     engine: EngineView,
     ram: RamSnapshot,
     changes: Changes,
-    news: News,
+    cache_updates: CacheUpdates,
 }
 
 impl Group {
-    /// Without a member, over the newest state that is known here, with what its first one expects to
-    /// read of the engine, where it knows.
+    /// An empty group over the newest state known to this process; `expect` is prefetched for its first
+    /// member.
     pub(crate) fn new(core: &Core, expect: Option<Expect<'_>>) -> Result<Self> {
-        let gathered = Gathered {
+        let pending = Pending {
             engine: EngineView::new(&core.driver, expect)?,
             ram: core.ram.snapshot(),
             changes: Changes::default(),
-            news: News::default(),
+            cache_updates: CacheUpdates::default(),
         };
         Ok(Self {
-            gathered: Some(gathered),
+            pending: Some(pending),
             outcome: Arc::default(),
             members: 0,
         })
     }
 
-    /// Does what `body` says as one more of the group, and returns what has to be called after the
-    /// commit. Where it fails, nothing of it stays.
+    /// Runs `body` as the next member of the group; returns its callbacks for after the commit. If it fails,
+    /// its changes are undone.
     pub(crate) fn join<R>(&mut self, core: &Core, body: Body<'_, R>) -> (Result<R>, After) {
-        // Where the body panics, all is gone with it, and those before it do theirs again.
-        let Some(mut gathered) = self.gathered.take() else {
-            let message = "a group was joined after its end";
+        // If the body panics, the group is dropped, and earlier members are retried.
+        let Some(mut pending) = self.pending.take() else {
+            let message = "a transaction joined a group that has ended";
             return (Err(Error::corrupt(message)), After::new());
         };
         let is_first = self.members == 0;
-        let (mut changes, news) = (gathered.changes, gathered.news);
+        let (mut changes, cache_updates) = (pending.changes, pending.cache_updates);
         if !is_first {
             changes.begin();
         }
-        let lengths = news.lengths();
-        let rows = Rows::new(&core.layout, &gathered.engine, &gathered.ram, changes);
-        let mut transaction = Transaction::new(core, rows, news);
+        let lengths = cache_updates.lengths();
+        let rows = Rows::new(&core.layout, &pending.engine, &pending.ram, changes);
+        let mut transaction = Transaction::new(core, rows, cache_updates);
         let result = transaction.run(body);
-        let mut ended = transaction.end();
+        let mut output = transaction.end();
         match &result {
             Ok(_) => self.members += 1,
-            Err(_) if is_first => ended = Ended::default(),
+            Err(_) if is_first => output = TransactionOutput::default(),
             Err(_) => {
-                ended.changes.undo();
-                ended.news.truncate(&lengths);
-                ended.after.clear();
+                output.changes.undo();
+                output.cache_updates.truncate(&lengths);
+                output.after.clear();
             }
         }
-        gathered.changes = ended.changes;
-        gathered.news = ended.news;
-        self.gathered = Some(gathered);
-        (result, ended.after)
+        pending.changes = output.changes;
+        pending.cache_updates = output.cache_updates;
+        self.pending = Some(pending);
+        (result, output.after)
     }
 
-    /// The version of the engine that all of it is decided on, where it looked at the engine.
-    pub(crate) fn seen(&self) -> Option<Version> {
-        self.gathered.as_ref()?.engine.seen()
+    /// The engine version that the group has read, if it has read the engine.
+    pub(crate) fn read_version(&self) -> Option<Version> {
+        self.pending.as_ref()?.engine.read_version()
     }
 
-    /// Whether all of it failed, so that there is nothing to commit.
-    pub(crate) fn is_nothing(&self) -> bool {
+    /// Whether all members failed, so that there is nothing to commit.
+    pub(crate) fn is_empty(&self) -> bool {
         self.members == 0
     }
 
-    /// Whether one more may join.
+    /// Whether another member may join.
     pub(crate) fn has_room(&self) -> bool {
-        let gathered = self.gathered.as_ref();
-        gathered.is_some_and(|gathered| gathered.changes.len() < GROUP_ROWS_MAX)
+        let pending = self.pending.as_ref();
+        pending.is_some_and(|pending| pending.changes.len() < GROUP_ROWS_MAX)
     }
 
     /// Where its members wait.
-    pub(crate) fn outcome(&self) -> Arc<Outcome> {
+    pub(crate) fn outcome(&self) -> Arc<OutcomeCell> {
         Arc::clone(&self.outcome)
     }
 
-    /// Commits it, and tells its members.
+    /// Commits the group and notifies its members.
     pub(crate) fn commit(mut self, core: &Core) {
-        let Some(gathered) = self.gathered.take() else {
+        let Some(pending) = self.pending.take() else {
             return;
         };
-        let seen = gathered.engine.seen();
-        // What its view holds back is not needed any more.
-        drop((gathered.engine, gathered.ram));
-        let mut parts = gathered.changes.into_parts(&core.layout);
-        if let Some(seen) = seen {
-            parts.engine.met_at(seen);
+        let read_version = pending.engine.read_version();
+        // The snapshots are no longer needed; they may hold resources of the engine.
+        drop((pending.engine, pending.ram));
+        let mut parts = pending.changes.into_parts(&core.layout);
+        if let Some(read_version) = read_version {
+            parts.engine.met_at(read_version);
         }
-        let telling = core.telling.lock();
-        let fate = match write(core, parts, seen) {
+        let cache_update_lock = core.cache_update_lock.lock();
+        let outcome = match write(core, parts, read_version) {
             Ok(committed) => {
-                gathered.news.tell(committed);
-                Fate::Committed
+                pending.cache_updates.apply(committed);
+                Outcome::Committed
             }
             Err(error) => match error.kind() {
-                ErrorKind::Conflict | ErrorKind::SnapshotTooOld => Fate::Overtaken,
-                ErrorKind::OutcomeUnknown => Fate::Failed(Arc::new(error)),
-                _ if self.members > 1 => Fate::Divided,
-                _ => Fate::Failed(Arc::new(error)),
+                ErrorKind::Conflict | ErrorKind::SnapshotTooOld => Outcome::Conflict,
+                ErrorKind::OutcomeUnknown => Outcome::Failed(Arc::new(error)),
+                _ if self.members > 1 => Outcome::RetryAlone,
+                _ => Outcome::Failed(Arc::new(error)),
             },
         };
-        drop(telling);
-        self.outcome.tell(fate);
+        drop(cache_update_lock);
+        self.outcome.set(outcome);
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.outcome.tell(Fate::Overtaken);
+        self.outcome.set(Outcome::Conflict);
     }
 }
 
-fn write(core: &Core, parts: Parts, seen: Option<Version>) -> espalier_keyspace::Result<Committed> {
+fn write(
+    core: &Core,
+    parts: CommitParts,
+    read_version: Option<Version>,
+) -> espalier_keyspace::Result<Committed> {
     let engine = if parts.engine.operations().len() == 0 {
-        // Nothing tests what was read here; it may be of a view that is behind.
-        if let ([first, ..], Some(seen)) = (parts.engine.preconditions(), seen)
-            && !core.driver.is_current(seen)?
+        // A read-only transaction has no precondition to test its reads; its snapshot may be stale.
+        if let ([first, ..], Some(read_version)) = (parts.engine.preconditions(), read_version)
+            && !core.driver.is_current(read_version)?
         {
             return Err(espalier_keyspace::Error::conflict(&first.key));
         }

@@ -1,4 +1,4 @@
-//! Where everything stands in the key space. Every byte is described in `docs/formats.md`.
+//! The keys of all rows in the key space. Every byte is described in `docs/formats.md`.
 
 use espalier_keyspace::{KeyRange, tuple};
 
@@ -10,22 +10,22 @@ const IDS: u8 = 0x01;
 const DOCUMENTS: u8 = 0x02;
 const INDEXES: u8 = 0x03;
 const BUILDS: u8 = 0x04;
-/// Set in the byte after the prefix for what is kept in the memory of this process only.
+/// Set in the byte after the prefix for rows in the memory of this process only.
 const RAM: u8 = 0x80;
 
-/// Bytes of the key of a document, at most.
+/// The maximum length of a document key in bytes.
 const KEY_BYTES: usize = 9;
 
-/// Ends the documents of a collection: larger than the first byte of any key.
+/// After the documents of a collection: larger than the first byte of any key.
 const TAIL: u8 = 0xff;
 const GENERATION: u8 = 0x00;
 const STATE: u8 = 0x01;
 const COUNT: u8 = 0x02;
 const SEQUENCE: u8 = 0x03;
 
-/// Where a collection is kept.
+/// Where the rows of a collection are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum Storage {
     /// In the engine.
     Engine,
     /// In the memory of this process, and nowhere else.
@@ -45,29 +45,29 @@ impl Layout {
         }
     }
 
-    fn under(&self, home: Home, id: u8) -> Vec<u8> {
+    fn key_prefix(&self, storage: Storage, id: u8) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 48);
         key.extend_from_slice(&self.prefix);
-        key.push(match home {
-            Home::Engine => id,
-            Home::Ram => id | RAM,
+        key.push(match storage {
+            Storage::Engine => id,
+            Storage::Ram => id | RAM,
         });
         key
     }
 
-    /// Whether a key of ours is kept in the memory of this process only.
+    /// Whether a row is in the memory of this process only.
     pub(crate) fn is_ram(&self, key: &[u8]) -> bool {
         key.get(self.prefix.len()).is_some_and(|id| id & RAM != 0)
     }
 
     /// The row that defines a collection.
-    pub(crate) fn definition(&self, home: Home, name: &str) -> Vec<u8> {
-        let mut key = self.under(home, DEFINITIONS);
+    pub(crate) fn definition(&self, storage: Storage, name: &str) -> Vec<u8> {
+        let mut key = self.key_prefix(storage, DEFINITIONS);
         tuple::put_bytes(&mut key, name.as_bytes());
         key
     }
 
-    /// The name in the row of a definition.
+    /// The collection name in the key of a definition.
     pub(crate) fn defined_name(&self, row: &[u8]) -> String {
         let mut rest = &row[self.prefix.len() + 1..];
         match tuple::take(&mut rest) {
@@ -77,24 +77,24 @@ impl Layout {
     }
 
     /// The rows of all definitions.
-    pub(crate) fn definitions(&self, home: Home) -> KeyRange {
-        KeyRange::prefix(&self.under(home, DEFINITIONS))
+    pub(crate) fn definitions(&self, storage: Storage) -> KeyRange {
+        KeyRange::prefix(&self.key_prefix(storage, DEFINITIONS))
     }
 
     /// The counter of collections.
-    pub(crate) fn ids(&self, home: Home) -> Vec<u8> {
-        self.under(home, IDS)
+    pub(crate) fn ids(&self, storage: Storage) -> Vec<u8> {
+        self.key_prefix(storage, IDS)
     }
 
     /// The keys of a collection.
-    pub(crate) fn collection(&self, home: Home, id: u64) -> Keys {
+    pub(crate) fn collection(&self, storage: Storage, id: u64) -> Keys {
         let of = |range| {
-            let mut key = self.under(home, range);
+            let mut key = self.key_prefix(storage, range);
             tuple::put_unsigned(&mut key, id);
             key
         };
         Keys {
-            home,
+            storage,
             documents: of(DOCUMENTS),
             indexes: of(INDEXES),
             builds: of(BUILDS),
@@ -105,7 +105,7 @@ impl Layout {
 /// The keys of a collection.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
-    pub(crate) home: Home,
+    pub(crate) storage: Storage,
     documents: Vec<u8>,
     indexes: Vec<u8>,
     builds: Vec<u8>,
@@ -120,7 +120,7 @@ impl Keys {
         row
     }
 
-    /// The key of the document whose row this is; none where it is not a row of a document.
+    /// The key of the document of a row; `None` if it is not a document row.
     pub(crate) fn document_key(&self, row: &[u8]) -> Option<u64> {
         let rest = row.strip_prefix(self.documents.as_slice())?;
         if rest.first() == Some(&TAIL) {
@@ -129,7 +129,7 @@ impl Keys {
         take_key(rest).ok()
     }
 
-    /// The rows of the documents from one key to before another.
+    /// The rows of the documents from one key up to, but not including, another.
     pub(crate) fn documents(&self, from: u64, before: Option<u64>) -> KeyRange {
         let end = match before {
             Some(before) => self.document(before),
@@ -138,7 +138,7 @@ impl Keys {
         KeyRange::new(self.document(from), end)
     }
 
-    /// Everything that changes when a document does, but indexes.
+    /// All rows that change with a document, except index rows.
     pub(crate) fn watched(&self) -> KeyRange {
         KeyRange::prefix(&self.documents)
     }
@@ -150,12 +150,12 @@ impl Keys {
         row
     }
 
-    /// The row of the generation of the definition, which every change requires.
+    /// The row with the generation of the definition, a precondition of every change.
     pub(crate) fn generation(&self) -> Vec<u8> {
         self.tail(GENERATION)
     }
 
-    /// The row of generation and next key, which every new document requires.
+    /// The row with generation and next key, a precondition of every insertion.
     pub(crate) fn state(&self) -> Vec<u8> {
         self.tail(STATE)
     }
@@ -170,7 +170,7 @@ impl Keys {
         self.tail(SEQUENCE)
     }
 
-    /// What the rows of an index begin with.
+    /// The prefix of the rows of an index.
     pub(crate) fn index(&self, index: u64) -> Vec<u8> {
         let mut row = Vec::with_capacity(self.indexes.len() + 40);
         row.extend_from_slice(&self.indexes);
@@ -178,14 +178,14 @@ impl Keys {
         row
     }
 
-    /// The row of how far an index is built.
+    /// The row with the progress of an index build.
     pub(crate) fn build(&self, index: u64) -> Vec<u8> {
         let mut row = self.builds.clone();
         tuple::put_unsigned(&mut row, index);
         row
     }
 
-    /// Everything of the collection but its definition.
+    /// All rows of the collection except its definition.
     pub(crate) fn everything(&self) -> [KeyRange; 3] {
         [&self.documents, &self.indexes, &self.builds].map(|prefix| KeyRange::prefix(prefix))
     }
@@ -198,7 +198,7 @@ impl Keys {
     /// The index that a row belongs to.
     pub(crate) fn index_of(&self, row: &[u8]) -> Result<u64> {
         let rest = row.strip_prefix(self.indexes.as_slice());
-        take_key(rest.ok_or_else(|| Error::corrupt("a row lies in no index"))?)
+        take_key(rest.ok_or_else(|| Error::corrupt("a row belongs to no index"))?)
     }
 }
 
@@ -217,17 +217,16 @@ pub(crate) fn shared_row(index: &[u8], value: &Value, key: u64) -> Vec<u8> {
     row
 }
 
-/// What a unique index holds at a value: the key of the document, and the value where its key
-/// is shortened.
-pub(crate) fn unique_held(value: &Value, key: u64) -> Vec<u8> {
-    let mut held = Vec::with_capacity(KEY_BYTES);
-    tuple::put_unsigned(&mut held, key);
-    held.extend_from_slice(&shared_held(value));
-    held
+/// The value of a row in a unique index: the key of the document, and the full value if its key is shortened.
+pub(crate) fn unique_entry_value(value: &Value, key: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(KEY_BYTES);
+    tuple::put_unsigned(&mut bytes, key);
+    bytes.extend_from_slice(&shared_entry_value(value));
+    bytes
 }
 
-/// What an index that is not unique holds: the value where its key is shortened.
-pub(crate) fn shared_held(value: &Value) -> Vec<u8> {
+/// The value of a row in an index that is not unique: the full value if its key is shortened.
+pub(crate) fn shared_entry_value(value: &Value) -> Vec<u8> {
     if value.is_shortened() {
         value.full().to_vec()
     } else {
@@ -235,22 +234,22 @@ pub(crate) fn shared_held(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The key of a document at the front of `bytes`.
+/// Decodes a document key.
 pub(crate) fn take_key(mut bytes: &[u8]) -> Result<u64> {
     split_key(&mut bytes)
 }
 
-/// The key of a document, taken off the front of `bytes`.
+/// Removes a document key from the front of `bytes`.
 pub(crate) fn split_key(bytes: &mut &[u8]) -> Result<u64> {
     match tuple::take(bytes)? {
         tuple::Element::Integer(key) => {
             u64::try_from(key).map_err(|_| Error::corrupt("a stored key is negative"))
         }
-        _ => Err(Error::corrupt("a stored key is no number")),
+        _ => Err(Error::corrupt("a stored key is not a number")),
     }
 }
 
-/// Generation and next key, as the state of a collection holds them.
+/// The state row of a collection: generation and next key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) generation: u64,
@@ -276,7 +275,7 @@ impl State {
     }
 }
 
-/// A number of 8 bytes.
+/// An 8-byte number.
 pub(crate) fn number(bytes: &[u8]) -> Result<u64> {
     let bytes = bytes
         .try_into()
@@ -284,7 +283,7 @@ pub(crate) fn number(bytes: &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// A counter; 0 where there is none.
+/// The value of a counter; 0 if it does not exist.
 pub(crate) fn counter(bytes: Option<&[u8]>) -> Result<u64> {
     bytes.map_or(Ok(0), number)
 }

@@ -1,19 +1,19 @@
 //! Typed document collections with indexes, in a key space.
 //!
-//! A [`Collection`] holds documents of any serde type under numbers. Its [`Declaration`] says which
-//! indexes it has, in a line each: `unique`, `partition` (many documents for a value), `tags` (and
-//! many values for a document), over one component or several, asked by value or by range. A
-//! document and its entries in the indexes change in one atomic commit, and so do several documents
-//! of several collections ([`Documents::transaction`]). How much is kept in memory is a [`Policy`];
-//! the results are the same under each.
+//! A [`Collection`] stores documents of any serde type under numeric keys. Its [`Declaration`] lists its
+//! indexes, one line each: `unique`, `partition` (a value has many documents), `tags` (and a document has
+//! many values), over one component or several, for queries by value or by range. A document and its index
+//! entries change in one atomic commit, and so do several documents of several collections
+//! ([`Documents::transaction`]). A [`Policy`] sets what is cached in memory; the results are the same under
+//! each policy.
 //!
-//! The decision behind the layout: an index is rows of its own, whose keys are values that sort as
-//! the values do, so that any of these questions is one descent and one scan, on every engine; a
-//! document is JSON, so that whoever looks into an engine can read it, and no program needs the type
-//! of another. What was measured against it stands in ARCHITECTURE.md.
+//! The decision behind the layout: an index is a set of rows whose keys are encoded values with the same sort
+//! order, so that each query is one descent and one scan, on every engine; a document is stored as JSON, so
+//! that people can read it in the engine, and no program needs the type of another. The measurements against
+//! the alternatives are in ARCHITECTURE.md.
 //!
-//! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
-//! prefix of keys.
+//! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
+//! key prefix.
 
 mod build;
 mod cache;
@@ -27,12 +27,11 @@ mod documents;
 mod engine_view;
 mod entries;
 mod error;
-mod exact;
-mod exchange;
-mod extract;
+mod exact_json;
 mod feed;
 mod group;
-mod joining;
+mod index_values;
+mod json_lines;
 mod layout;
 pub mod limits;
 mod merge_patch;
@@ -42,22 +41,23 @@ mod ram;
 mod reader;
 mod reconcile;
 mod rows;
+mod set_operation;
 mod shape;
 mod transaction;
 mod trigger;
 mod value;
 
 pub use check::{Finding, Repaired};
-pub use collection::{Collection, Found, Index, Listed};
+pub use collection::{Collection, Found, Index, ValueCount};
 pub use declaration::Declaration;
 pub use definition::{FieldIndex, IndexInfo, Info, Kind};
 pub use document::{Document, Tag};
 pub use documents::Documents;
-pub use error::{Clash, Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, UniqueConflict};
 pub use espalier_keyspace::Version;
-pub use exact::{check_exact, exact_json};
-pub use exchange::{Imported, Line};
+pub use exact_json::{check_exact, exact_json};
 pub use feed::{Event, Feed};
+pub use json_lines::{Imported, Line};
 pub use merge_patch::merge_patch;
 pub use policy::Policy;
 pub use query::{Direction, Query, Selection};

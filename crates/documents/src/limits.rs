@@ -1,15 +1,15 @@
-//! The named limits. Past one is an error, never truncation.
+//! The limits. Exceeding one is an error, never truncation.
 
 use std::time::Duration;
 
 /// Bytes in the name of a collection, and in the name of an index.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Bytes in one stored document: 4 MiB less its head.
+/// Bytes in one stored document: 4 MiB without its header.
 pub const DOCUMENT_BYTES_MAX: usize = (4 << 20) - 16;
 
-/// Arrays and objects within one another in a document: so many that a line of an export, in which
-/// documents stand, and a request can be read by whatever reads JSON up to 128.
+/// Nesting depth of arrays and objects in a document: such that an export line, which contains a document,
+/// and a request can be read by JSON parsers with a depth limit of 128.
 pub const DOCUMENT_DEPTH_MAX: usize = 120;
 
 /// The largest key of a document.
@@ -18,7 +18,7 @@ pub const KEY_MAX: u64 = i64::MAX as u64;
 /// Indexes of one collection.
 pub const INDEXES_MAX: usize = 64;
 
-/// Values that one index may have of one document.
+/// Values of one document in one index.
 pub const VALUES_MAX: usize = 4096;
 
 /// Components in one value of a compound index.
@@ -30,20 +30,19 @@ pub const VALUE_BYTES_MAX: usize = 1 << 20;
 /// Documents that one transaction may change.
 pub const TRANSACTION_DOCUMENTS_MAX: usize = 1_000_000;
 
-/// Rows that transactions of several threads have read or changed, past which no further one is
-/// committed together with them.
+/// Rows that a group of transactions has read or changed; beyond that no further transaction joins it.
 pub const GROUP_ROWS_MAX: usize = 8192;
 
-/// How often a transaction is tried with what was read before, until it is tried once in a write,
-/// which others wait for where the engine can have them wait. Elsewhere it is tried as before, for
-/// [`espalier_keyspace::CONFLICT_PATIENCE`] altogether.
+/// How often a transaction is retried optimistically before it runs inside an engine write, where other
+/// writers wait if the engine serializes writes. On other engines it is retried as before, for at most
+/// [`espalier_keyspace::CONFLICT_PATIENCE`] in total.
 pub const CONFLICTS_MAX: u32 = 8;
 
-/// How long a thousand lines of an import are tried together while others keep getting in their way;
-/// then they are tried as two halves.
+/// How long a commit of a thousand import lines is retried on conflicts; after that it is divided into
+/// halves.
 pub const IMPORT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Documents that one step of building an index, of a migration or of a repair changes.
+/// Documents that one step of an index build, a migration or a repair changes.
 pub const STEP_DOCUMENTS: usize = 256;
 
 /// Documents that one transaction of an import inserts.
@@ -52,12 +51,12 @@ pub const IMPORT_DOCUMENTS: usize = 1000;
 /// Bytes in one line of an import.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Documents that the policy `recent` keeps where nothing else is said.
+/// The default number of documents that the policy `recent` caches.
 pub const RECENT_ENTRIES: usize = 10_000;
 
-/// Bytes of stored documents that the policy `recent` keeps where nothing else is said: 64 MiB.
+/// The default size of the documents that the policy `recent` caches: 64 MiB.
 pub const RECENT_BYTES: usize = 64 << 20;
 
-/// How long a cache may be behind the commits of other processes after the engine tells of them,
-/// in milliseconds. An engine that is asked (LMDB, SQLite) tells within 10 ms.
+/// How long a cache may lag behind the commits of other processes after the engine reports them, in
+/// milliseconds. Engines that are polled (LMDB, SQLite) report them within 10 ms.
 pub const STALE_MS_MAX: u64 = 100;

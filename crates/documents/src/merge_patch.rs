@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-/// Changes a document as a merge patch says: members that are null go, others are set, objects are
+/// Applies a merge patch to a document: members that are null are removed, others are set, objects are
 /// merged. RFC 7396 §2.
 pub fn merge_patch(document: &mut Json, patch: &Json) {
     let Json::Object(patch) = patch else {
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_rfc_7396_come_out() {
+    fn the_examples_of_rfc_7396_give_the_expected_results() {
         let cases = [
             (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
             (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),

@@ -1,4 +1,4 @@
-//! How much of a collection is kept in memory.
+//! Cache policies of collections.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,46 +6,46 @@ use std::str::FromStr;
 use crate::limits::{RECENT_BYTES, RECENT_ENTRIES};
 use crate::{Error, Result};
 
-/// What of a collection is kept in the memory of this process. The same results under each; they
-/// differ in time and memory, and [`Policy::Ram`] in that nothing outlives the process.
+/// What a process caches of a collection in memory. The results are the same under each policy; they differ
+/// in time and memory, and with [`Policy::Ram`] no data outlives the process.
 ///
-/// What is kept follows the commits of other processes: a change is seen at the latest
-/// [`crate::limits::STALE_MS_MAX`] after the engine tells of it. Changes made through this
-/// [`crate::Documents`] are seen at once, and [`crate::Collection::refresh`] before a read makes it
-/// see everything that was committed before.
+/// A cache follows the commits of other processes: a change is visible at most
+/// [`crate::limits::STALE_MS_MAX`] after the engine reports it. Changes through this [`crate::Documents`] are
+/// visible immediately. After [`crate::Collection::refresh`] a read sees everything that was committed
+/// before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Nothing: every read reads the engine.
+    /// No cache: every read goes to the engine.
     #[default]
     Uncached,
     /// The indexes; documents are read from the engine.
     Indexed,
-    /// The documents that were used last; indexes are read from the engine.
+    /// The recently used documents; indexes are read from the engine.
     Recent {
-        /// The most documents that are kept.
+        /// The maximum number of cached documents.
         entries: usize,
-        /// The most bytes of documents, as they are stored, that are kept.
+        /// The maximum size of the cached documents in bytes, as stored.
         bytes: usize,
     },
-    /// Documents and indexes.
+    /// All documents and all indexes.
     Cached,
-    /// Documents and indexes, and nothing is written to the engine: gone with the process.
+    /// All documents and all indexes; nothing is written to the engine, so the data is lost with the process.
     Ram,
 }
 
 impl Policy {
-    /// [`Policy::Recent`] with the usual limits.
+    /// [`Policy::Recent`] with the default limits.
     pub const RECENT: Self = Self::Recent {
         entries: RECENT_ENTRIES,
         bytes: RECENT_BYTES,
     };
 
-    /// Whether indexes are kept in memory.
+    /// Whether indexes are cached.
     pub(crate) fn keeps_indexes(self) -> bool {
         matches!(self, Self::Indexed | Self::Cached | Self::Ram)
     }
 
-    /// Whether all documents are kept in memory.
+    /// Whether all documents are cached.
     pub(crate) fn keeps_documents(self) -> bool {
         matches!(self, Self::Cached | Self::Ram)
     }
@@ -83,7 +83,7 @@ impl FromStr for Policy {
             .find(|policy| policy.as_str() == text)
             .ok_or_else(|| {
                 Error::argument(format!(
-                    "{text:?} is no policy; there are uncached, indexed, recent, cached and ram"
+                    "{text:?} is not a policy; use uncached, indexed, recent, cached or ram"
                 ))
             })
     }

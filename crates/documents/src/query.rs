@@ -1,4 +1,4 @@
-//! What is asked of a collection or of an index.
+//! Queries of a collection or of an index.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -7,18 +7,18 @@ pub use espalier_keyspace::Direction;
 use crate::Value;
 use crate::value::IntoValue;
 
-/// Which documents of a collection: a range of keys, an order, an offset, a limit.
+/// A selection of documents: a range of keys, an order, an offset, a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The first key.
     pub from: u64,
-    /// The first key after the last.
+    /// The first key after the range.
     pub before: Option<u64>,
     /// The order.
     pub direction: Direction,
-    /// How many are passed over.
+    /// The number of documents that are skipped.
     pub offset: usize,
-    /// The most that are taken.
+    /// The maximum number of documents.
     pub limit: usize,
 }
 
@@ -40,28 +40,28 @@ impl Selection {
         }
     }
 
-    /// The same, from the largest key to the smallest.
+    /// Reverses the order: from the largest key to the smallest.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.direction = Direction::Backward;
         self
     }
 
-    /// The same without the first `offset`.
+    /// Skips the first `offset` documents.
     #[must_use]
     pub fn offset(mut self, offset: usize) -> Self {
         self.offset = offset;
         self
     }
 
-    /// The same with `limit` at most.
+    /// Limits the number of documents.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Those that come after `key` in the order of the selection. Costs no more for a later page.
+    /// Continues after `key` in the order of the selection. A later page costs no more than the first.
     #[must_use]
     pub fn after(mut self, key: u64) -> Self {
         match self.direction {
@@ -72,10 +72,10 @@ impl Selection {
     }
 }
 
-/// Which entries of an index: a range of values, an order, an offset, a limit.
+/// A query of an index: a range of values, an order, an offset, a limit.
 ///
-/// Where a value has fewer components than those of the index, it stands for all that begin with
-/// it: `Query::value("red")` in an index of colour and year finds red ones of every year.
+/// A value with fewer components than the index matches all values that begin with it: `Query::value("red")`
+/// in an index of colour and year matches red ones of every year.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub(crate) from: Bound<Value>,
@@ -84,27 +84,27 @@ pub struct Query {
     pub(crate) direction: Direction,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
-    pub(crate) is_nothing: bool,
+    pub(crate) is_always_empty: bool,
 }
 
 impl Query {
-    /// Everything in the index, in the order of values, then keys.
+    /// All entries, ordered by value, then by key.
     pub fn all() -> Self {
         Self::between(Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// What has this value; nothing for `None`.
+    /// The entries with this value; none for `None`.
     pub fn value(value: impl IntoValue) -> Self {
         match value.into_value() {
             Some(value) => Self::between(Bound::Included(value.clone()), Bound::Included(value)),
             None => Self {
-                is_nothing: true,
+                is_always_empty: true,
                 ..Self::all()
             },
         }
     }
 
-    /// What has a value in a range: `Query::range(2000..2010)`, `Query::range("a".."b")`.
+    /// The entries with a value in a range: `Query::range(2000..2010)`, `Query::range("a".."b")`.
     pub fn range<V: IntoValue + Clone>(range: impl RangeBounds<V>) -> Self {
         let bound = |bound: Bound<&V>| match bound {
             Bound::Included(value) => value.clone().into_value().map(Bound::Included),
@@ -117,7 +117,7 @@ impl Query {
         }
     }
 
-    /// What lies between two bounds.
+    /// The entries between two bounds.
     pub fn between(from: Bound<Value>, to: Bound<Value>) -> Self {
         Self {
             from,
@@ -126,39 +126,39 @@ impl Query {
             direction: Direction::Forward,
             offset: 0,
             limit: usize::MAX,
-            is_nothing: false,
+            is_always_empty: false,
         }
     }
 
-    /// The same, from the largest value to the smallest.
+    /// Reverses the order: from the largest value to the smallest.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.direction = Direction::Backward;
         self
     }
 
-    /// The same without the first `offset`.
+    /// Skips the first `offset` entries.
     #[must_use]
     pub fn offset(mut self, offset: usize) -> Self {
         self.offset = offset;
         self
     }
 
-    /// The same with `limit` at most.
+    /// Limits the number of entries.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// What comes after this value and key in the order of the query.
+    /// Continues after this value and key in the order of the query.
     #[must_use]
     pub fn after(mut self, value: Value, key: u64) -> Self {
         self.after = Some((value, key));
         self
     }
 
-    /// The value, where exactly one (or what begins with it) is asked for.
+    /// The value, if the query is for one value (or what begins with it).
     pub(crate) fn equal(&self) -> Option<&Value> {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) if from == to => Some(from),
@@ -166,18 +166,18 @@ impl Query {
         }
     }
 
-    /// The value, where all that has exactly one (or begins with it) is asked for, in order.
-    pub(crate) fn whole(&self) -> Option<&Value> {
+    /// The value, if the query is for all entries of one value (or what begins with it), in ascending order.
+    pub(crate) fn unlimited_value(&self) -> Option<&Value> {
         let is_all = self.after.is_none()
             && self.direction == Direction::Forward
             && self.offset == 0
             && self.limit == usize::MAX
-            && !self.is_nothing;
+            && !self.is_always_empty;
         self.equal().filter(|_| is_all)
     }
 
-    /// Whether an entry is asked for.
-    pub(crate) fn admits(&self, full: &[u8], key: u64) -> bool {
+    /// Whether an entry matches the query.
+    pub(crate) fn matches(&self, full: &[u8], key: u64) -> bool {
         let is_after_start = match &self.from {
             Bound::Included(from) => full >= from.full(),
             Bound::Excluded(from) => full > from.full() && !full.starts_with(from.full()),
@@ -201,13 +201,13 @@ impl Query {
         })
     }
 
-    /// How many entries have to be found, those that are passed over included.
-    pub(crate) fn wanted(&self) -> usize {
+    /// The number of entries to find, including those that are skipped.
+    pub(crate) fn entries_needed(&self) -> usize {
         self.offset.saturating_add(self.limit)
     }
 }
 
-/// A value stands for itself.
+/// A value is a query for that value.
 impl<V: IntoValue> From<V> for Query {
     fn from(value: V) -> Self {
         Self::value(value)

@@ -1,4 +1,4 @@
-//! Rows that are kept in the memory of this process only: the collections of [`crate::Policy::Ram`].
+//! Rows in the memory of this process only, for collections with [`crate::Policy::Ram`].
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +8,15 @@ use espalier_keyspace::{
 };
 use parking_lot::Mutex;
 
-/// The rows. Changed by whoever leads, so that no preconditions are needed.
+/// The rows. Only the thread with the turn changes them, so no preconditions are needed.
 #[derive(Default)]
 pub(crate) struct RamRows {
     state: Mutex<RamSnapshot>,
-    /// The newest version, to be looked at without the lock.
+    /// The newest version, readable without the lock.
     version: AtomicU64,
 }
 
-/// The rows at one time. What of them is not held by anybody is changed where it is.
+/// The rows at one time. Parts that are not shared are changed in place.
 #[derive(Clone, Default)]
 pub(crate) struct RamSnapshot {
     version: u64,
@@ -33,12 +33,12 @@ impl RamRows {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What a row holds now.
+    /// The value of a row.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         self.state.lock().rows.get(key).map(<[u8]>::to_vec)
     }
 
-    /// Applies operations, and returns the version that they make.
+    /// Applies operations and returns the new version.
     pub(crate) fn apply(&self, operations: Vec<Operation>) -> Result<Version> {
         let mut state = self.state.lock();
         if !operations.is_empty() {

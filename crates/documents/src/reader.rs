@@ -1,4 +1,4 @@
-//! Where rows are read: in a snapshot, or in a transaction that changes some.
+//! The common interface for reading rows, from a snapshot or from a transaction.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -8,19 +8,19 @@ use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use crate::Result;
 use crate::layout::Keys;
 
-/// What is called for each row of a scan.
+/// Called for each row of a scan.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>;
 
-/// Rows that can be read.
+/// A source of rows.
 pub(crate) trait Reader {
     /// The value of a row.
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
 
-    /// The rows of a range, until the visitor breaks off.
+    /// Visits the rows of a range until the visitor returns `Break`.
     fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()>;
 }
 
-/// The rows of documents, in the order of their keys; nothing for one that is not there.
+/// The rows of documents, in the order of their keys; `None` for documents that do not exist.
 pub(crate) fn read_rows<'a>(
     snapshot: &'a dyn Snapshot,
     keys: &Keys,

@@ -1,40 +1,40 @@
-//! Bringing what is stored about a collection in line with what a program declares.
+//! Reconciles the stored definition of a collection with its declaration.
 
 use espalier_keyspace::KeyRange;
 
 use crate::declaration::{Declaration, Declared};
 use crate::definition::{Definition, Origin, StoredIndex};
 use crate::document::Document;
-use crate::layout::{Home, Keys, State, counter};
+use crate::layout::{Keys, State, Storage, counter};
 use crate::transaction::Transaction;
 use crate::{Error, Policy, Result};
 
-/// The number under which the progress of a migration stands; indexes have numbers from 1.
+/// The build number of a migration; indexes have numbers from 1.
 pub(crate) const MIGRATION: u64 = 0;
 
-/// Where collections of a policy are kept.
-pub(crate) fn home(policy: Policy) -> Home {
+/// Where the collections of a policy are stored.
+pub(crate) fn storage_of(policy: Policy) -> Storage {
     match policy {
-        Policy::Ram => Home::Ram,
-        _ => Home::Engine,
+        Policy::Ram => Storage::Ram,
+        _ => Storage::Engine,
     }
 }
 
-/// Makes the collection, or changes what is stored about it. What is dropped, and the policy, are
-/// left until the new indexes are built: where one cannot be built, the collection is as it was.
+/// Creates the collection, or changes its stored definition. Drops, and the change of the policy, are
+/// deferred until the new indexes are built: if one cannot be built, the collection is unchanged.
 pub(crate) fn reconcile<T: Document>(
     transaction: &mut Transaction<'_>,
     declaration: &Declaration<T>,
 ) -> Result<()> {
-    let home = home(declaration.policy);
+    let storage = storage_of(declaration.policy);
     let layout = &transaction.core().layout;
-    let (row, keys) = (layout.definition(home, &declaration.name), |id| {
-        layout.collection(home, id)
+    let (row, keys) = (layout.definition(storage, &declaration.name), |id| {
+        layout.collection(storage, id)
     });
-    refuse_elsewhere(transaction, declaration)?;
+    check_other_storage(transaction, declaration)?;
     let Some(stored) = transaction.rows.read(&row)? else {
-        let id = next_id(transaction, home)?;
-        let definition = first(id, declaration)?;
+        let id = next_id(transaction, storage)?;
+        let definition = new_definition(id, declaration)?;
         let state = State {
             generation: definition.generation,
             next: 0,
@@ -44,16 +44,15 @@ pub(crate) fn reconcile<T: Document>(
     let stored = Definition::decode(stored)?;
     let mut definition = stored.clone();
     let keys = keys(definition.id);
-    // Whoever puts a document under a key that was used before changes nothing but this of what is
-    // read here.
+    // Putting a document under a key that was used before changes only this row of those that are read here.
     let is_empty = counter(transaction.rows.read(&keys.count())?)? == 0;
-    let mut work = Work {
+    let mut reconciliation = Reconciliation {
         transaction,
         keys: &keys,
         is_empty,
     };
-    work.schema(&mut definition, declaration)?;
-    work.indexes(&mut definition, declaration);
+    reconciliation.schema(&mut definition, declaration)?;
+    reconciliation.indexes(&mut definition, declaration);
     if definition.indexes.iter().all(|index| index.is_built) {
         declaration
             .policy
@@ -73,14 +72,14 @@ pub(crate) fn reconcile<T: Document>(
     store(transaction, &keys, row, &definition, state)
 }
 
-/// Refuses a name that the other home has.
-fn refuse_elsewhere<T>(
+/// Rejects a name that is used in the other storage.
+fn check_other_storage<T>(
     transaction: &mut Transaction<'_>,
     declaration: &Declaration<T>,
 ) -> Result<()> {
-    let (other, place) = match home(declaration.policy) {
-        Home::Engine => (Home::Ram, "in the memory of this process only"),
-        Home::Ram => (Home::Engine, "in the engine"),
+    let (other, place) = match storage_of(declaration.policy) {
+        Storage::Engine => (Storage::Ram, "in the memory of this process only"),
+        Storage::Ram => (Storage::Engine, "in the engine"),
     };
     let row = transaction
         .core()
@@ -90,20 +89,20 @@ fn refuse_elsewhere<T>(
         return Ok(());
     }
     let message = format!(
-        "there is a collection {:?} {place} already",
+        "the collection {:?} already exists {place}",
         declaration.name
     );
     Err(Error::definition(message))
 }
 
-fn next_id(transaction: &mut Transaction<'_>, home: Home) -> Result<u64> {
-    let row = transaction.core().layout.ids(home);
+fn next_id(transaction: &mut Transaction<'_>, storage: Storage) -> Result<u64> {
+    let row = transaction.core().layout.ids(storage);
     let id = counter(transaction.rows.read(&row)?)? + 1;
     transaction.rows.put(row, id.to_le_bytes().to_vec());
     Ok(id)
 }
 
-fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Result<Definition> {
+fn new_definition<T: Document>(id: u64, declaration: &Declaration<T>) -> Result<Definition> {
     let mut definition = Definition {
         name: declaration.name.clone(),
         id,
@@ -121,7 +120,7 @@ fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Result<Definitio
     Ok(definition)
 }
 
-/// Enters an index under a number that was never used.
+/// Adds an index under a new number.
 fn add<T: Document>(definition: &mut Definition, index: &Declared<T>, is_built: bool) -> u64 {
     let id = definition.next_index;
     definition.next_index += 1;
@@ -153,87 +152,88 @@ fn store(
     Ok(())
 }
 
-struct Work<'t, 'a> {
+struct Reconciliation<'t, 'a> {
     transaction: &'t mut Transaction<'a>,
     keys: &'t Keys,
     is_empty: bool,
 }
 
-impl Work<'_, '_> {
-    /// Begins to bring documents to a later schema version. As nobody knows the values that older
-    /// documents have in the indexes, all of these are built anew.
+impl Reconciliation<'_, '_> {
+    /// Starts the migration of documents to a later schema version. The index values of older documents are
+    /// unknown, so all indexes are rebuilt.
     fn schema<T: Document>(
         &mut self,
         definition: &mut Definition,
         declaration: &Declaration<T>,
     ) -> Result<()> {
-        let wanted = declaration.schema_version;
+        let declared_version = declaration.schema_version;
         let stored = definition.migrating_to.unwrap_or(definition.schema_version);
-        if stored > wanted {
+        if stored > declared_version {
             return Err(Error::definition(format!(
-                "{:?} is of schema version {stored}, and this program knows version {wanted}",
+                "{:?} has schema version {stored}, but this program supports version {declared_version}",
                 definition.name
             )));
         }
-        if stored == wanted {
+        if stored == declared_version {
             return Ok(());
         }
         if self.is_empty {
-            definition.schema_version = wanted;
+            definition.schema_version = declared_version;
             definition.migrating_to = None;
             return Ok(());
         }
         if declaration.migrate.is_none() {
             return Err(Error::definition(format!(
-                "{:?} is of schema version {stored}, and nothing is declared that brings it to {wanted}",
+                "{:?} has schema version {stored}, and no migration to {declared_version} is declared",
                 definition.name
             )));
         }
-        definition.migrating_to = Some(wanted);
+        definition.migrating_to = Some(declared_version);
         for index in std::mem::take(&mut definition.indexes) {
-            self.forget(index.id);
+            self.drop_index(index.id);
         }
-        self.begin(MIGRATION);
+        self.start_build(MIGRATION);
         Ok(())
     }
 
-    /// Enters what is new, and drops what is not declared any more: at once where nothing has to be
-    /// built, else when that is done. What a program declared by a function goes at once: nobody
-    /// could keep it up to date.
+    /// Adds new indexes, and drops those that are not declared: immediately if nothing has to be built,
+    /// otherwise after the build. An index declared by a function is dropped immediately, because no program
+    /// can maintain it.
     fn indexes<T: Document>(&mut self, definition: &mut Definition, declaration: &Declaration<T>) {
-        let (mut kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
+        let (mut kept, undeclared): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
             .into_iter()
             .partition(|stored| is_declared(stored, declaration));
         for index in &mut kept {
             index.is_leaving = false;
         }
-        let is_there = |index: &Declared<T>| kept.iter().any(|stored| stored.name == index.name);
+        let is_kept = |index: &Declared<T>| kept.iter().any(|stored| stored.name == index.name);
         let new = declaration.indexes.iter();
-        let new: Vec<_> = new.filter(|index| !is_there(index)).collect();
-        let waits = !self.is_empty && (!new.is_empty() || kept.iter().any(|index| !index.is_built));
+        let new: Vec<_> = new.filter(|index| !is_kept(index)).collect();
+        let is_deferred =
+            !self.is_empty && (!new.is_empty() || kept.iter().any(|index| !index.is_built));
         definition.indexes = kept;
-        for mut index in gone {
-            if waits && index.is_built && matches!(index.origin, Origin::Fields(_)) {
+        for mut index in undeclared {
+            if is_deferred && index.is_built && matches!(index.origin, Origin::Fields(_)) {
                 index.is_leaving = true;
                 definition.indexes.push(index);
             } else {
-                self.forget(index.id);
+                self.drop_index(index.id);
             }
         }
         for index in new {
             let id = add(definition, index, self.is_empty);
             if !self.is_empty {
-                self.begin(id);
+                self.start_build(id);
             }
         }
     }
 
-    fn begin(&mut self, id: u64) {
+    fn start_build(&mut self, id: u64) {
         let progress = 0_u64.to_le_bytes().to_vec();
         self.transaction.rows.put(self.keys.build(id), progress);
     }
 
-    fn forget(&mut self, id: u64) {
+    fn drop_index(&mut self, id: u64) {
         let rows = &mut self.transaction.rows;
         rows.drop_range(KeyRange::prefix(&self.keys.index(id)));
         rows.delete(self.keys.build(id));
@@ -248,7 +248,7 @@ fn is_declared<T: Document>(stored: &StoredIndex, declaration: &Declaration<T>) 
     })
 }
 
-/// Refuses a collection that another program has changed since it was opened.
+/// Rejects a collection that another program has changed since it was opened.
 pub(crate) fn check_declared<T: Document>(
     definition: &Definition,
     declaration: &Declaration<T>,

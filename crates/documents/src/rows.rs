@@ -1,4 +1,4 @@
-//! Rows as a transaction changes them: read when first needed, written at its end.
+//! The rows of a transaction: read on demand, written at the commit.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::layout::Layout;
 use crate::reader::{Reader, Visit};
 
-/// The rows that a transaction reads, and what becomes of them.
+/// The rows that a transaction reads and changes.
 pub(crate) struct Rows<'a> {
     layout: &'a Layout,
     engine: &'a dyn Snapshot,
@@ -19,40 +19,40 @@ pub(crate) struct Rows<'a> {
     changes: Changes,
 }
 
-/// What was read and what becomes of it: of one transaction, or of several that are committed
-/// together, each of which reads what those before it changed.
+/// The reads and changes of one transaction, or of a group of transactions that are committed together, each
+/// of which sees the changes of the earlier ones.
 #[derive(Default)]
 pub(crate) struct Changes {
-    held: BTreeMap<Vec<u8>, Held>,
-    sums: BTreeMap<Vec<u8>, i64>,
+    rows: BTreeMap<Vec<u8>, RowState>,
+    counters: BTreeMap<Vec<u8>, i64>,
     dropped: Vec<KeyRange>,
-    /// How to undo what the newest transaction did; none while it is the first, which is undone by
-    /// forgetting everything.
+    /// How to undo the newest transaction; `None` during the first one, which is undone by discarding
+    /// everything.
     journal: Option<Vec<Undo>>,
 }
 
-/// One step back.
+/// One undo step.
 enum Undo {
-    /// What becomes of a row; none where there was nothing to say of it.
-    Now(Vec<u8>, Option<Now>),
-    /// What was added to a counter.
-    Sum(Vec<u8>, i64),
+    /// The previous change of a row; `None` if it was not in the map.
+    Row(Vec<u8>, Option<RowChange>),
+    /// The amount that was added to a counter.
+    Counter(Vec<u8>, i64),
 }
 
-struct Held {
-    /// What was read; none where the row was not looked at.
+struct RowState {
+    /// The value that was read; `None` if the row was not read.
     before: Option<Option<Vec<u8>>>,
-    now: Now,
+    change: RowChange,
 }
 
-enum Now {
-    Same,
+enum RowChange {
+    Unchanged,
     Put(Vec<u8>),
     Deleted,
 }
 
-/// What a transaction does to the rows of each place.
-pub(crate) struct Parts {
+/// The changes for the engine and for the rows in memory.
+pub(crate) struct CommitParts {
     pub(crate) engine: Batch,
     pub(crate) ram: Vec<Operation>,
 }
@@ -73,7 +73,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What was read and changed.
+    /// The reads and changes.
     pub(crate) fn into_changes(self) -> Changes {
         self.changes
     }
@@ -82,21 +82,21 @@ impl<'a> Rows<'a> {
         snapshot(self.layout, self.engine, self.ram, key)
     }
 
-    /// What a row holds. It must still hold what was read when the transaction is committed.
+    /// The value of a row. It becomes a precondition: at the commit the row must have the same value.
     pub(crate) fn read(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        let held = &self.changes.held;
-        if held.get(key).is_some_and(|held| held.before.is_some()) {
-            return Ok(self.changes.held.get(key).and_then(Held::now));
+        let rows = &self.changes.rows;
+        if rows.get(key).is_some_and(|row| row.before.is_some()) {
+            return Ok(self.changes.rows.get(key).and_then(RowState::current));
         }
         let snapshot = snapshot(self.layout, self.engine, self.ram, key);
         let before = snapshot.get(key)?.map(Cow::into_owned);
-        Ok(self.changes.learn(key, before).now())
+        Ok(self.changes.record_read(key, before).current())
     }
 
-    /// Reads rows of one place that will be asked for, many at once.
-    pub(crate) fn bring(&mut self, keys: &[Vec<u8>]) -> Result<()> {
-        let held = &self.changes.held;
-        let is_unread = |key: &&[u8]| held.get(*key).is_none_or(|held| held.before.is_none());
+    /// Reads rows of one storage in advance, many at once.
+    pub(crate) fn load(&mut self, keys: &[Vec<u8>]) -> Result<()> {
+        let rows = &self.changes.rows;
+        let is_unread = |key: &&[u8]| rows.get(*key).is_none_or(|row| row.before.is_none());
         let keys = keys.iter().map(Vec::as_slice).filter(is_unread);
         let keys: Vec<&[u8]> = keys.collect();
         let Some(first) = keys.first() else {
@@ -104,24 +104,24 @@ impl<'a> Rows<'a> {
         };
         let values = self.snapshot(first).get_many(&keys)?;
         for (key, value) in keys.into_iter().zip(values) {
-            self.changes.learn(key, value.map(Cow::into_owned));
+            self.changes.record_read(key, value.map(Cow::into_owned));
         }
         Ok(())
     }
 
-    /// What a row held before the transaction. It may hold something else when it is committed.
+    /// The value of a row before the transaction, without a precondition.
     pub(crate) fn peek(&self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
         Ok(self.snapshot(key).get(key)?)
     }
 
-    /// Sets what a row holds.
+    /// Sets the value of a row.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.changes.set(key, Now::Put(value));
+        self.changes.set(key, RowChange::Put(value));
     }
 
     /// Removes a row.
     pub(crate) fn delete(&mut self, key: Vec<u8>) {
-        self.changes.set(key, Now::Deleted);
+        self.changes.set(key, RowChange::Deleted);
     }
 
     /// Adds to a counter.
@@ -129,13 +129,13 @@ impl<'a> Rows<'a> {
         self.changes.add(key, delta);
     }
 
-    /// What will have been added to a counter.
+    /// The amount that the transaction adds to a counter.
     pub(crate) fn added(&self, key: &[u8]) -> i64 {
-        self.changes.sums.get(key).copied().unwrap_or(0)
+        self.changes.counters.get(key).copied().unwrap_or(0)
     }
 
-    /// Removes every row of a range that this transaction does not look at otherwise. Only for a
-    /// transaction that is committed alone.
+    /// Deletes every row of a range that this transaction does not access otherwise. Only for a transaction
+    /// with a commit of its own.
     pub(crate) fn drop_range(&mut self, range: KeyRange) {
         self.changes.dropped.push(range);
     }
@@ -151,26 +151,26 @@ fn snapshot<'a>(
 }
 
 impl Changes {
-    /// A transaction begins that may have to be undone without those before it.
+    /// Starts a transaction that can be undone without the earlier ones.
     pub(crate) fn begin(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// Undoes what the newest transaction changed. What it read stays required.
+    /// Undoes the changes of the newest transaction. Its reads stay preconditions.
     pub(crate) fn undo(&mut self) {
         for undo in self.journal.take().into_iter().flatten().rev() {
             match undo {
-                Undo::Sum(key, delta) => *self.sums.entry(key).or_default() -= delta,
-                Undo::Now(key, Some(now)) => {
-                    if let Some(held) = self.held.get_mut(&key) {
-                        held.now = now;
+                Undo::Counter(key, delta) => *self.counters.entry(key).or_default() -= delta,
+                Undo::Row(key, Some(change)) => {
+                    if let Some(row) = self.rows.get_mut(&key) {
+                        row.change = change;
                     }
                 }
-                Undo::Now(key, None) => {
-                    if let Entry::Occupied(mut held) = self.held.entry(key) {
-                        match held.get().before {
-                            Some(_) => held.get_mut().now = Now::Same,
-                            None => drop(held.remove()),
+                Undo::Row(key, None) => {
+                    if let Entry::Occupied(mut row) = self.rows.entry(key) {
+                        match row.get().before {
+                            Some(_) => row.get_mut().change = RowChange::Unchanged,
+                            None => drop(row.remove()),
                         }
                     }
                 }
@@ -178,50 +178,53 @@ impl Changes {
         }
     }
 
-    /// Takes in what a row held before.
-    fn learn(&mut self, key: &[u8], before: Option<Vec<u8>>) -> &Held {
-        let held = self.held.entry(key.to_vec()).or_insert(Held {
+    /// Records the value of a row before the transaction.
+    fn record_read(&mut self, key: &[u8], before: Option<Vec<u8>>) -> &RowState {
+        let row = self.rows.entry(key.to_vec()).or_insert(RowState {
             before: None,
-            now: Now::Same,
+            change: RowChange::Unchanged,
         });
-        held.before = Some(before);
-        held
+        row.before = Some(before);
+        row
     }
 
-    fn set(&mut self, key: Vec<u8>, now: Now) {
-        match self.held.entry(key) {
-            Entry::Occupied(mut held) => {
-                let before = std::mem::replace(&mut held.get_mut().now, now);
+    fn set(&mut self, key: Vec<u8>, change: RowChange) {
+        match self.rows.entry(key) {
+            Entry::Occupied(mut row) => {
+                let before = std::mem::replace(&mut row.get_mut().change, change);
                 if let Some(journal) = &mut self.journal {
-                    journal.push(Undo::Now(held.key().clone(), Some(before)));
+                    journal.push(Undo::Row(row.key().clone(), Some(before)));
                 }
             }
             Entry::Vacant(vacant) => {
                 if let Some(journal) = &mut self.journal {
-                    journal.push(Undo::Now(vacant.key().clone(), None));
+                    journal.push(Undo::Row(vacant.key().clone(), None));
                 }
-                vacant.insert(Held { before: None, now });
+                vacant.insert(RowState {
+                    before: None,
+                    change,
+                });
             }
         }
     }
 
     fn add(&mut self, key: Vec<u8>, delta: i64) {
         if let Some(journal) = &mut self.journal {
-            journal.push(Undo::Sum(key.clone(), delta));
+            journal.push(Undo::Counter(key.clone(), delta));
         }
-        *self.sums.entry(key).or_default() += delta;
+        *self.counters.entry(key).or_default() += delta;
     }
 
-    /// How many rows were looked at or changed.
+    /// The number of rows that were read or changed.
     pub(crate) fn len(&self) -> usize {
-        self.held.len()
+        self.rows.len()
     }
 
-    /// The commit: what was read must still be so, and what changed is written.
-    pub(crate) fn into_parts(self, layout: &Layout) -> Parts {
-        // Room for all in both: a large list that grows is moved into fresh memory again and again.
-        let most = self.dropped.len() + self.held.len() + self.sums.len();
-        let mut parts = Parts {
+    /// The commit: the reads as preconditions, and the changes.
+    pub(crate) fn into_parts(self, layout: &Layout) -> CommitParts {
+        // Reserves space for everything: a large vector that grows is moved to new memory repeatedly.
+        let most = self.dropped.len() + self.rows.len() + self.counters.len();
+        let mut parts = CommitParts {
             engine: Batch::new(),
             ram: Vec::with_capacity(most),
         };
@@ -230,18 +233,18 @@ impl Changes {
             let is_ram = layout.is_ram(&range.start);
             parts.push(is_ram, Operation::DeleteRange(range));
         }
-        for (key, held) in self.held {
+        for (key, row) in self.rows {
             let is_ram = layout.is_ram(&key);
-            if let (Some(before), false) = (held.before, is_ram) {
+            if let (Some(before), false) = (row.before, is_ram) {
                 parts.engine.require(key.clone(), before);
             }
-            match held.now {
-                Now::Put(value) => parts.push(is_ram, Operation::Put { key, value }),
-                Now::Deleted => parts.push(is_ram, Operation::Delete { key }),
-                Now::Same => {}
+            match row.change {
+                RowChange::Put(value) => parts.push(is_ram, Operation::Put { key, value }),
+                RowChange::Deleted => parts.push(is_ram, Operation::Delete { key }),
+                RowChange::Unchanged => {}
             }
         }
-        for (key, delta) in self.sums {
+        for (key, delta) in self.counters {
             if delta != 0 {
                 parts.push(layout.is_ram(&key), Operation::Add { key, delta });
             }
@@ -250,7 +253,7 @@ impl Changes {
     }
 }
 
-impl Parts {
+impl CommitParts {
     fn push(&mut self, is_ram: bool, operation: Operation) {
         if is_ram {
             self.ram.push(operation);
@@ -260,12 +263,12 @@ impl Parts {
     }
 }
 
-impl Held {
-    fn now(&self) -> Option<&[u8]> {
-        match &self.now {
-            Now::Same => self.before.as_ref()?.as_deref(),
-            Now::Put(value) => Some(value),
-            Now::Deleted => None,
+impl RowState {
+    fn current(&self) -> Option<&[u8]> {
+        match &self.change {
+            RowChange::Unchanged => self.before.as_ref()?.as_deref(),
+            RowChange::Put(value) => Some(value),
+            RowChange::Deleted => None,
         }
     }
 }
@@ -275,8 +278,8 @@ impl Reader for Rows<'_> {
         Ok(self.read(key)?.map(Cow::Borrowed))
     }
 
-    /// Rows that come into the range until the commit are not noticed; whoever scans requires the
-    /// counter of commits of the collection too.
+    /// Rows inserted into the range before the commit are not detected; a caller that scans also requires the
+    /// collection's commit counter.
     fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()> {
         let mut merge = Merge {
             changed: self.changed(range, direction),
@@ -296,15 +299,15 @@ impl Reader for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// The changed rows of a range, the next one last.
+    /// The changed rows of a range, in reverse order of the scan.
     fn changed(&self, range: &KeyRange, direction: Direction) -> Vec<(&[u8], Option<&[u8]>)> {
         if range.is_empty() {
             return Vec::new();
         }
-        let held = self.changes.held.range::<[u8], _>(range.bounds());
-        let changed = held.filter(|(_, held)| !matches!(held.now, Now::Same));
+        let rows = self.changes.rows.range::<[u8], _>(range.bounds());
+        let changed = rows.filter(|(_, row)| !matches!(row.change, RowChange::Unchanged));
         let mut changed: Vec<_> = changed
-            .map(|(key, held)| (key.as_slice(), held.now()))
+            .map(|(key, row)| (key.as_slice(), row.current()))
             .collect();
         if direction == Direction::Forward {
             changed.reverse();
@@ -313,7 +316,7 @@ impl Rows<'_> {
     }
 }
 
-/// The changed rows that a scan has not come to yet.
+/// The changed rows that a scan has not reached yet.
 struct Merge<'a> {
     changed: Vec<(&'a [u8], Option<&'a [u8]>)>,
     direction: Direction,
@@ -340,7 +343,7 @@ impl Merge<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Whether the row is changed. A changed one is visited by [`Self::before`] of the next.
+    /// Whether the row is changed. A changed row is visited by [`Self::before`] of the next row.
     fn covers(&mut self, key: &[u8]) -> bool {
         match self.changed.last() {
             Some(&(changed, None)) if changed == key => {

@@ -1,10 +1,10 @@
-//! A collection as this program sees it: what is stored about it, joined with what is declared.
+//! A collection as this program uses it: the stored definition joined with the declaration.
 
 use std::ops::Bound;
 
 use crate::definition::{Definition, Kind, Origin};
 use crate::document::{self, Document};
-use crate::extract::{Source, Values};
+use crate::index_values::{Source, Values};
 use crate::layout::Keys;
 use crate::limits::COMPONENTS_MAX;
 use crate::{Error, ErrorKind, Policy, Query, Result, Value};
@@ -16,17 +16,17 @@ pub(crate) struct BoundIndex<T> {
     pub(crate) kind: Kind,
     pub(crate) source: Source<T>,
     pub(crate) is_built: bool,
-    /// What its rows begin with.
+    /// The prefix of its rows.
     pub(crate) prefix: Vec<u8>,
 }
 
-/// What is needed to read and write documents of a collection.
+/// Everything needed to read and write documents of a collection.
 pub(crate) struct Shape<T> {
     pub(crate) name: String,
     pub(crate) id: u64,
     pub(crate) keys: Keys,
     pub(crate) generation: u64,
-    /// Whether documents are being brought to another schema version.
+    /// Whether documents are being migrated to another schema version.
     pub(crate) is_migrating: bool,
     pub(crate) schema_version: u32,
     pub(crate) policy: Policy,
@@ -48,9 +48,9 @@ impl<T: Document> Shape<T> {
         indexes.map(|index| index.values(document)).collect()
     }
 
-    /// The same for what is kept in memory: where an index that is not built refuses a document,
-    /// nothing; its build tells of it.
-    pub(crate) fn values_to_keep(&self, document: &T) -> Result<Vec<Values>> {
+    /// Like [`Self::values`], for the cache: if a document violates an unbuilt index, it has no values there;
+    /// the build reports the error.
+    pub(crate) fn values_for_cache(&self, document: &T) -> Result<Vec<Values>> {
         let indexes = self.indexes.iter();
         let values = indexes.map(|index| match index.values(document) {
             Err(_) if !index.is_built => Ok(Values::new()),
@@ -59,9 +59,9 @@ impl<T: Document> Shape<T> {
         values.collect()
     }
 
-    /// The slot of an index that can be asked.
+    /// The slot of an index that can be queried.
     pub(crate) fn slot(&self, name: &str) -> Result<usize> {
-        // While an index is built in place of another of its name, that one answers.
+        // While an index is rebuilt, the old one with the same name is used.
         let is_named = |index: &BoundIndex<T>| index.name == name;
         let indexes = &self.indexes;
         let built = indexes
@@ -87,14 +87,14 @@ impl<T: Document> Shape<T> {
             return Ok(slot);
         }
         let message = format!(
-            "index {name:?} of {:?} is being built; where that was cut off, to configure the collection, or to open it in the program that declares it, goes on with it",
+            "index {name:?} of {:?} is being built; if the build was interrupted, configuring the collection, or opening it in the program that declares it, resumes the build",
             self.name
         );
         Err(Error::new(ErrorKind::Building, message))
     }
 
-    /// Whether the same is kept in memory for both.
-    pub(crate) fn keeps_the_same(&self, other: &Self) -> bool {
+    /// Whether both have the same cache content.
+    pub(crate) fn has_same_cache_content(&self, other: &Self) -> bool {
         let ids = |shape: &Self| -> Vec<_> { shape.indexes.iter().map(|index| index.id).collect() };
         self.policy == other.policy
             && self.schema_version == other.schema_version
@@ -107,8 +107,8 @@ impl<T: Document> BoundIndex<T> {
         self.source.values(&self.name, self.kind, document)
     }
 
-    /// Refuses a value that the index cannot have: without components it would stand for all, and
-    /// with too many for none.
+    /// Rejects a value that the index cannot have: without components it would match everything, and with too
+    /// many nothing.
     pub(crate) fn check(&self, value: &Value) -> Result<()> {
         let most = match &self.source {
             Source::Fields(fields) => fields.len(),
@@ -118,13 +118,13 @@ impl<T: Document> BoundIndex<T> {
             return Ok(());
         }
         Err(Error::argument(format!(
-            "{value} is no value of index {:?}: it has {} components, and a value here has 1 to {most}",
+            "{value} is not a value of index {:?}: it has {} components, and a value here has 1 to {most}",
             self.name,
             value.components()
         )))
     }
 
-    /// The same for the bounds of a query.
+    /// Checks the bounds of a query in the same way.
     pub(crate) fn check_query(&self, query: &Query) -> Result<()> {
         for bound in [&query.from, &query.to] {
             if let Bound::Included(value) | Bound::Excluded(value) = bound {
@@ -134,13 +134,13 @@ impl<T: Document> BoundIndex<T> {
         Ok(())
     }
 
-    /// Whether this program can tell the values of a document.
+    /// Whether this program can compute the values of a document.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.source, Source::Unknown(_))
     }
 }
 
-/// Joins what is stored with what is declared; `sources` are the declared ones, by name.
+/// Joins the stored definition with the declaration; `sources` are the declared ones, by name.
 pub(crate) fn bind<T: Document>(
     definition: &Definition,
     keys: Keys,

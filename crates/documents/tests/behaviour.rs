@@ -1,6 +1,6 @@
-//! What collections do, one thing at a time, on every engine.
+//! The behaviour of collections, one test for each property, on every engine.
 
-mod place;
+mod fixture;
 
 use std::io::BufReader;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use espalier_documents::{
     Changed, Declaration, ErrorKind, Event, FieldIndex, Kind, Policy, Query, Selection, Trigger,
     Value,
 };
-use place::{Car, POLICIES, PREFIX, Place, car, cars, on_every_engine};
+use fixture::{Car, Fixture, POLICIES, PREFIX, car, cars, on_every_engine};
 use serde_json::{Value as Json, json};
 
 #[test]
-fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
-    on_every_engine(|place| {
+fn a_duplicate_of_a_unique_value_is_rejected_before_any_write() {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             assert_eq!(cars.insert(car("a", "red", &[], 1)).expect("a key"), 0);
             let before = cars.sequence().expect("a number");
@@ -27,7 +27,7 @@ fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
                 .expect_err("a clash");
             assert_eq!(
                 error.to_string(),
-                r#"index "name" is unique, and document 0 has the value "a" already"#
+                r#"index "name" is unique, but document 0 already has the value "a""#
             );
             assert_eq!(cars.sequence().expect("a number"), before);
             assert_eq!(
@@ -47,9 +47,9 @@ fn a_unique_value_that_another_has_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn two_documents_change_places_in_one_transaction() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn two_documents_exchange_unique_values_in_one_transaction() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
         cars.insert_many([car("a", "red", &[], 1), car("b", "blue", &[], 2)])
             .expect("keys");
@@ -77,8 +77,8 @@ fn two_documents_change_places_in_one_transaction() {
 
 #[test]
 fn a_transaction_over_collections_is_all_or_nothing() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Uncached).open(&documents).expect("open");
         let notes = Declaration::<String>::new("notes")
             .policy(Policy::Ram)
@@ -121,16 +121,16 @@ fn a_transaction_over_collections_is_all_or_nothing() {
 }
 
 #[test]
-fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn new_declared_indexes_are_built_and_undeclared_ones_dropped() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let plain = Declaration::<Car>::new("cars")
             .open(&documents)
             .expect("open");
         let all = (0..1000).map(|n| car(&format!("c{n}"), ["red", "blue"][n % 2], &[], n as i32));
         plain.insert_many(all).expect("keys");
         for &policy in &POLICIES[..4] {
-            let cars = cars(policy).open(&place.documents()).expect("open");
+            let cars = cars(policy).open(&fixture.documents()).expect("open");
             assert_eq!(
                 cars.index("color")
                     .expect("an index")
@@ -152,7 +152,7 @@ fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
             assert_eq!(error.kind(), ErrorKind::Definition);
             let fewer =
                 Declaration::<Car>::new("cars").unique("name", |car: &Car| car.name.clone());
-            let fewer = fewer.open(&place.documents()).expect("open");
+            let fewer = fewer.open(&fixture.documents()).expect("open");
             assert_eq!(
                 fewer.index("color").err().expect("dropped").kind(),
                 ErrorKind::Missing
@@ -163,9 +163,9 @@ fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
 }
 
 #[test]
-fn a_unique_index_over_documents_that_share_a_value_names_them_and_is_given_up() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_unique_index_over_duplicates_is_abandoned_and_names_them() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let plain = Declaration::<Car>::new("cars")
             .open(&documents)
             .expect("open");
@@ -188,9 +188,9 @@ fn a_unique_index_over_documents_that_share_a_value_names_them_and_is_given_up()
 }
 
 #[test]
-fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn an_interrupted_build_resumes_while_others_write() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let field = |name: &str, kind, field: &str| FieldIndex {
             name: name.to_owned(),
             kind,
@@ -209,7 +209,7 @@ fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
             unbuilt.index("half").err().expect("unbuilt").kind(),
             ErrorKind::Building
         );
-        // The writer learns of the index and keeps it up to date.
+        // The writer sees the index and maintains it.
         writer.insert(json!({"n": 2000, "half": 0})).expect("a key");
         writer
             .update(0, |car| car["half"] = json!(1))
@@ -235,14 +235,14 @@ fn a_build_that_was_cut_off_goes_on_and_writers_go_on_meanwhile() {
 }
 
 #[test]
-fn a_program_that_does_not_know_an_index_reads_and_does_not_write() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_program_without_the_index_function_can_read_but_not_write() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let typed = cars(Policy::Cached).open(&documents).expect("open");
         typed
             .insert(car("a", "red", &["x", "y"], 1))
             .expect("a key");
-        let any = place.documents().open("cars", None).expect("open");
+        let any = fixture.documents().open("cars", None).expect("open");
         let found = any
             .index("keyword")
             .expect("an index")
@@ -262,7 +262,7 @@ fn a_program_that_does_not_know_an_index_reads_and_does_not_write() {
 
 #[derive(Default)]
 struct Log {
-    told: Mutex<Vec<String>>,
+    calls: Mutex<Vec<String>>,
     checks: AtomicUsize,
 }
 
@@ -284,7 +284,7 @@ impl Trigger<Car> for Guard {
             (_, None) => "delete",
         };
         self.0
-            .told
+            .calls
             .lock()
             .expect("a lock")
             .push(format!("{what} {}", change.key));
@@ -292,10 +292,10 @@ impl Trigger<Car> for Guard {
 }
 
 #[test]
-fn triggers_may_refuse_and_are_told_after_the_commit() {
-    on_every_engine(|place| {
+fn triggers_can_reject_and_are_called_after_the_commit() {
+    on_every_engine(|fixture| {
         let log = Arc::new(Log::default());
-        let documents = place.documents();
+        let documents = fixture.documents();
         let cars = cars(Policy::Recent {
             entries: 2,
             bytes: 1000,
@@ -314,7 +314,7 @@ fn triggers_may_refuse_and_are_told_after_the_commit() {
         cars.update(0, |car| car.year = 5).expect("updated");
         cars.delete(0).expect("deleted");
         assert_eq!(
-            *log.told.lock().expect("a lock"),
+            *log.calls.lock().expect("a lock"),
             ["insert 0", "update 0", "delete 0"]
         );
         assert_eq!(cars.count().expect("a count"), 0);
@@ -345,9 +345,9 @@ fn new_cars() -> Declaration<NewCar> {
 }
 
 #[test]
-fn a_later_schema_version_migrates_and_an_earlier_is_refused() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_later_schema_version_migrates_and_an_earlier_one_is_rejected() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = cars(Policy::Cached).open(&documents).expect("open");
         old.insert_many((0..700).map(|n| car(&format!("c{n}"), "red", &[], n)))
             .expect("keys");
@@ -376,15 +376,15 @@ fn a_later_schema_version_migrates_and_an_earlier_is_refused() {
 }
 
 #[test]
-fn what_is_broken_is_found_and_mended() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn faults_are_found_and_repaired() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Uncached).open(&documents).expect("open");
         cars.insert_many((0..50).map(|n| car(&format!("c{n}"), "red", &["k"], n)))
             .expect("keys");
         assert_eq!(cars.check().expect("checked"), []);
-        // Break every third row of everything below the prefix but definitions and documents.
-        let driver = place.driver();
+        // Damages every third row below the prefix, except definitions and documents.
+        let driver = fixture.driver();
         let mut rows = Vec::new();
         {
             let snapshot = driver.snapshot().expect("a snapshot");
@@ -411,7 +411,7 @@ fn what_is_broken_is_found_and_mended() {
         assert!(
             found
                 .iter()
-                .any(|finding| finding.problem.contains("7 is stored")),
+                .any(|finding| finding.problem.contains("the stored count is 7")),
             "{found:?}"
         );
         let repaired = cars.repair().expect("repaired");
@@ -430,16 +430,16 @@ fn what_is_broken_is_found_and_mended() {
 }
 
 #[test]
-fn lines_go_out_and_come_in_and_errors_name_the_line() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn documents_are_exported_and_imported_and_errors_name_the_line() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let from = cars(Policy::Cached).open(&documents).expect("open");
         from.insert_many((0..2500).map(|n| car(&format!("c{n}"), "é/\n", &["k"], n)))
             .expect("keys");
         from.delete(3).expect("deleted");
         let mut text = Vec::new();
         assert_eq!(from.export(&mut text).expect("exported"), 2499);
-        let other = Place::new("memory:").documents();
+        let other = Fixture::new("memory:").documents();
         let to = cars(Policy::Indexed).open(&other).expect("open");
         let imported = to.import(&mut BufReader::new(&text[..])).expect("imported");
         assert_eq!(imported.documents, 2499);
@@ -455,7 +455,7 @@ fn lines_go_out_and_come_in_and_errors_name_the_line() {
         assert!(
             error
                 .to_string()
-                .starts_with("nothing was imported: line 3, column"),
+                .starts_with("no documents were imported: line 3, column"),
             "{error}"
         );
         let twice = b"{\"document\":{\"name\":\"c7\",\"color\":null,\"keywords\":[],\"year\":1}}\n";
@@ -472,12 +472,12 @@ fn lines_go_out_and_come_in_and_errors_name_the_line() {
 }
 
 #[test]
-fn changes_are_fed_whoever_makes_them() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_feed_reports_changes_of_all_handles() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let one = cars(Policy::Uncached).open(&documents).expect("open");
         let other = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         let mut feed = one.watch(None).expect("a feed");
         other.insert(car("a", "", &[], 1)).expect("a key");
@@ -499,14 +499,14 @@ fn changes_are_fed_whoever_makes_them() {
 }
 
 #[test]
-fn every_policy_follows_what_other_handles_commit() {
-    on_every_engine(|place| {
+fn every_policy_follows_the_commits_of_other_handles() {
+    on_every_engine(|fixture| {
         let writer = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         writer.insert(car("a", "red", &[], 1)).expect("a key");
         for &policy in &POLICIES[..4] {
-            let reader = cars(policy).open(&place.documents()).expect("open");
+            let reader = cars(policy).open(&fixture.documents()).expect("open");
             assert_eq!(reader.get(0).expect("read").expect("a car").year, 1);
             writer.update(0, |car| car.year = 2).expect("updated");
             let key = writer.insert(car("b", "red", &[], 1)).expect("a key");
@@ -515,7 +515,7 @@ fn every_policy_follows_what_other_handles_commit() {
             let color = reader.index("color").expect("an index");
             assert_eq!(color.count("red").expect("a count"), 2);
             writer.delete(key).expect("deleted");
-            // Without asking for it, within the stated time and some more for a loaded machine.
+            // Without `refresh`, within the documented time and some more for a loaded machine.
             let end = std::time::Instant::now() + Duration::from_secs(5);
             while color.count("red").expect("a count") != 1 {
                 assert!(std::time::Instant::now() < end, "{policy} does not follow");
@@ -527,9 +527,9 @@ fn every_policy_follows_what_other_handles_commit() {
 }
 
 #[test]
-fn a_range_of_an_index_is_in_order_whatever_the_types() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_range_of_an_index_is_in_order_for_all_types() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let field = FieldIndex {
             name: "n".to_owned(),
             kind: Kind::Partition,
@@ -578,9 +578,9 @@ fn a_range_of_an_index_is_in_order_whatever_the_types() {
 }
 
 #[test]
-fn limits_are_told_by_name() {
-    let place = Place::new("memory:");
-    let documents = place.documents();
+fn exceeded_limits_are_errors() {
+    let fixture = Fixture::new("memory:");
+    let documents = fixture.documents();
     let cars = cars(Policy::Uncached).open(&documents).expect("open");
     let error = cars
         .put(u64::MAX, car("a", "", &[], 0))
@@ -602,10 +602,10 @@ fn limits_are_told_by_name() {
 }
 
 #[test]
-fn a_collection_that_is_dropped_and_made_anew_is_noticed_by_every_handle() {
-    on_every_engine(|place| {
+fn every_handle_detects_a_dropped_and_recreated_collection() {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let handle = cars(policy).open(&documents).expect("open");
             handle.insert(car("old", "red", &[], 1)).expect("a key");
             documents.remove("cars").expect("removed");
@@ -632,9 +632,9 @@ fn a_collection_that_is_dropped_and_made_anew_is_noticed_by_every_handle() {
 }
 
 #[test]
-fn handles_of_a_collection_in_memory_see_each_other() {
-    let place = Place::new("memory:");
-    let documents = place.documents();
+fn handles_of_a_collection_in_memory_share_its_documents() {
+    let fixture = Fixture::new("memory:");
+    let documents = fixture.documents();
     let one = cars(Policy::Ram).open(&documents).expect("open");
     let other = cars(Policy::Ram).open(&documents).expect("open");
     one.insert(car("a", "red", &[], 1)).expect("a key");
@@ -661,9 +661,9 @@ fn handles_of_a_collection_in_memory_see_each_other() {
 }
 
 #[test]
-fn documents_that_are_being_migrated_are_not_written() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn documents_are_not_writable_during_a_migration() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = cars(Policy::Uncached).open(&documents).expect("open");
         old.insert_many((0..600).map(|n| car(&format!("c{n}"), "red", &[], n)))
             .expect("keys");
@@ -676,12 +676,12 @@ fn documents_that_are_being_migrated_are_not_written() {
         assert!(
             error
                 .to_string()
-                .contains("being brought to another schema version"),
+                .contains("being migrated to another schema version"),
             "{error}"
         );
-        // Cut off here, and gone on with by another program.
+        // Interrupted here, and continued by another program.
         drop(new);
-        let new = new_cars().open(&place.documents()).expect("migrated");
+        let new = new_cars().open(&fixture.documents()).expect("migrated");
         new.insert(NewCar {
             title: "x".to_owned(),
         })
@@ -691,10 +691,10 @@ fn documents_that_are_being_migrated_are_not_written() {
 }
 
 #[test]
-fn the_beginning_of_a_compound_value_finds_all_in_a_unique_index_too() {
-    on_every_engine(|place| {
+fn a_prefix_of_a_compound_value_finds_all_in_a_unique_index_too() {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let declared = Declaration::<Car>::new("cars").policy(policy);
             let declared = declared.unique("both", |car: &Car| (car.name.clone(), car.year));
             let cars = declared.open(&documents).expect("open");

@@ -1,7 +1,6 @@
-//! Many writers at once: threads of one process, several handles, several processes, one of which
-//! is killed.
+//! Concurrent writers: threads of one process, several handles, several processes, one of which is killed.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,12 +8,12 @@ use std::time::Duration;
 
 use espalier_documents::{Collection, ErrorKind, Policy};
 use espalier_testkit::process::{Part, argument, say};
-use place::{Car, PREFIX, Place, car, cars, on_every_engine};
+use fixture::{Car, Fixture, PREFIX, car, cars, on_every_engine};
 
 const THREADS: usize = 32;
 const NAMES: usize = 40;
 
-/// Every thread tries to take every name: exactly one gets each.
+/// Every thread tries to take every name: exactly one succeeds for each.
 fn take_names(handles: &[Collection<Car>]) -> usize {
     std::thread::scope(|scope| {
         let takers = (0..THREADS).map(|thread| {
@@ -40,8 +39,8 @@ fn take_names(handles: &[Collection<Car>]) -> usize {
 }
 
 #[test]
-fn a_unique_value_is_given_once_to_many_threads_and_handles() {
-    on_every_engine(|place| {
+fn a_unique_value_is_stored_once_by_many_threads_and_handles() {
+    on_every_engine(|fixture| {
         let handles: Vec<_> = [
             Policy::Cached,
             Policy::Uncached,
@@ -51,7 +50,7 @@ fn a_unique_value_is_given_once_to_many_threads_and_handles() {
             },
         ]
         .into_iter()
-        .map(|policy| cars(policy).open(&place.documents()).expect("open"))
+        .map(|policy| cars(policy).open(&fixture.documents()).expect("open"))
         .collect();
         assert_eq!(take_names(&handles), NAMES);
         for cars in &handles {
@@ -71,10 +70,10 @@ fn a_unique_value_is_given_once_to_many_threads_and_handles() {
 
 #[test]
 fn updates_of_many_threads_and_handles_add_up() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let handles: Vec<_> = [Policy::Cached, Policy::Indexed]
             .into_iter()
-            .map(|policy| cars(policy).open(&place.documents()).expect("open"))
+            .map(|policy| cars(policy).open(&fixture.documents()).expect("open"))
             .collect();
         handles[0].insert(car("a", "red", &[], 0)).expect("a key");
         let rounds = 50;
@@ -97,10 +96,10 @@ fn updates_of_many_threads_and_handles_add_up() {
 }
 
 #[test]
-fn readers_see_a_transaction_whole_or_not_at_all() {
-    on_every_engine(|place| {
+fn readers_see_transactions_atomically() {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             cars.insert_many((0..10).map(|n| car(&format!("{policy}{n}"), "red", &[], 0)))
                 .expect("keys");
@@ -134,9 +133,9 @@ fn readers_see_a_transaction_whole_or_not_at_all() {
     });
 }
 
-/// A process that inserts until it is killed, and tells each acknowledged key.
+/// A process that inserts until it is killed, and prints each acknowledged key.
 #[test]
-fn the_part_that_writes() {
+fn part_that_writes() {
     let Some(argument) = argument() else { return };
     let (url, name) = argument.split_once(' ').expect("two arguments");
     let driver = espalier_drivers::open(url).expect(url);
@@ -166,16 +165,16 @@ fn the_part_that_writes() {
     });
 }
 
-/// What was acknowledged is there after SIGKILL, and everything fits together.
+/// What was acknowledged exists after SIGKILL, and the collection is consistent.
 fn kill(engine: &str) {
-    let place = Place::new(engine);
+    let fixture = Fixture::new(engine);
     for round in 0..6 {
         let name = format!("r{round}");
         let mut parts: Vec<_> = (0..2)
             .map(|part| {
                 Part::start(
-                    "the_part_that_writes",
-                    &format!("{} {name}p{part}", place.url),
+                    "part_that_writes",
+                    &format!("{} {name}p{part}", fixture.url),
                 )
             })
             .collect();
@@ -192,20 +191,20 @@ fn kill(engine: &str) {
         }
         for part in &mut parts {
             part.kill();
-            // What it had said before, and was not read yet.
+            // Lines that it had printed, and that were not read yet.
             while let Some(line) = part.line() {
                 note(&line);
             }
         }
         drop(parts);
         let cars = cars(Policy::Indexed)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         assert_eq!(cars.check().expect("checked"), [], "{engine} round {round}");
         let index = cars.index("name").expect("an index");
         for text in &there {
             let found = index.get(text).expect("read");
-            // Its deletion may have been under way.
+            // Its deletion may have been in progress.
             if let Some(car) = found {
                 assert!(!gone.contains(text), "{text}");
                 let n: i32 = text
@@ -229,21 +228,23 @@ fn kill(engine: &str) {
 }
 
 #[test]
-fn a_killed_process_leaves_what_it_acknowledged_on_lmdb() {
+fn acknowledged_documents_survive_a_kill_on_lmdb() {
     kill("embedded:{dir}/documents");
 }
 
 #[test]
-fn a_killed_process_leaves_what_it_acknowledged_on_sqlite() {
+fn acknowledged_documents_survive_a_kill_on_sqlite() {
     kill("sqlite:{dir}/documents");
 }
 
 #[test]
 fn caches_follow_other_processes() {
     for engine in ["embedded:{dir}/documents", "sqlite:{dir}/documents"] {
-        let place = Place::new(engine);
-        let reader = cars(Policy::Cached).open(&place.documents()).expect("open");
-        let mut part = Part::start("the_part_that_writes", &format!("{} a", place.url));
+        let fixture = Fixture::new(engine);
+        let reader = cars(Policy::Cached)
+            .open(&fixture.documents())
+            .expect("open");
+        let mut part = Part::start("part_that_writes", &format!("{} a", fixture.url));
         let mut last = String::new();
         while !last.ends_with("-30") {
             last = part.line().expect("it lives");
@@ -251,9 +252,9 @@ fn caches_follow_other_processes() {
         part.kill();
         let (_, name) = last.split_once(' ').expect("two words");
         let stored = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
-        // The last commit of the killed process may still be under way.
+        // The last commit of the killed process may not be complete yet.
         let expected = || {
             let index = stored.index("name").expect("an index");
             (

@@ -1,10 +1,10 @@
-//! Many who write the same collection, each with an engine handle of its own, as processes have: keys
-//! and unique values are given once, no change is lost, and indexes that are built meanwhile are right.
+//! Many writers of the same collection, each with its own engine handle, like processes: keys and unique
+//! values are assigned once, no change is lost, and indexes that are built at the same time are correct.
 //!
-//! Named for what was found: after eight conflicts a transaction was made in a write of the engine,
-//! which over Redis, etcd and MongoDB was applied over what others had committed meanwhile.
+//! These tests are for a bug: after eight conflicts a transaction ran in an engine write, which over Redis,
+//! etcd and MongoDB was applied over concurrent commits of others.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use std::thread;
 
 use espalier_documents::{Collection, Documents, ErrorKind, FieldIndex, Kind, Policy};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, car, cars, schemes};
+use fixture::{PREFIX, car, cars, schemes};
 use serde_json::{Value as Json, json};
 
 const HANDLES: usize = 5;
@@ -72,7 +72,7 @@ fn nothing_is_lost_between_many_handles_with_all_in_memory() {
     nothing_is_lost_over("policy=cached");
 }
 
-/// Changes documents at random places until `is_over`; those of each turn are nobody else's.
+/// Changes documents at random places until `is_over`; each turn changes its own documents.
 fn disturb(cars: &Collection<Json>, documents: u64, turn: u64, is_over: &AtomicBool) -> usize {
     let (mut changes, mut place) = (0, turn + 1);
     while !is_over.load(Ordering::Relaxed) {
@@ -95,7 +95,7 @@ fn disturb(cars: &Collection<Json>, documents: u64, turn: u64, is_over: &AtomicB
 }
 
 #[test]
-fn an_index_that_is_built_while_other_handles_write_is_right() {
+fn an_index_that_is_built_while_other_handles_write_is_correct() {
     on_all("", |open| {
         let documents = 24 * ROUNDS as u64;
         let configure =
@@ -125,7 +125,10 @@ fn an_index_that_is_built_while_other_handles_write_is_right() {
         });
         eprintln!("{changes} changes meanwhile");
         let cars = open().open("cars", None).expect("open");
-        assert_eq!(cars.info().expect("told").indexes.len(), indexes.len());
+        assert_eq!(
+            cars.info().expect("information").indexes.len(),
+            indexes.len()
+        );
         assert_eq!(cars.check().expect("checked"), []);
     });
 }

@@ -1,14 +1,14 @@
-//! Measures what the policies cost. Run with `--ignored --nocapture`, optimised:
+//! Measures the cost of the policies. Run with `--ignored --nocapture`, optimised:
 //! `CARGO_PROFILE_TEST_OPT_LEVEL=3 cargo test -p espalier-documents --test cost -- --ignored --nocapture`
 
-mod place;
+mod fixture;
 
 use std::time::{Duration, Instant};
 
 use espalier_documents::{Collection, Policy};
-use place::{Car, POLICIES, Place, car, cars};
+use fixture::{Car, Fixture, POLICIES, car, cars};
 
-/// Cars in the collection; those of the colour red.
+/// The number of cars in the collection, and of red ones.
 const SIZES: [(u64, u64); 2] = [(50_000, 5_000), (250_000, 5_000)];
 
 fn per(total: Duration, count: u64) -> String {
@@ -73,11 +73,11 @@ fn measure(policy: Policy, cars: &Collection<Car>, size: u64, red: u64) {
 
 #[test]
 #[ignore = "measures, checks little"]
-fn what_policies_cost() {
+fn cost_of_policies() {
     for (size, red) in SIZES {
         for &policy in POLICIES {
-            let place = Place::new("embedded:{dir}/documents?durability=relaxed");
-            let cars = cars(policy).open(&place.documents()).expect("open");
+            let fixture = Fixture::new("embedded:{dir}/documents?durability=relaxed");
+            let cars = cars(policy).open(&fixture.documents()).expect("open");
             measure(policy, &cars, size, red);
         }
     }

@@ -1,26 +1,28 @@
-//! What goes wrong in DODB (`spec/dodb.md`), and must not here: a named test for each.
+//! Defects of DODB (`spec/dodb.md`) that must not occur here: a named test for each.
 
-mod place;
+mod fixture;
 
 use espalier_documents::{Declaration, Policy, Selection};
-use place::{Car, POLICIES, car, cars, on_every_engine};
+use fixture::{Car, POLICIES, car, cars, on_every_engine};
 
-/// There, `pop` of an empty database keeps the lock, and the next write waits for ever.
+/// In DODB, `pop` of an empty database keeps the lock, and the next write blocks for ever.
 #[test]
 fn pop_of_an_empty_collection_leaves_it_usable() {
-    on_every_engine(|place| {
-        let cars = cars(Policy::Cached).open(&place.documents()).expect("open");
+    on_every_engine(|fixture| {
+        let cars = cars(Policy::Cached)
+            .open(&fixture.documents())
+            .expect("open");
         assert!(cars.pop().expect("nothing").is_none());
         assert_eq!(cars.insert(car("a", "", &[], 1)).expect("a key"), 0);
     });
 }
 
-/// There, `pop` walks back over holes and assigns the last index to a local variable.
+/// In DODB, `pop` walks back over gaps and assigns the last index to a local variable.
 #[test]
-fn pop_passes_holes_and_keys_are_not_given_again() {
-    on_every_engine(|place| {
+fn pop_skips_gaps_and_keys_are_not_reused() {
+    on_every_engine(|fixture| {
         let cars = cars(Policy::Indexed)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         cars.insert_many((0..5).map(|n| car(&n.to_string(), "", &[], n)))
             .expect("keys");
@@ -32,7 +34,7 @@ fn pop_passes_holes_and_keys_are_not_given_again() {
     });
 }
 
-/// There, a value becomes a part of a path: `/`, NUL, `..` and long ones break it.
+/// In DODB, a value becomes a part of a path: `/`, NUL, `..` and long ones break it.
 #[test]
 fn any_string_is_a_value() {
     let long = "y".repeat(5000);
@@ -49,9 +51,9 @@ fn any_string_is_a_value() {
         "é",
         &long,
     ];
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             for (n, text) in texts.iter().enumerate() {
                 assert_eq!(
@@ -89,12 +91,12 @@ fn any_string_is_a_value() {
     });
 }
 
-/// There, partitions and tags that lost their last document stay behind as empty directories.
+/// In DODB, partitions and tags without documents stay behind as empty directories.
 #[test]
-fn a_value_without_documents_is_gone() {
-    on_every_engine(|place| {
+fn a_value_without_documents_is_removed() {
+    on_every_engine(|fixture| {
         let cars = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         cars.insert(car("a", "red", &["x"], 1)).expect("a key");
         cars.update(0, |car| car.color = Some("blue".to_owned()))
@@ -108,18 +110,18 @@ fn a_value_without_documents_is_gone() {
     });
 }
 
-/// There, a tag costs a link for each permutation of each subset.
+/// In DODB, a tag costs a link for each permutation of each subset.
 #[test]
 fn a_hundred_tags_are_a_hundred_entries() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let cars = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
-        let before = place.driver().usage().expect("usage").keys;
+        let before = fixture.driver().usage().expect("usage").keys;
         let tags: Vec<_> = (0..100).map(|n| format!("t{n}")).collect();
         let tags: Vec<_> = tags.iter().map(String::as_str).collect();
         cars.insert(car("a", "", &tags, 1)).expect("a key");
-        let after = place.driver().usage().expect("usage").keys;
+        let after = fixture.driver().usage().expect("usage").keys;
         // The document, its name, its tags, and two counters.
         assert_eq!(after - before, 1 + 1 + 100 + 2);
         let tagged = cars
@@ -131,35 +133,35 @@ fn a_hundred_tags_are_a_hundred_entries() {
     });
 }
 
-/// There, an index that a program forgets to declare goes stale.
+/// In DODB, an index that a program does not declare becomes stale.
 #[test]
 fn an_index_is_never_stale() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let declared =
             || Declaration::<Car>::new("cars").partition("color", |car: &Car| car.color.clone());
         declared()
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open")
             .insert(car("a", "red", &[], 1))
             .expect("a key");
         let plain = Declaration::<Car>::new("cars")
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         plain
             .update(0, |car| car.color = Some("blue".to_owned()))
             .expect("updated");
-        let cars = declared().open(&place.documents()).expect("open");
+        let cars = declared().open(&fixture.documents()).expect("open");
         let color = cars.index("color").expect("an index");
         assert_eq!(color.count("red").expect("a count"), 0);
         assert_eq!(color.count("blue").expect("a count"), 1);
     });
 }
 
-/// There, documents that cannot be read are passed over in silence.
+/// In DODB, documents that cannot be read are skipped silently.
 #[test]
 fn a_document_that_cannot_be_read_is_an_error_and_a_finding() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let any = Declaration::<serde_json::Value>::new("cars")
             .open(&documents)
             .expect("open");

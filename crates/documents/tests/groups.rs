@@ -1,21 +1,21 @@
-//! Transactions of several threads that are committed together.
+//! Group commit: transactions of several threads that are committed together.
 
-mod place;
+mod fixture;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::time::Duration;
 
 use espalier_documents::{Collection, Documents, Error, ErrorKind, Policy};
-use place::{Car, car, cars, on_every_engine};
+use fixture::{Car, car, cars, on_every_engine};
 
 const THREADS: usize = 16;
 
-/// Long enough for threads that have nothing else to do to come to where they wait.
+/// Long enough for idle threads to reach the point where they wait.
 const A_WHILE: Duration = Duration::from_millis(150);
 
-/// Has every thread do its part while one transaction is under way, so that all wait for it.
-fn while_one_is_under_way(documents: &Documents, part: impl Fn(usize) + Sync) {
+/// Runs every thread's part while one transaction is in progress, so that all wait for it.
+fn while_one_is_in_progress(documents: &Documents, part: impl Fn(usize) + Sync) {
     let begun = Barrier::new(THREADS + 1);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -47,13 +47,13 @@ fn names(cars: &Collection<Car>) -> Vec<String> {
 }
 
 #[test]
-fn inserts_at_the_same_time_share_a_commit() {
-    on_every_engine(|place| {
+fn concurrent_inserts_share_a_commit() {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             let (sequence, count) = (cars.sequence().expect("a number"), cars.count());
-            while_one_is_under_way(&documents, |thread| {
+            while_one_is_in_progress(&documents, |thread| {
                 let name = format!("{policy} {thread}");
                 let key = cars.insert(car(&name, "red", &["k"], 0)).expect("a key");
                 let found = cars.get(key).expect("read").expect("a car");
@@ -71,10 +71,10 @@ fn inserts_at_the_same_time_share_a_commit() {
 }
 
 #[test]
-fn what_is_refused_is_taken_back_alone() {
-    on_every_engine(|place| {
+fn a_rejected_transaction_is_undone_alone() {
+    on_every_engine(|fixture| {
         for policy in [Policy::Uncached, Policy::Cached, Policy::Ram] {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let mut declaration = cars(policy);
             if policy == Policy::Ram {
                 // What is in memory only is another collection.
@@ -84,7 +84,7 @@ fn what_is_refused_is_taken_back_alone() {
             let cars = declaration.open(&documents).expect("open");
             cars.delete_where(|_, _| true).expect("emptied");
             cars.insert(car("there", "red", &[], 0)).expect("a key");
-            while_one_is_under_way(&documents, |thread| {
+            while_one_is_in_progress(&documents, |thread| {
                 let done = documents.transaction(|transaction| {
                     transaction.insert(&cars, car(&format!("{thread:02}"), "red", &["k"], 0))?;
                     transaction.update_by(&cars, "name", "there", |there| there.year += 1)?;
@@ -96,8 +96,8 @@ fn what_is_refused_is_taken_back_alone() {
                 assert_eq!(done.is_ok(), thread % 2 == 0, "{done:?}");
             });
             let even = (0..THREADS).step_by(2).map(|thread| format!("{thread:02}"));
-            let wanted: Vec<_> = even.chain(["there".to_owned()]).collect();
-            assert_eq!(names(&cars), wanted, "{policy}");
+            let expected: Vec<_> = even.chain(["there".to_owned()]).collect();
+            assert_eq!(names(&cars), expected, "{policy}");
             let there = cars.index("name").expect("an index").get("there");
             let there = there.expect("read").expect("a car");
             assert_eq!(there.year, THREADS as i32 / 2, "{policy}");
@@ -106,12 +106,12 @@ fn what_is_refused_is_taken_back_alone() {
 }
 
 #[test]
-fn a_unique_value_is_taken_by_one_of_those_that_are_committed_together() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_unique_value_is_stored_by_one_transaction_of_a_group() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
         let taken = std::sync::atomic::AtomicUsize::new(0);
-        while_one_is_under_way(&documents, |_| {
+        while_one_is_in_progress(&documents, |_| {
             match cars.insert(car("one", "red", &[], 0)) {
                 Ok(_) => drop(taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Unique, "{error}"),
@@ -123,11 +123,11 @@ fn a_unique_value_is_taken_by_one_of_those_that_are_committed_together() {
 }
 
 #[test]
-fn a_panic_takes_nothing_of_others_with_it() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_panic_does_not_affect_other_transactions() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let cars = cars(Policy::Cached).open(&documents).expect("open");
-        while_one_is_under_way(&documents, |thread| {
+        while_one_is_in_progress(&documents, |thread| {
             let done = catch_unwind(AssertUnwindSafe(|| {
                 documents.transaction(|transaction| {
                     transaction.insert(&cars, car(&format!("{thread:02}"), "red", &[], 0))?;
@@ -137,8 +137,8 @@ fn a_panic_takes_nothing_of_others_with_it() {
             }));
             assert_eq!(done.is_ok(), thread % 4 != 3);
         });
-        let wanted = (0..THREADS).filter(|thread| thread % 4 != 3);
-        let wanted: Vec<_> = wanted.map(|thread| format!("{thread:02}")).collect();
-        assert_eq!(names(&cars), wanted);
+        let expected = (0..THREADS).filter(|thread| thread % 4 != 3);
+        let expected: Vec<_> = expected.map(|thread| format!("{thread:02}")).collect();
+        assert_eq!(names(&cars), expected);
     });
 }

@@ -1,13 +1,17 @@
-//! The example of the guide, as it is printed there.
+//! The example of the guide, as printed there.
 
-mod place;
+mod fixture;
 
 use espalier_documents::{Declaration, Documents, Policy, Query, Result};
-use place::{Car, Place, car};
+use fixture::{Car, Fixture, car};
 use serde_json::{Value as Json, json};
 
-fn example(place: &Place) -> Result<()> {
-    let (driver, car, note) = (place.driver(), car("Corvet-1", "red", &[], 1999), json!(1));
+fn example(fixture: &Fixture) -> Result<()> {
+    let (driver, car, note) = (
+        fixture.driver(),
+        car("Corvet-1", "red", &[], 1999),
+        json!(1),
+    );
     // begin
     let documents = Documents::new(driver, &[0x30]);
     let notes = Declaration::<Json>::new("notes").open(&documents)?;
@@ -39,7 +43,7 @@ fn example(place: &Place) -> Result<()> {
 
 #[test]
 fn the_example_of_the_guide_runs() {
-    example(&Place::new("memory:")).expect("it runs");
+    example(&Fixture::new("memory:")).expect("it runs");
     let (_, example) = include_str!("guide.rs")
         .split_once("    // begin\n")
         .expect("its beginning");

@@ -1,14 +1,14 @@
-//! Many documents found at once: what finds them one by one judges.
+//! Reads of many documents, compared with a naive filter.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeMap;
 
 use espalier_documents::{Collection, ErrorKind, Policy, Query};
 use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
-use place::{Car, POLICIES, car, cars, on_every_engine};
+use fixture::{Car, POLICIES, car, cars, on_every_engine};
 
-/// More than are read by one thread.
+/// More than one thread reads alone.
 const CARS: usize = 1500;
 
 fn numbered(number: usize) -> Car {
@@ -58,9 +58,9 @@ fn check(cars: &Collection<Car>, model: &BTreeMap<u64, Car>) {
 
 #[test]
 fn many_are_found_under_every_policy() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         for &policy in POLICIES {
-            let documents = place.documents();
+            let documents = fixture.documents();
             let cars = cars(policy).open(&documents).expect("open");
             let keys = cars.insert_many((0..CARS).map(numbered)).expect("keys");
             let all = keys.into_iter().zip((0..CARS).map(numbered));
@@ -78,8 +78,8 @@ fn many_are_found_under_every_policy() {
             assert_eq!(deleted, before - model.len());
             check(&cars, &model);
             if policy != Policy::Ram {
-                // One that has to read everything first.
-                let other = place::cars(policy).open(&place.documents());
+                // This one has to read everything first.
+                let other = fixture::cars(policy).open(&fixture.documents());
                 check(&other.expect("open"), &model);
                 documents.remove("cars").expect("removed");
             }
@@ -88,15 +88,15 @@ fn many_are_found_under_every_policy() {
 }
 
 #[test]
-fn a_broken_one_among_many_is_named() {
-    on_every_engine(|place| {
+fn a_damaged_document_among_many_is_named() {
+    on_every_engine(|fixture| {
         let cars = cars(Policy::Uncached)
-            .open(&place.documents())
+            .open(&fixture.documents())
             .expect("open");
         cars.insert_many((0..CARS).map(|number| car(&number.to_string(), "red", &[], 0)))
             .expect("keys");
         let key = CARS as u64 - 3;
-        spoil(&*place.driver(), key);
+        spoil(&*fixture.driver(), key);
         let red = cars.index("color").expect("an index").find("red");
         let error = red.expect_err("a broken document");
         assert_eq!(error.kind(), ErrorKind::Document, "{error}");
@@ -107,7 +107,7 @@ fn a_broken_one_among_many_is_named() {
     });
 }
 
-/// Cuts the end off the document with this number for its name.
+/// Truncates the document with this number in its name.
 fn spoil(driver: &dyn Driver, number: u64) {
     let name = format!(r#"{{"name":"{number}","#);
     let snapshot = driver.snapshot().expect("a snapshot");

@@ -1,6 +1,6 @@
 //! Random operations, restarts and transactions, compared with a map, under every policy.
 
-mod place;
+mod fixture;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,11 @@ use std::ops::Bound;
 use espalier_documents::{Collection, Error, ErrorKind, Policy, Query, Selection, Value};
 use espalier_testkit::seed;
 use espalier_testkit::servers::steps_on;
-use place::{Car, POLICIES, Place, cars, engines};
+use fixture::{Car, Fixture, POLICIES, cars, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// What a collection is, without any cleverness.
+/// The naive model of a collection.
 #[derive(Clone, Default)]
 struct Model {
     documents: BTreeMap<u64, Car>,
@@ -50,13 +50,13 @@ impl Model {
         Some(self.documents.insert(key, car))
     }
 
-    fn select(&self, is_meant: impl Fn(&Car) -> bool) -> Vec<(u64, Car)> {
-        let all = self.documents.iter().filter(|(_, car)| is_meant(car));
+    fn select(&self, is_match: impl Fn(&Car) -> bool) -> Vec<(u64, Car)> {
+        let all = self.documents.iter().filter(|(_, car)| is_match(car));
         all.map(|(key, car)| (*key, car.clone())).collect()
     }
 }
 
-/// Texts that are near each other in every way that encodings could get wrong.
+/// Texts that differ in ways that are hard for encodings.
 fn random_text(random: &mut StdRng, many: u32) -> String {
     let long = "x".repeat(40);
     let longest = "x".repeat(130);
@@ -110,7 +110,7 @@ fn random_bound(random: &mut StdRng, text: &str, year: i32) -> Bound<Value> {
 
 struct Run<'a> {
     random: &'a mut StdRng,
-    place: &'a mut Place,
+    fixture: &'a mut Fixture,
     policy: Policy,
     documents: espalier_documents::Documents,
     cars: Collection<Car>,
@@ -144,7 +144,7 @@ impl Run<'_> {
             70..80 => self.by_value(),
             80..88 => self.by_range(),
             88..95 => self.by_tags(),
-            _ => self.whole(),
+            _ => self.compare_all(),
         }
     }
 
@@ -154,11 +154,11 @@ impl Run<'_> {
             self.cars = cars(self.policy).open(&self.documents).expect("open");
             return;
         }
-        let scratch = Place::new("memory:").documents();
+        let scratch = Fixture::new("memory:").documents();
         self.cars = cars(Policy::Ram).open(&scratch).expect("open");
         self.documents = scratch;
-        self.place.restart();
-        self.documents = self.place.documents();
+        self.fixture.restart();
+        self.documents = self.fixture.documents();
         self.cars = cars(self.policy).open(&self.documents).expect("open");
     }
 
@@ -240,7 +240,7 @@ impl Run<'_> {
         assert_eq!(deleted, before - self.model.documents.len());
     }
 
-    /// Several changes; one that is refused takes all back.
+    /// Several changes; if one is rejected, all are undone.
     fn transaction(&mut self) {
         let mut model = self.model.clone();
         let cars: Vec<_> = (0..3).map(|_| random_car(self.random)).collect();
@@ -398,7 +398,7 @@ impl Run<'_> {
         self.pages(&index, &query, &keys, limit);
     }
 
-    /// Page after page gives everything once.
+    /// All pages together contain each entry once.
     fn pages(
         &self,
         index: &espalier_documents::Index<Car>,
@@ -456,7 +456,7 @@ impl Run<'_> {
         assert_eq!(listed, counts);
     }
 
-    fn whole(&mut self) {
+    fn compare_all(&mut self) {
         let expected = self.model.select(|_| true);
         let all = Selection::all();
         assert_eq!(plain(self.cars.list(all).expect("a list")), expected);
@@ -477,19 +477,19 @@ impl Run<'_> {
 }
 
 #[test]
-fn a_collection_is_what_a_map_says() {
-    seed::run("a_collection_is_what_a_map_says", |random| {
+fn a_collection_behaves_like_a_map() {
+    seed::run("a_collection_behaves_like_a_map", |random| {
         let random = RefCell::new(random);
         for engine in engines() {
             for &policy in POLICIES {
                 let random = &mut **random.borrow_mut();
                 eprintln!("on {engine} {policy}");
-                let mut place = Place::new(engine);
-                let documents = place.documents();
+                let mut fixture = Fixture::new(engine);
+                let documents = fixture.documents();
                 let cars = cars(policy).open(&documents).expect("open");
                 let mut run = Run {
                     random,
-                    place: &mut place,
+                    fixture: &mut fixture,
                     policy,
                     documents,
                     cars,
@@ -498,7 +498,7 @@ fn a_collection_is_what_a_map_says() {
                 for _ in 0..steps_on(engine, 1500) {
                     run.step();
                 }
-                run.whole();
+                run.compare_all();
                 assert_eq!(run.cars.check().expect("checked"), []);
             }
         }

@@ -1,6 +1,6 @@
-//! What went wrong once: a named test for each.
+//! Bugs that were fixed: a named test for each.
 
-mod place;
+mod fixture;
 
 use std::io::BufReader;
 
@@ -8,7 +8,7 @@ use espalier_documents::{
     Collection, Declaration, Documents, ErrorKind, Event, FieldIndex, Kind, Policy, Query, Value,
     Version,
 };
-use place::{PREFIX, Place, on_every_engine};
+use fixture::{Fixture, PREFIX, on_every_engine};
 use serde_json::{Value as Json, json};
 
 fn field(name: &str, kind: Kind, field: &str) -> FieldIndex {
@@ -35,25 +35,25 @@ fn unbuilt(documents: &Documents, index: FieldIndex) -> Collection<Json> {
     declaration.open_unbuilt(documents).expect("open")
 }
 
-/// 600 documents, a unique index that is not built, and a change to a name that it does not have yet:
-/// nobody can know of that of document 599.
-fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
-    let documents = place.documents();
+/// 600 documents, an unbuilt unique index, and a change to a name that is not indexed yet: the duplicate in
+/// document 599 cannot be detected at that time.
+fn changed_while_built(fixture: &Fixture) -> (Collection<Json>, Collection<Json>) {
+    let documents = fixture.documents();
     let writer = made(&documents, vec![]);
     let all = (0..600).map(|n| json!({ "name": format!("n{n}") }));
     writer.insert_many(all).expect("keys");
     let index = unbuilt(&documents, field("name", Kind::Unique, "/name"));
     writer
         .update(5, |held| held["name"] = json!("n599"))
-        .expect("not known yet");
+        .expect("not detected yet");
     (writer, index)
 }
 
-/// A document that was changed while the index was built took out the entry of another.
+/// A document that was changed during an index build removed the entry of another one.
 #[test]
 fn a_unique_index_is_exact_after_changes_while_it_was_built() {
-    on_every_engine(|place| {
-        let (writer, index) = changed_while_built(place);
+    on_every_engine(|fixture| {
+        let (writer, index) = changed_while_built(fixture);
         writer.delete(599).expect("deleted");
         index.build().expect("built");
         let name = writer.index("name").expect("an index");
@@ -67,23 +67,26 @@ fn a_unique_index_is_exact_after_changes_while_it_was_built() {
 }
 
 #[test]
-fn a_unique_index_that_documents_do_not_fit_any_more_is_given_up_and_both_are_named() {
-    on_every_engine(|place| {
-        let (writer, index) = changed_while_built(place);
+fn an_unbuilt_unique_index_with_duplicates_is_abandoned_and_both_are_named() {
+    on_every_engine(|fixture| {
+        let (writer, index) = changed_while_built(fixture);
         let error = index.build().expect_err("a clash");
         let text = error.to_string();
         assert!(text.starts_with("document 599: "), "{text}");
-        assert!(text.contains("document 5 has the value \"n599\""), "{text}");
-        assert_eq!(names(&place.documents()), Vec::<String>::new());
+        assert!(
+            text.contains("document 5 already has the value \"n599\""),
+            "{text}"
+        );
+        assert_eq!(names(&fixture.documents()), Vec::<String>::new());
         writer.insert(json!({"name": "n1"})).expect("no index");
     });
 }
 
-/// `[]` was everything, also for deletion.
+/// `[]` matched everything, also in deletions.
 #[test]
-fn a_value_without_components_or_with_too_many_is_refused() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_value_without_components_or_with_too_many_is_rejected() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/n")]);
         c.insert(json!({"n": 1})).expect("a key");
         let error = Value::try_from(&json!([])).expect_err("nothing");
@@ -102,11 +105,11 @@ fn a_value_without_components_or_with_too_many_is_refused() {
     });
 }
 
-/// Indexes were dropped by a declaration that was refused afterwards.
+/// Indexes were dropped by a declaration that was then rejected.
 #[test]
-fn a_refused_declaration_leaves_the_collection_as_it_was() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_rejected_declaration_leaves_the_collection_unchanged() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let old = field("old", Kind::Partition, "/n");
         let c = made(&documents, vec![old.clone()]);
         c.insert(json!({"n": 1, "o": {"a": 1}})).expect("a key");
@@ -121,7 +124,10 @@ fn a_refused_declaration_leaves_the_collection_as_it_was() {
                 .expect("refused");
             let text = error.to_string();
             assert!(text.contains("document "), "{text}");
-            assert!(text.contains("stay as they were"), "{text}");
+            assert!(
+                text.contains("the indexes of \"c\" are unchanged"),
+                "{text}"
+            );
             let info = c.info().expect("a collection");
             assert_eq!(info.policy, Policy::Uncached);
             assert_eq!(info.indexes.len(), 1);
@@ -140,9 +146,9 @@ fn a_refused_declaration_leaves_the_collection_as_it_was() {
 }
 
 #[test]
-fn what_is_replaced_by_another_of_its_name_answers_until_that_is_built() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_replaced_index_is_used_until_the_new_one_is_built() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Partition, "/a")]);
         c.insert(json!({"a": 1, "b": 2})).expect("a key");
         let other = unbuilt(&documents, field("n", Kind::Partition, "/b"));
@@ -161,9 +167,9 @@ fn what_is_replaced_by_another_of_its_name_answers_until_that_is_built() {
 }
 
 #[test]
-fn a_build_that_was_cut_off_is_found_and_repair_goes_on_with_it() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn an_interrupted_build_is_found_and_resumed_by_repair() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![]);
         c.insert(json!({"n": 1})).expect("a key");
         unbuilt(&documents, field("n", Kind::Partition, "/n"));
@@ -174,18 +180,18 @@ fn a_build_that_was_cut_off_is_found_and_repair_goes_on_with_it() {
     });
 }
 
-/// Each line was looked at by itself.
+/// Each import line was validated by itself.
 #[test]
 fn documents_exchange_unique_values_in_one_commit() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let c = made(&documents, vec![field("n", Kind::Unique, "/n")]);
         let lines = b"{\"key\":0,\"document\":{\"n\":1}}\n{\"key\":1,\"document\":{\"n\":2}}\n";
         c.import(&mut BufReader::new(&lines[..])).expect("imported");
         let lines = b"{\"key\":0,\"document\":{\"n\":2}}\n{\"key\":1,\"document\":{\"n\":1}}\n";
         c.import(&mut BufReader::new(&lines[..])).expect("imported");
         assert_eq!(c.check().expect("checked"), []);
-        // One takes a value, gives it back, and another takes it.
+        // One takes a value and releases it, and another takes it.
         documents
             .transaction(|transaction| {
                 transaction.put(&c, 7, json!({"n": 1}))?;
@@ -214,10 +220,10 @@ fn documents_exchange_unique_values_in_one_commit() {
 
 #[test]
 fn a_line_of_an_import_is_an_object_with_known_members() {
-    let place = Place::new("memory:");
-    let c = made(&place.documents(), vec![]);
+    let fixture = Fixture::new("memory:");
+    let c = made(&fixture.documents(), vec![]);
     c.insert(json!({"kept": true})).expect("a key");
-    for (line, said) in [
+    for (line, message) in [
         (r#"[0,{"n":9}]"#, "a line is {\"document\":...}"),
         (r#"{"n":9}"#, "unknown member \"n\"; a line is"),
         (r#"{"Key":0,"document":{}}"#, "unknown member \"Key\""),
@@ -225,7 +231,7 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
         (r#"{"key":1}"#, "no document; a line is"),
         (
             r#"{"document":{"n":1,"n":2}}"#,
-            "/document/n: the member is there twice",
+            "/document/n: the member is present twice",
         ),
         (
             r#"{"document":{"n":18446744073709551616}}"#,
@@ -233,14 +239,14 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
         ),
         (
             r#"{"key":1,"key":2,"document":{}}"#,
-            "\"key\" is there twice",
+            "\"key\" is present twice",
         ),
     ] {
         let error = c
             .import(&mut BufReader::new(line.as_bytes()))
             .expect_err(line);
         assert!(error.to_string().contains("line 1"), "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     assert_eq!(c.count().expect("a count"), 1);
     let marked = "\u{feff}{\"document\":{}}\n";
@@ -249,12 +255,12 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
 }
 
 #[test]
-fn null_among_tags_is_no_tag() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn null_among_tags_is_ignored() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let collection = made(&documents, vec![field("tag", Kind::Tags, "/tags")]);
         let tagged = |tags: Json| collection.insert(json!({ "tags": tags }));
-        let key = tagged(json!([null, "fast", null])).expect("a tag beside null");
+        let key = tagged(json!([null, "fast", null])).expect("a tag next to null");
         tagged(json!([null])).expect("no tag");
         let index = collection.index("tag").expect("an index");
         assert_eq!(index.keys("fast").expect("keys"), [key]);
@@ -266,9 +272,9 @@ fn null_among_tags_is_no_tag() {
 }
 
 #[test]
-fn what_is_accepted_goes_out_and_comes_in_however_deep() {
-    let place = Place::new("memory:");
-    let c = made(&place.documents(), vec![]);
+fn accepted_documents_can_be_exported_and_imported_at_any_depth() {
+    let fixture = Fixture::new("memory:");
+    let c = made(&fixture.documents(), vec![]);
     let deep = |depth: usize| {
         let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         serde_json::from_str::<Json>(&text).expect("JSON")
@@ -283,31 +289,31 @@ fn what_is_accepted_goes_out_and_comes_in_however_deep() {
     c.import(&mut BufReader::new(&text[..])).expect("imported");
 }
 
-/// The row of a document in the first collection of a place.
+/// The row of a document in the first collection of a fixture.
 fn row(key: u8) -> Vec<u8> {
     let number: &[u8] = if key == 0 { &[0x14] } else { &[0x15, key] };
     [PREFIX, &[2, 0x15, 1], number].concat()
 }
 
-fn write(place: &Place, key: Vec<u8>, value: &[u8]) {
+fn write(fixture: &Fixture, key: Vec<u8>, value: &[u8]) {
     let mut batch = espalier_keyspace::Batch::new();
     batch.put(key, value.to_vec());
-    place.driver().commit(batch).expect("written");
+    fixture.driver().commit(batch).expect("written");
 }
 
 #[test]
-fn a_document_that_cannot_be_read_is_left_by_repair_and_can_be_replaced_and_removed() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn repair_keeps_unreadable_documents_which_can_be_replaced_and_removed() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         let indexes = vec![field("n", Kind::Unique, "/n"), field("k", Kind::Tags, "/k")];
         let c = made(&documents, indexes);
         for n in 0..3 {
             c.insert(json!({"n": n, "k": ["a", "b"]})).expect("a key");
         }
-        write(place, row(0), b"\x01\x01{broken");
-        write(place, row(1), b"\x01\x01{broken");
+        write(fixture, row(0), b"\x01\x01{broken");
+        write(fixture, row(1), b"\x01\x01{broken");
         let count = [PREFIX, &[2, 0x15, 1, 0xff, 2]].concat();
-        write(place, count, &7_i64.to_le_bytes());
+        write(fixture, count, &7_i64.to_le_bytes());
         let repaired = c.repair().expect("repaired");
         assert_eq!(repaired.left.len(), 2, "{:?}", repaired.left);
         assert_eq!(c.count().expect("a count"), 3);
@@ -321,15 +327,15 @@ fn a_document_that_cannot_be_read_is_left_by_repair_and_can_be_replaced_and_remo
 }
 
 #[test]
-fn a_damaged_unique_entry_is_mended_at_once() {
-    on_every_engine(|place| {
-        let c = made(&place.documents(), vec![field("n", Kind::Unique, "/n")]);
+fn a_damaged_unique_entry_is_repaired_in_one_run() {
+    on_every_engine(|fixture| {
+        let c = made(&fixture.documents(), vec![field("n", Kind::Unique, "/n")]);
         c.insert(json!({"n": "a"})).expect("a key");
         let entry = [PREFIX, &[3, 0x15, 1, 0x15, 1, 2, b'a', 0]].concat();
-        let snapshot = place.driver().snapshot().expect("a snapshot");
+        let snapshot = fixture.driver().snapshot().expect("a snapshot");
         assert!(snapshot.get(&entry).expect("read").is_some());
         drop(snapshot);
-        write(place, entry, b"\xfe");
+        write(fixture, entry, b"\xfe");
         let repaired = c.repair().expect("repaired");
         assert_eq!(repaired.left, []);
         let index = c.index("n").expect("an index");
@@ -339,7 +345,7 @@ fn a_damaged_unique_entry_is_mended_at_once() {
 
 #[test]
 fn a_pointer_is_one_of_rfc_6901() {
-    let documents = Place::new("memory:").documents();
+    let documents = Fixture::new("memory:").documents();
     let bad = field("a", Kind::Partition, "/x~2");
     let error = documents
         .configure("c", Policy::Uncached, vec![bad])
@@ -350,11 +356,11 @@ fn a_pointer_is_one_of_rfc_6901() {
 }
 
 #[test]
-fn a_damaged_definition_hides_no_other_collection() {
-    on_every_engine(|place| {
-        let documents = place.documents();
+fn a_damaged_definition_does_not_hide_other_collections() {
+    on_every_engine(|fixture| {
+        let documents = fixture.documents();
         made(&documents, vec![]);
-        write(place, [PREFIX, &[0, 2, b'x', 0]].concat(), b"{broken");
+        write(fixture, [PREFIX, &[0, 2, b'x', 0]].concat(), b"{broken");
         assert_eq!(documents.list().expect("a list").len(), 1);
         let damaged = documents.damaged().expect("findings");
         assert_eq!(damaged[0].place, "x");
@@ -363,12 +369,12 @@ fn a_damaged_definition_hides_no_other_collection() {
     });
 }
 
-/// A feed waited for a version that was never to come, and fell silent when its collection was made anew.
+/// A feed waited for a version that never came, and stayed silent after its collection was recreated.
 #[test]
-fn a_feed_begins_with_a_gap_after_a_version_to_come_and_follows_its_collection() {
-    on_every_engine(|place| {
+fn a_feed_after_a_future_version_begins_with_a_gap_and_follows_its_collection() {
+    on_every_engine(|fixture| {
         let wait = std::time::Duration::from_secs(20);
-        let documents = place.documents();
+        let documents = fixture.documents();
         let c = made(&documents, vec![]);
         let mut feed = c.watch(Some(Version(u64::MAX))).expect("a feed");
         let Some(Event::Gap { version }) = feed.next(wait).expect("an event") else {

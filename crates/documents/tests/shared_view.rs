@@ -1,7 +1,7 @@
-//! Two handles of one engine, each of which shows what it has in memory of all of it: what one
-//! committed the other decides on, and shows after `refresh`. And how often an engine is asked.
+//! Two handles of one engine, each with its data in memory: each decides on what the other has committed, and
+//! shows it after `refresh`. And the number of requests to the engine.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Driver;
 use espalier_keyspace::metered::Metered;
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, car, cars, schemes};
+use fixture::{PREFIX, car, cars, schemes};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 
-/// Rounds: each looks at once at what the other has just done.
+/// Rounds; in each one, a handle reads immediately what the other has just written.
 const ROUNDS: i32 = 40;
 
 fn on_all(test: impl Fn([Arc<dyn Driver>; 2])) {
@@ -25,7 +25,7 @@ fn on_all(test: impl Fn([Arc<dyn Driver>; 2])) {
 }
 
 #[test]
-fn what_one_handle_changed_the_other_decides_on() {
+fn one_handle_decides_on_the_changes_of_the_other() {
     on_all(|drivers| {
         for policy in [Policy::Uncached, Policy::Cached] {
             let documents = [0, 1].map(|which| Documents::new(Arc::clone(&drivers[which]), PREFIX));
@@ -39,8 +39,8 @@ fn what_one_handle_changed_the_other_decides_on() {
                     _ => (&other, &one),
                 };
                 writer.update(key, |car| car.year += 1).expect("updated");
-                let seen = reader.update(key, |car| car.year += 1).expect("updated");
-                assert_eq!(seen.year, 2 * round + 2, "{policy}");
+                let updated = reader.update(key, |car| car.year += 1).expect("updated");
+                assert_eq!(updated.year, 2 * round + 2, "{policy}");
                 writer.refresh().expect("refreshed");
                 let shown = writer.get(key).expect("read").expect("a car");
                 assert_eq!(shown.year, 2 * round + 2, "{policy}");
@@ -64,7 +64,7 @@ fn what_one_handle_changed_the_other_decides_on() {
 }
 
 #[test]
-fn a_collection_that_one_handle_made_is_there_for_the_other() {
+fn one_handle_sees_collections_created_by_the_other() {
     on_all(|drivers| {
         let [one, other] = drivers.map(|driver| Documents::new(driver, PREFIX));
         for round in 0..5 {
@@ -81,10 +81,10 @@ fn a_collection_that_one_handle_made_is_there_for_the_other() {
     });
 }
 
-/// A transaction over documents in memory took a snapshot of the engine, which is a round trip to a
-/// server, and read nothing of it.
+/// A transaction over documents in memory took a snapshot of the engine, which is a round trip to a server,
+/// without reading from it.
 #[test]
-fn documents_in_memory_ask_no_engine() {
+fn documents_in_memory_send_no_engine_requests() {
     let metered = Metered::new(espalier_drivers::open("memory:").expect("a driver"));
     let meter = metered.meter();
     let documents = Documents::new(Arc::new(metered), PREFIX);

@@ -1,21 +1,21 @@
-//! Examining what is stored.
+//! The check of stored statistics.
 
 use espalier_keyspace::{Direction, Driver, Finding};
 
 use crate::layout::{Layout, RowKind};
 use crate::number::take_varint;
-use crate::retention_clock::Known;
+use crate::retention_clock::TrustedTime;
 use crate::row::{Row, entries, row};
 use crate::sketch::Sketch;
 use crate::{Error, Metric, Result, Settings, Stats, Status};
 
-/// The most faults that one examination finds.
+/// The maximum number of faults that one check reports.
 const FINDINGS_MAX: usize = 10_000;
 
 impl Stats {
-    /// Reads every row of the statistics below `prefix`, and returns those that cannot be read, or that
-    /// stand under the key of another (of very many, the first). Statistics that cannot be opened can be
-    /// examined too. `progress` is told the number of rows so far.
+    /// Reads every row of the statistics below `prefix`, and returns those that are unreadable or stored
+    /// under the wrong key (at most 10,000). Statistics that cannot be opened can be checked as well.
+    /// `progress` gets the number of rows so far.
     pub fn check(
         driver: &dyn Driver,
         prefix: &[u8],
@@ -45,7 +45,7 @@ impl Stats {
 fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
     let kind = layout
         .kind_of(key)
-        .ok_or_else(|| Error::corrupt("the key is of no known kind"))?;
+        .ok_or_else(|| Error::corrupt("the key is of an unknown kind"))?;
     let own_key = match kind {
         RowKind::Settings => {
             Settings::decode(value)?.check()?;
@@ -67,7 +67,7 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
         }
         RowKind::RequestTime => return Ok(()),
         RowKind::Clock => {
-            Known::decode(value)?;
+            TrustedTime::decode(value)?;
             return Ok(());
         }
         RowKind::Metric => layout.metric(&Metric::decode(value)?),
@@ -75,6 +75,8 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
     };
     match own_key == key {
         true => Ok(()),
-        false => Err(Error::corrupt("the row stands under the key of another")),
+        false => Err(Error::corrupt(
+            "the row is stored under the key of another row",
+        )),
     }
 }

@@ -1,17 +1,17 @@
-//! Time, passed in.
+//! The time source, passed in as a value.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Where the time comes from that decides what is kept no longer, and when requests are forgotten.
+/// The source of the time that decides which buckets have expired, and which request names are forgotten.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
 
-    /// The time since some moment that stays the same while this value lives. By default that of
-    /// [`Self::now`], for clocks that are never set.
+    /// The time since some moment that stays fixed while this value lives. By default that of [`Self::now`],
+    /// for clocks that are never set.
     fn monotonic(&self) -> Duration {
         let milliseconds = self.now().as_millisecond();
         Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
@@ -32,5 +32,5 @@ impl Clock for SystemClock {
     }
 }
 
-/// When this process asked first.
+/// The origin of the monotonic clock: its first use in this process.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -1,14 +1,14 @@
-//! Designators: into which class of a histogram a value falls, named by its upper bound.
+//! Designators: map a value to a class of a histogram, named by its upper bound.
 
 use crate::{Decimal, Error, Number, Result};
 
-/// Digits of the smallest power of ten that a geometric designator names.
+/// The exponent of the largest power of ten that a geometric designator names.
 const POWER_MAX: u32 = 18;
 
-/// How values are divided into classes.
+/// The classes of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Designator {
-    /// Classes of one width: multiples of `step` from `min` to `max`.
+    /// Classes of equal width: multiples of `step` from `min` to `max`.
     Linear {
         /// Values up to this are in the first class.
         min: Number,
@@ -17,53 +17,55 @@ pub enum Designator {
         /// The width of a class, a positive integer.
         step: u64,
     },
-    /// Classes that end with powers of ten.
+    /// Classes whose bounds are powers of ten.
     Geometric {
         /// Values up to this are in the first class; not negative.
         min: Number,
         /// Values above this are in the last class.
         max: Number,
     },
-    /// Classes that end with the given bounds.
+    /// Classes with the given bounds.
     Custom {
-        /// The bounds, rising.
+        /// The bounds, ascending.
         bounds: Vec<Number>,
     },
 }
 
 impl Designator {
-    /// Classes of one width.
+    /// Classes of equal width.
     pub fn linear(min: Number, max: Number, step: u64) -> Result<Self> {
         if step == 0 || max < min {
             return Err(Error::argument(
-                "a linear designator has min, then max, and a step of at least 1",
+                "a linear designator needs min less than max, and a step of at least 1",
             ));
         }
         Ok(Self::Linear { min, max, step })
     }
 
-    /// Classes that end with powers of ten. A negative `min` counts as 0.
+    /// Classes whose bounds are powers of ten. A negative `min` counts as 0.
     pub fn geometric(min: Number, max: Number) -> Result<Self> {
         let min = min.max(Number::ZERO);
         if max < min {
-            return Err(Error::argument("a geometric designator has min, then max"));
+            return Err(Error::argument(
+                "a geometric designator needs min less than max",
+            ));
         }
         Ok(Self::Geometric { min, max })
     }
 
-    /// Classes that end with these bounds.
+    /// Classes with these bounds.
     pub fn custom(mut bounds: Vec<Number>) -> Result<Self> {
         bounds.sort();
         bounds.dedup();
         if bounds.is_empty() {
             return Err(Error::argument(
-                "a custom designator has at least one bound",
+                "a custom designator needs at least one bound",
             ));
         }
         Ok(Self::Custom { bounds })
     }
 
-    /// The name of the class of a value: the upper bound, or the last bound and a `+`.
+    /// The name of the class of a value: its upper bound, or the last bound followed by `+`.
     pub fn designate(&self, value: Number) -> String {
         match self {
             Self::Linear { min, max, step } => linear(value, *min, *max, *step),
@@ -97,8 +99,8 @@ fn ceiling(value: Number) -> i128 {
     }
 }
 
-/// The smallest power of ten that is not below a value, except that 10, 100, ... themselves are
-/// in the class above, and so are 0.1, 0.01, ...: as many digits as there are.
+/// The smallest power of ten that is not less than a value, except that 10, 100, ... themselves, and 0.1,
+/// 0.01, ..., are in the class above: classes are determined by the number of digits.
 fn geometric(value: Number, min: Number, max: Number) -> String {
     if value <= min {
         return with_point(min);

@@ -1,4 +1,4 @@
-//! What can go wrong with statistics.
+//! Errors of statistics.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 /// The result of an operation on statistics.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of error it is; what a caller decides on.
+/// The kind of an error, for decisions of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked for cannot be read: a granularity, a path, a number, an expression, a line.
+    /// The input cannot be parsed: a granularity, a path, a number, an expression, a line.
     Syntax,
-    /// What was asked for can be read and makes no sense: a range that ends before it begins.
+    /// The input is syntactically valid, but not meaningful: for example a range that ends before it begins.
     Argument,
-    /// A named limit (see [`crate::limits`]) would be passed.
+    /// A limit (see [`crate::limits`]) would be exceeded.
     Limit,
     /// A sum would leave the range of exact numbers, or of finite floats.
     Overflow,
-    /// The store has buckets of another time zone or beginning of week.
+    /// The store has buckets of another time zone or first day of weeks.
     Settings,
-    /// A stored row is not what this version of the code wrote.
+    /// A stored row is not one that this version of the code writes.
     Corrupt,
-    /// The key space refused or failed.
+    /// An error of the key space.
     Keyspace,
 }
 
-/// An error of statistics: a kind and a sentence, with the place in the input where there is one.
+/// An error of statistics: a kind and a message, with the place in the input if there is one.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -37,7 +37,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind`, with a sentence that says what to do.
+    /// An error of `kind`, with a message that includes what to do.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
@@ -46,17 +46,17 @@ impl Error {
         }
     }
 
-    /// What was given cannot be read.
+    /// The input cannot be parsed.
     pub(crate) fn syntax(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Syntax, message)
     }
 
-    /// What was given makes no sense.
+    /// The input is not meaningful.
     pub(crate) fn argument(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Argument, message)
     }
 
-    /// A named limit would be passed.
+    /// A limit would be exceeded.
     pub(crate) fn limit(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Limit, message)
     }
@@ -66,14 +66,14 @@ impl Error {
         Self::new(ErrorKind::Corrupt, message)
     }
 
-    /// The same error, with the place where it happened before its sentence.
+    /// The same error, with a place before its message.
     #[must_use]
     pub(crate) fn at(mut self, place: impl std::fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message).into();
         self
     }
 
-    /// The same error once more, for another who waited for the same thing.
+    /// A copy of the error, for another caller that waited for the same result.
     pub(crate) fn again(&self) -> Self {
         Self {
             kind: self.kind,
@@ -82,12 +82,12 @@ impl Error {
         }
     }
 
-    /// What kind of error this is.
+    /// The kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The error of the key space, where it is one.
+    /// The underlying error of the key space, if any.
     pub fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
         self.source.as_deref()
     }

@@ -1,28 +1,27 @@
-//! Removing buckets that are no longer kept: those of metrics that nobody writes to any more too.
+//! Removal of expired buckets, also of metrics that are no longer written to.
 //!
-//! In steps, each of which looks at so many metrics and removes so many rows in one commit, so that
-//! an engine is never held up, however much there is to remove.
+//! It runs in steps. Each step checks a limited number of metrics and removes a limited number of rows in one
+//! commit, so that other users of the engine are not blocked, however much there is to remove.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use crate::layout::{self, Kind};
+use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
-use crate::stats::{Rules, Stats};
+use crate::stats::{ActiveSettings, Stats};
 use crate::{Granularity, Metric, Result};
 
-/// What one step did.
+/// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expired {
-    /// How many rows it removed: of buckets, or of parts of large ones.
+    /// The number of removed rows: of buckets, or of parts of large ones.
     pub rows: u64,
-    /// The metric that the next step begins with; none where all have been looked at.
+    /// The metric at which the next step starts; `None` if all are done.
     pub next: Option<Metric>,
 }
 
 impl Stats {
-    /// Removes all buckets that are no longer kept, and returns how many rows that were. (Writing to
-    /// a metric removes its own too, and none of them is read.) Calls `rest` between its steps, which
-    /// may give others time.
+    /// Removes all expired buckets, and returns the number of removed rows. (Writing to a metric also removes
+    /// its expired buckets, and reads skip them.) Calls `rest` between steps, which may give time to others.
     pub fn expire(&self, rest: impl Fn()) -> Result<u64> {
         let mut rows = 0;
         let mut from = None;
@@ -37,51 +36,52 @@ impl Stats {
         }
     }
 
-    /// One step of it: from this metric, or from the first. Commits nothing where there is nothing
-    /// to remove.
+    /// One step of [`Self::expire`], starting at a metric or at the first one. Commits nothing if there is
+    /// nothing to remove.
     pub fn expire_step(&self, from: Option<&Metric>) -> Result<Expired> {
-        let rules = self.rules();
-        if rules.settings.retention.is_empty() {
+        let active = self.active();
+        if active.settings.retention.is_empty() {
             return Ok(Expired::default());
         }
         let snapshot = self.driver.snapshot()?;
-        let mut step = Step {
+        let mut step = ExpiryStep {
             stats: self,
-            rules: &rules,
+            active: &active,
             snapshot: &*snapshot,
             batch: Batch::new(),
             rows: 0,
         };
         let next = step.metrics(from)?;
-        let Step {
+        let ExpiryStep {
             mut batch, rows, ..
         } = step;
         drop(snapshot);
-        // Also where nothing is too old yet: who opens the store later needs to know that time went by.
-        let known = self.time_to_store(&rules);
-        if let Some(known) = known {
-            batch.put(self.layout.clock(), known.encode());
+        // Also if nothing has expired yet: a process that opens the store later needs to see that time has
+        // passed.
+        let trusted = self.trusted_time_to_store(&active);
+        if let Some(trusted) = trusted {
+            batch.put(self.layout.clock(), trusted.encode());
         }
-        if rows > 0 || known.is_some() {
+        if rows > 0 || trusted.is_some() {
             self.driver.commit(batch)?;
         }
-        if let Some(known) = known {
-            self.retention_clock.is_stored(known);
+        if let Some(trusted) = trusted {
+            self.retention_clock.set_stored(trusted);
         }
         Ok(Expired { rows, next })
     }
 }
 
-struct Step<'a> {
+struct ExpiryStep<'a> {
     stats: &'a Stats,
-    rules: &'a Rules,
+    active: &'a ActiveSettings,
     snapshot: &'a dyn Snapshot,
     batch: Batch,
     rows: u64,
 }
 
-impl Step<'_> {
-    /// Looks at metrics; returns the one with which to go on.
+impl ExpiryStep<'_> {
+    /// Checks metrics; returns the one at which to continue.
     fn metrics(&mut self, from: Option<&Metric>) -> Result<Option<Metric>> {
         let mut range = self.stats.layout.metrics("");
         if let Some(from) = from {
@@ -93,7 +93,7 @@ impl Step<'_> {
                 return Ok(None);
             };
             let metric = Metric::decode(row)?;
-            if self.metric(&metric)? == Left::More {
+            if self.metric(&metric)? == Remaining::More {
                 return Ok(Some(metric));
             }
         }
@@ -101,31 +101,31 @@ impl Step<'_> {
         next.map(|(_, row)| Metric::decode(row)).transpose()
     }
 
-    fn metric(&mut self, metric: &Metric) -> Result<Left> {
-        for &granularity in self.rules.settings.retention.keys() {
+    fn metric(&mut self, metric: &Metric) -> Result<Remaining> {
+        for &granularity in self.active.settings.retention.keys() {
             let now = self.stats.retention_now();
-            let Some(kept_from) = self.rules.kept_from(granularity, now)? else {
+            let Some(kept_from) = self.active.kept_from(granularity, now)? else {
                 continue;
             };
-            for kind in Kind::ALL {
-                let range = self.before(kind, metric, granularity, kept_from);
-                if self.remove(range)? == Left::More {
-                    return Ok(Left::More);
+            for kind in BucketKind::ALL {
+                let range = self.expired_range(kind, metric, granularity, kept_from);
+                if self.remove(range)? == Remaining::More {
+                    return Ok(Remaining::More);
                 }
             }
         }
-        Ok(Left::Nothing)
+        Ok(Remaining::Nothing)
     }
 
-    /// Removes the rows of a range, as many as are still allowed.
-    fn remove(&mut self, mut range: KeyRange) -> Result<Left> {
+    /// Removes the rows of a range, within the limit of the step.
+    fn remove(&mut self, mut range: KeyRange) -> Result<Remaining> {
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         let before = self.rows;
-        let mut left = Left::Nothing;
+        let mut remaining = Remaining::Nothing;
         while let Some((key, _)) = cursor.next()? {
             if self.rows == EXPIRY_ROWS {
                 range.end = Some(key.to_vec());
-                left = Left::More;
+                remaining = Remaining::More;
                 break;
             }
             self.rows += 1;
@@ -133,12 +133,12 @@ impl Step<'_> {
         if self.rows > before {
             self.batch.delete_range(range);
         }
-        Ok(left)
+        Ok(remaining)
     }
 
-    fn before(
+    fn expired_range(
         &self,
-        kind: Kind,
+        kind: BucketKind,
         metric: &Metric,
         granularity: Granularity,
         start: i64,
@@ -151,7 +151,7 @@ impl Step<'_> {
 
 /// Whether there is more to remove than one step may.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum Remaining {
     Nothing,
     More,
 }

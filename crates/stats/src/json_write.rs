@@ -1,4 +1,4 @@
-//! A write as JSON says it: of an HTTP request, or of a line that is imported.
+//! The JSON form of a write, in an HTTP request or in an imported line.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     Calendar, Designator, Error, Metric, Nested, Number, Packed, Result, Timestamp, Write,
 };
 
-/// What a write does, as it is named.
+/// The JSON name of an action.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -23,38 +23,38 @@ pub enum Verb {
     Observe,
 }
 
-/// A write as JSON says it. Numbers are taken as they are written, so that none loses a digit.
+/// A write in JSON. Numbers keep all their digits.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonWrite {
-    /// What it does, where nothing else says it.
+    /// The action, if it is not given elsewhere.
     pub action: Option<Verb>,
     /// The name of the metric.
     metric: String,
     #[serde(default)]
     labels: BTreeMap<String, String>,
-    /// Numbers, in objects within objects.
+    /// Numbers, in nested objects.
     values: Option<Box<RawValue>>,
-    /// Numbers by their paths, instead.
+    /// Numbers by their paths, as an alternative.
     paths: Option<Box<RawValue>>,
-    /// When it was so, as [`Calendar::read_time`] reads it.
+    /// The time, in the formats of [`Calendar::read_time`].
     at: Option<String>,
     #[serde(default)]
     untracked: bool,
     /// Classes of a histogram.
     classes: Option<Box<RawValue>>,
-    /// The name of the request, of a write that is all of it.
+    /// The name of the request, if the write is the whole request.
     pub id: Option<String>,
 }
 
-/// The forms of classes.
+/// The formats of classes.
 const CLASSES: &str = r#"write {"linear":[SMALLEST,LARGEST,WIDTH]} with a whole number from 1 as width, {"geometric":[SMALLEST,LARGEST]}, or {"custom":[BOUND,...]}"#;
 
 impl JsonWrite {
-    /// The write; at `now` where it says no time.
+    /// Converts it to a write; without a time it gets `now`.
     ///
     /// # Errors
-    /// What is given cannot be read, or makes no sense.
+    /// If the input cannot be parsed, or is not meaningful.
     pub fn write(self, action: Verb, calendar: &Calendar, now: Timestamp) -> Result<Write> {
         let at = match self.at.as_deref() {
             None | Some("now") => now,
@@ -64,7 +64,7 @@ impl JsonWrite {
         let mut metric = Metric::new(self.metric);
         metric.labels = self.labels;
         if self.classes.is_some() && action != Verb::Assort {
-            return Err(Error::argument("only assort has classes"));
+            return Err(Error::argument("classes are for assort only"));
         }
         let write = match (action, &self.classes) {
             (Verb::Track, _) => Write::track(metric, at, values),

@@ -1,4 +1,4 @@
-//! Where everything stands in the key space. Every byte is described in `docs/formats.md`.
+//! The keys of all rows in the key space. Every byte is described in `docs/formats.md`.
 
 use espalier_keyspace::{KeyRange, tuple};
 
@@ -13,16 +13,16 @@ const REQUESTS: u8 = 0x05;
 const REQUEST_TIMES: u8 = 0x06;
 const CLOCK: u8 = 0x07;
 
-/// What rows of a bucket there are.
+/// The kinds of rows of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BucketKind {
     /// Rows of numbers.
     Numbers,
     /// One row for each sketch.
     Sketches,
 }
 
-impl Kind {
+impl BucketKind {
     pub(crate) const ALL: [Self; 2] = [Self::Numbers, Self::Sketches];
 
     fn id(self) -> u8 {
@@ -33,24 +33,24 @@ impl Kind {
     }
 }
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
     /// The settings.
     Settings,
     /// Numbers of a bucket.
     Numbers,
-    /// A metric that there is.
+    /// An existing metric.
     Metric,
     /// A sketch of a bucket.
     Sketch,
     /// A status.
     Status,
-    /// A request that was done.
+    /// An executed request.
     Request,
-    /// When one was.
+    /// The time of an executed request.
     RequestTime,
-    /// Until when time is known.
+    /// The retention clock's trusted time.
     Clock,
 }
 
@@ -67,19 +67,19 @@ impl Layout {
         }
     }
 
-    fn under(&self, id: u8) -> Vec<u8> {
+    fn key_prefix(&self, id: u8) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 48);
         key.extend_from_slice(&self.prefix);
         key.push(id);
         key
     }
 
-    /// Everything.
+    /// All keys.
     pub(crate) fn everything(&self) -> KeyRange {
         KeyRange::prefix(&self.prefix)
     }
 
-    /// What the row of a key is, where there is such a kind.
+    /// The kind of row of a key, if it is a known one.
     pub(crate) fn kind_of(&self, key: &[u8]) -> Option<RowKind> {
         let id = key.strip_prefix(self.prefix.as_slice())?.first()?;
         Some(match *id {
@@ -97,27 +97,27 @@ impl Layout {
 
     /// The row of the settings.
     pub(crate) fn settings(&self) -> Vec<u8> {
-        self.under(SETTINGS)
+        self.key_prefix(SETTINGS)
     }
 
-    /// The row that says until when time is known.
+    /// The row with the retention clock's trusted time.
     pub(crate) fn clock(&self) -> Vec<u8> {
-        self.under(CLOCK)
+        self.key_prefix(CLOCK)
     }
 
     fn of_metric(&self, id: u8, metric: &Metric) -> Vec<u8> {
-        let mut key = self.under(id);
+        let mut key = self.key_prefix(id);
         tuple::put_bytes(&mut key, metric.name.as_bytes());
         tuple::put_binary(&mut key, &metric.label_bytes());
         key
     }
 
-    /// The row that says that there is such a metric.
+    /// The row that lists a metric.
     pub(crate) fn metric(&self, metric: &Metric) -> Vec<u8> {
         self.of_metric(METRICS, metric)
     }
 
-    /// The rows of the metrics whose names begin with `prefix`, and perhaps of a few others.
+    /// The rows of the metrics whose names begin with `prefix`; may include a few others.
     pub(crate) fn metrics(&self, prefix: &str) -> KeyRange {
         self.names_from(METRICS, prefix)
     }
@@ -127,27 +127,32 @@ impl Layout {
         let mut key = Vec::new();
         tuple::put_bytes(&mut key, &prefix.as_bytes()[..shown]);
         key.pop();
-        let mut start = self.under(id);
+        let mut start = self.key_prefix(id);
         start.extend(key);
         KeyRange::prefix(&start)
     }
 
-    /// The rows of the metrics of one name.
+    /// The rows of all metrics with a name.
     pub(crate) fn metrics_named(&self, name: &str) -> KeyRange {
-        let mut start = self.under(METRICS);
+        let mut start = self.key_prefix(METRICS);
         tuple::put_bytes(&mut start, name.as_bytes());
         KeyRange::prefix(&start)
     }
 
-    /// What the keys of a metric's buckets of a granularity begin with.
-    pub(crate) fn buckets(&self, kind: Kind, metric: &Metric, granularity: Granularity) -> Vec<u8> {
+    /// The key prefix of a metric's buckets of a granularity.
+    pub(crate) fn buckets(
+        &self,
+        kind: BucketKind,
+        metric: &Metric,
+        granularity: Granularity,
+    ) -> Vec<u8> {
         let mut key = self.of_metric(kind.id(), metric);
         key.push(granularity.unit().id());
         tuple::put_unsigned(&mut key, u64::from(granularity.count()));
         key
     }
 
-    /// Everything that is kept of a metric.
+    /// All rows of a metric.
     pub(crate) fn everything_of(&self, metric: &Metric) -> Vec<KeyRange> {
         [ROWS, SKETCHES, METRICS, STATUSES]
             .map(|id| KeyRange::prefix(&self.of_metric(id, metric)))
@@ -159,34 +164,35 @@ impl Layout {
         self.of_metric(STATUSES, metric)
     }
 
-    /// The rows of the statuses of these metrics, as of [`Self::metrics`].
+    /// The rows of the statuses of metrics whose names begin with `prefix`; see [`Self::metrics`].
     pub(crate) fn statuses(&self, prefix: &str) -> KeyRange {
         self.names_from(STATUSES, prefix)
     }
 
-    /// The row of a request that was done.
+    /// The row of an executed request.
     pub(crate) fn request(&self, id: &str) -> Vec<u8> {
-        let mut key = self.under(REQUESTS);
+        let mut key = self.key_prefix(REQUESTS);
         tuple::put_bytes(&mut key, id.as_bytes());
         key
     }
 
-    /// The row that says when it was done, for forgetting it; its value is the key of the other.
+    /// The row with the time of an executed request, for its removal; its value is the key of the request's
+    /// row.
     pub(crate) fn request_time(&self, second: i64, id: &str) -> Vec<u8> {
-        let mut key = self.under(REQUEST_TIMES);
+        let mut key = self.key_prefix(REQUEST_TIMES);
         tuple::put_signed(&mut key, second);
         tuple::put_bytes(&mut key, id.as_bytes());
         key
     }
 
-    /// The rows of requests that were done before a time.
+    /// The rows of the requests that were executed before a time.
     pub(crate) fn requests_before(&self, second: i64) -> KeyRange {
-        let start = self.under(REQUEST_TIMES);
+        let start = self.key_prefix(REQUEST_TIMES);
         KeyRange::new(start.clone(), bucket(&start, second))
     }
 }
 
-/// The key of a bucket, below what [`Layout::buckets`] gives.
+/// The key of a bucket, with a prefix from [`Layout::buckets`].
 pub(crate) fn bucket(buckets: &[u8], start: i64) -> Vec<u8> {
     let mut key = buckets.to_vec();
     tuple::put_signed(&mut key, start);
@@ -200,11 +206,11 @@ pub(crate) fn sketch(bucket: &[u8], path: &Path) -> Vec<u8> {
     key
 }
 
-/// When the bucket begins whose key has `rest` after what [`Layout::buckets`] gives.
+/// The start of a bucket; `rest` is its key after the prefix from [`Layout::buckets`].
 pub(crate) fn bucket_start(mut rest: &[u8]) -> crate::Result<i64> {
     match tuple::take(&mut rest)? {
         tuple::Element::Integer(start) => i64::try_from(start)
-            .map_err(|_| crate::Error::corrupt("a bucket begins beyond all time")),
+            .map_err(|_| crate::Error::corrupt("the start of a bucket is out of range")),
         _ => Err(crate::Error::corrupt("the key of a bucket has no time")),
     }
 }

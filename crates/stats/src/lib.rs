@@ -1,16 +1,16 @@
-//! Statistics: numbers in buckets of time, added up, set, and read as series.
+//! Statistics: numbers in time buckets, which are added up or set, and read as series.
 //!
-//! A [`Write`] has a metric, a time and values; it goes to one bucket of each granularity of the
-//! store (the minute, the hour, the day, ... of the time), in one atomic commit. A range of
-//! buckets of one granularity is read by one scan. Nothing is ever computed from other buckets, so
-//! a year's figure costs what a minute's costs.
+//! A [`Write`] has a metric, a time and values; it goes to one bucket of each granularity of the store (the
+//! minute, the hour, the day, ... of the time), in one atomic commit. A range of buckets of one granularity
+//! is read by one scan. No bucket is computed from other buckets, so reading a year costs what reading a
+//! minute costs.
 //!
-//! The decision behind the layout: all values of a bucket are one row, which is read before it is
-//! written, instead of one counter each, which the engine could add to. Why stands in `row/`, and
-//! the measurements in ARCHITECTURE.md.
+//! The decision behind the layout: all values of a bucket are one row, which is read before it is written,
+//! instead of one counter for each value, which the engine could add to. The reasons are in `row/`, and the
+//! measurements in ARCHITECTURE.md.
 //!
-//! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
-//! prefix of keys.
+//! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
+//! key prefix.
 
 mod buffer;
 mod calendar;
@@ -22,25 +22,25 @@ mod error;
 mod expiry;
 pub mod import;
 mod json_write;
-mod keys;
 mod layout;
 pub mod limits;
 mod metric;
+mod metric_list;
 mod nested;
 mod number;
 pub mod output;
 mod packed;
 mod path;
-mod quantiles;
 mod query;
+mod read_values;
 mod retention_clock;
 mod row;
 mod series;
 mod settings;
 mod sketch;
+mod sketch_points;
 mod stats;
 mod status;
-mod values;
 mod write;
 
 pub use buffer::{Buffer, Limits, Refused};
@@ -55,13 +55,13 @@ pub use metric::{Metric, SYSTEM_METRIC, UNTRACKED};
 pub use nested::Nested;
 pub use number::{Decimal, Number};
 pub use packed::Packed;
-pub use path::{Fit, Path, Pattern};
-pub use quantiles::SketchPoint;
+pub use path::{Path, Pattern, PatternMatch};
 pub use query::{Group, Query};
+pub use read_values::{EmptyBuckets, Point, Range};
 pub use series::{Aggregate, Categories, Expression, Series, Timelines};
 pub use settings::{Settings, SystemMetric};
 pub use sketch::Sketch;
+pub use sketch_points::SketchPoint;
 pub use stats::Stats;
 pub use status::{Beamed, Status};
-pub use values::{Blanks, Point, Range};
 pub use write::{Action, Listing, Outcome, Request, Write};

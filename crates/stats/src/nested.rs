@@ -1,4 +1,4 @@
-//! Values as people write them: names within names, numbers at the ends.
+//! Nested values: names within names, with numbers as leaves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,43 +10,41 @@ use serde_json::value::RawValue;
 use crate::limits::{PATH_NAMES_MAX, VALUES_MAX};
 use crate::{Error, Number, Packed, Path, Result};
 
-/// A number, or names with what is below them.
+/// A number, or names with nested values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nested {
     /// A number.
     Number(Number),
-    /// Names, each with a number or more names.
+    /// Names, each with a number or with more names.
     Names(BTreeMap<String, Nested>),
 }
 
 impl Nested {
-    /// Reads JSON: an object whose values are numbers or such objects. Numbers are taken digit by
-    /// digit.
+    /// Parses JSON: an object whose values are numbers or such objects. Numbers keep all their digits.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))
     }
 
-    /// The numbers by their paths. The number under an empty name is that of the path itself, as
-    /// [`Self::unpack`] gives it. A number that is below no name is refused: a value has a name.
+    /// The numbers by their paths. The number under an empty name is that of the path itself, as in
+    /// [`Self::unpack`]. A number without any name is rejected.
     pub fn pack(&self) -> Result<Packed> {
         let mut packed = Vec::new();
         self.pack_below(&mut Vec::new(), &mut packed)?;
         Ok(packed.into_iter().collect())
     }
 
-    /// The numbers by their paths, where the names are paths as they are written ([`Path::parse`]):
-    /// `{"a.b":1}`.
+    /// The numbers by their paths, if the names are paths in text form ([`Path::parse`]): `{"a.b":1}`.
     pub fn pack_paths(&self) -> Result<Packed> {
         let Self::Names(paths) = self else {
             return self.pack();
         };
         if paths.len() > VALUES_MAX {
-            let message = format!("more values than the {VALUES_MAX} of one write");
+            let message = format!("the values of one write exceed the limit of {VALUES_MAX}");
             return Err(Error::limit(message));
         }
         let values = paths.iter().map(|(path, nested)| match nested {
             Self::Number(number) => Ok((Path::parse(path)?, *number)),
-            Self::Names(_) => Err(Error::syntax("it is no number").at(format_args!("{path:?}"))),
+            Self::Names(_) => Err(Error::syntax("it is not a number").at(format_args!("{path:?}"))),
         });
         values.collect()
     }
@@ -59,7 +57,8 @@ impl Nested {
         match self {
             Self::Number(number) => {
                 if packed.len() == VALUES_MAX {
-                    let message = format!("more values than the {VALUES_MAX} of one write");
+                    let message =
+                        format!("the values of one write exceed the limit of {VALUES_MAX}");
                     return Err(Error::limit(message));
                 }
                 packed.push((Path::of(names.iter().copied())?, *number));
@@ -71,7 +70,7 @@ impl Nested {
                 }
                 for (name, nested) in below {
                     if name.is_empty() {
-                        let number = nested.of_its_own(names)?;
+                        let number = nested.own_number(names)?;
                         number.pack_below(names, packed)?;
                         continue;
                     }
@@ -84,19 +83,19 @@ impl Nested {
         Ok(())
     }
 
-    /// What stands under an empty name, which has to be a number and to belong to names.
-    fn of_its_own(&self, names: &[&str]) -> Result<&Self> {
+    /// The number under an empty name; it must be a number and have a parent name.
+    fn own_number(&self, names: &[&str]) -> Result<&Self> {
         match self {
             Self::Number(_) if !names.is_empty() => Ok(self),
             _ => Err(Error::syntax(format!(
-                "{:?} has an empty name: under that only the number of the names before it may be",
+                "{:?} has an empty name, which is allowed only for the number of its parent",
                 names.join(".")
             ))),
         }
     }
 
-    /// The numbers of `packed` under their names. Where a path has both a number and values below
-    /// it, the number gets the empty name; [`Self::pack`] takes it back.
+    /// The nested form of `packed`. If a path has both a number and values below it, the number gets the
+    /// empty name; [`Self::pack`] reverses this.
     pub fn unpack<'a>(packed: impl IntoIterator<Item = (&'a Path, &'a Number)>) -> Self {
         let mut root = Self::Names(BTreeMap::new());
         for (path, number) in packed {
@@ -121,7 +120,7 @@ impl Nested {
         }
     }
 
-    /// The names here; a number that stands here moves under the empty name.
+    /// The names at this level; a number at this level moves under the empty name.
     fn below(&mut self) -> &mut BTreeMap<String, Self> {
         if let Self::Number(number) = self {
             let number = Self::Number(*number);
@@ -150,7 +149,7 @@ impl<'de> Deserialize<'de> for Nested {
     }
 }
 
-/// The members of an object as they stand, those of one name too.
+/// The members of an object in order, including duplicates.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -1,13 +1,13 @@
-//! Values by their paths, flat.
+//! A flat list of values by path.
 
 use crate::{Number, Path, Result};
 
-/// Values by their paths, in the order of paths as they are written; each path once.
+/// Values by path, sorted by the text form of the paths; each path once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed(Vec<(Path, Number)>);
 
 impl Packed {
-    /// Without values.
+    /// No values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -19,13 +19,19 @@ impl Packed {
 
     /// The value at a path.
     pub fn get(&self, path: &Path) -> Option<Number> {
-        let at = self.0.binary_search_by(|(known, _)| known.cmp(path)).ok()?;
+        let at = self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(path))
+            .ok()?;
         Some(self.0[at].1)
     }
 
     /// Sets the value at a path.
     pub fn set(&mut self, path: Path, number: Number) {
-        match self.0.binary_search_by(|(known, _)| known.cmp(&path)) {
+        match self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(&path))
+        {
             Ok(at) => self.0[at].1 = number,
             Err(at) => self.0.insert(at, (path, number)),
         }
@@ -33,20 +39,23 @@ impl Packed {
 
     /// Removes the value at a path.
     pub fn remove(&mut self, path: &Path) {
-        if let Ok(at) = self.0.binary_search_by(|(known, _)| known.cmp(path)) {
+        if let Ok(at) = self
+            .0
+            .binary_search_by(|(other_path, _)| other_path.cmp(path))
+        {
             self.0.remove(at);
         }
     }
 
-    /// Adds the values of another; nothing is changed where a sum does not fit.
+    /// Adds the values of another list; nothing is changed if a sum is out of range.
     pub fn add(&mut self, other: &Self) -> Result<()> {
         let mut sum = Vec::with_capacity(self.0.len().max(other.0.len()));
         let mut theirs = other.0.iter().peekable();
         for (path, number) in &self.0 {
-            while let Some(new) = theirs.next_if(|(known, _)| known < path) {
+            while let Some(new) = theirs.next_if(|(other_path, _)| other_path < path) {
                 sum.push(new.clone());
             }
-            let number = match theirs.next_if(|(known, _)| known == path) {
+            let number = match theirs.next_if(|(other_path, _)| other_path == path) {
                 Some((_, other)) => number.plus(*other)?,
                 None => *number,
             };
@@ -57,27 +66,27 @@ impl Packed {
         Ok(())
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Paths and values, in order.
+    /// Paths and values, sorted.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &Number)> {
         self.0.iter().map(|(path, number)| (path, number))
     }
 
-    /// Paths and values, as they lie in memory.
+    /// Paths and values, as a slice.
     pub(crate) fn as_slice(&self) -> &[(Path, Number)] {
         &self.0
     }
 
-    /// Values that are in order already, each path once.
+    /// Values that are already sorted, each path once.
     pub(crate) fn from_sorted(values: Vec<(Path, Number)>) -> Self {
         debug_assert!(values.is_sorted_by(|left, right| left.0 < right.0));
         Self(values)
@@ -85,7 +94,7 @@ impl Packed {
 }
 
 impl FromIterator<(Path, Number)> for Packed {
-    /// Of several values with one path the last counts.
+    /// If a path occurs more than once, the last value is used.
     fn from_iter<I: IntoIterator<Item = (Path, Number)>>(values: I) -> Self {
         let mut values: Vec<_> = values.into_iter().collect();
         values.sort_by(|left, right| left.0.cmp(&right.0));

@@ -1,4 +1,4 @@
-//! Value paths: where a number stands in nested values.
+//! Value paths: the position of a number in nested values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use crate::limits::{PATH_BYTES_MAX, PATH_NAMES_MAX};
 use crate::{Error, Result};
 
-/// The names that lead to a value, written with a dot between them: `http.status.200`.
+/// The names that lead to a value, separated by dots: `http.status.200`.
 ///
-/// A dot in a name is written `\.`, a backslash `\\`, and a name that is a star `\*`, so that
-/// every name is possible and no two paths are written the same. No name is empty: in nested values
-/// the empty name stands for the number of the path itself ([`crate::Nested`]).
+/// A dot in a name is written `\.`, a backslash `\\`, and a name that is a star `\*`, so that every name is
+/// possible and every path has exactly one text form. No name is empty: in nested values the empty name
+/// stands for the number of the path itself ([`crate::Nested`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Arc<str>);
 
 impl Path {
-    /// The path of these names, the outermost first.
+    /// A path from its names, the outermost first.
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut text = String::new();
         let (mut count, mut is_nameless) = (0, false);
@@ -34,29 +34,29 @@ impl Path {
         Ok(Self(text.into()))
     }
 
-    /// The path as it is written.
+    /// Parses the text form of a path.
     pub fn parse(text: &str) -> Result<Self> {
         let names = split(text)?;
         if names.iter().any(|name| matches!(name, Step::Any)) {
             return Err(Error::syntax(format!(
-                "{text:?} has a wildcard where one value is meant; write \\* for a name that is a star"
+                "{text:?} has a wildcard, but must be the path of one value; write \\* for a name that is a star"
             )));
         }
         Self::of(names.iter().map(Step::name))
     }
 
-    /// The path under which the system metric has a metric; as long as the name is.
+    /// The path of a metric in the system metric; as long as the metric's name.
     pub(crate) fn listing(name: &str) -> Self {
         let mut text = String::from("keys.");
         put_name(&mut text, name);
         Self(text.into())
     }
 
-    /// A path that was checked before.
+    /// A path from storage, which was validated before.
     pub(crate) fn stored(text: &[u8]) -> Result<Self> {
         std::str::from_utf8(text)
             .map(|text| Self(text.into()))
-            .map_err(|_| Error::corrupt("a stored path is no text"))
+            .map_err(|_| Error::corrupt("a stored path is not valid text"))
     }
 
     /// The names, the outermost first.
@@ -65,18 +65,18 @@ impl Path {
         steps.iter().map(|step| step.name().to_owned()).collect()
     }
 
-    /// As it is written.
+    /// The text form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it leads on from where another ends.
+    /// Whether it is a descendant of another path.
     pub(crate) fn is_below(&self, other: &Self) -> bool {
         let rest = self.0.strip_prefix(&*other.0);
         rest.is_some_and(|rest| rest.starts_with('.'))
     }
 
-    /// The path with one more name at its end.
+    /// The path with one more name.
     pub fn child(&self, name: &str) -> Result<Self> {
         let mut text = self.0.to_string();
         text.push('.');
@@ -103,7 +103,7 @@ impl std::str::FromStr for Path {
     }
 }
 
-/// A path whose names may be `*`, which stands for any one name.
+/// A path whose names may be `*`, which matches any one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     steps: Vec<Step>,
@@ -124,28 +124,28 @@ impl Step {
     }
 }
 
-/// How a path stands to a [`Pattern`].
+/// The result of matching a path with a [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// It is one that the pattern means.
-    Whole,
-    /// It is one name below what the pattern means.
+pub enum PatternMatch {
+    /// It matches.
+    Exact,
+    /// Its parent matches.
     Child,
-    /// Neither.
-    No,
+    /// Neither matches.
+    None,
 }
 
 impl Pattern {
-    /// The pattern as it is written.
+    /// Parses the text form of a pattern.
     pub fn parse(text: &str) -> Result<Self> {
         let steps = split(text)?;
         Ok(Self { steps })
     }
 
-    /// How `path` stands to this pattern.
-    pub fn fit(&self, path: &Path) -> Fit {
+    /// Matches `path` with this pattern.
+    pub fn match_path(&self, path: &Path) -> PatternMatch {
         let names = path.names();
-        let fits = self.steps.len() <= names.len()
+        let is_match = self.steps.len() <= names.len()
             && self
                 .steps
                 .iter()
@@ -155,9 +155,9 @@ impl Pattern {
                     Step::Name(expected) => expected == name,
                 });
         match names.len().checked_sub(self.steps.len()) {
-            Some(0) if fits => Fit::Whole,
-            Some(1) if fits => Fit::Child,
-            _ => Fit::No,
+            Some(0) if is_match => PatternMatch::Exact,
+            Some(1) if is_match => PatternMatch::Child,
+            _ => PatternMatch::None,
         }
     }
 }
@@ -197,7 +197,7 @@ fn split(text: &str) -> Result<Vec<Step>> {
                 }
                 _ => {
                     let message = format!(
-                        "{text:?} has a backslash before neither a dot, a star nor a backslash"
+                        "{text:?} has a backslash that is not followed by a dot, a star or a backslash"
                     );
                     return Err(Error::syntax(message));
                 }
@@ -225,23 +225,23 @@ fn step(name: String, escaped: bool) -> Step {
 
 fn empty_name(text: &str) -> Error {
     Error::syntax(format!(
-        "{text:?} has an empty name; write the names of a path with one dot between them"
+        "{text:?} has an empty name; separate the names of a path by one dot"
     ))
 }
 
 fn check(text: &str, names: usize) -> Result<()> {
     if names == 0 {
-        return Err(Error::syntax("a value has no name"));
+        return Err(Error::syntax("a value must have a name"));
     }
     if text.len() > PATH_BYTES_MAX {
         return Err(Error::limit(format!(
-            "a path of {} bytes is over the limit of {PATH_BYTES_MAX}",
+            "a path of {} bytes exceeds the limit of {PATH_BYTES_MAX}",
             text.len()
         )));
     }
     if names > PATH_NAMES_MAX {
         return Err(Error::limit(format!(
-            "values nested {names} deep are over the limit of {PATH_NAMES_MAX}"
+            "values nested {names} deep exceed the limit of {PATH_NAMES_MAX}"
         )));
     }
     Ok(())

@@ -1,39 +1,38 @@
-//! Reading several metrics at once: by name and labels, in groups, from one snapshot.
+//! Queries over several metrics: by name and labels, in groups, from one snapshot.
 
 use std::collections::BTreeMap;
 
-use crate::keys::metrics_in;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
+use crate::metric_list::metrics_in;
 use crate::stats::Stats;
 use crate::{Error, Metric, Number, Packed, Path, Point, Range, Result, Series};
 
-/// Which metrics of one name are read, and how they are put together.
+/// The selection of metrics with one name, and how they are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// The name of the metrics.
     pub name: String,
-    /// Labels that they must have, with these values. An empty value means that the label is
-    /// absent.
+    /// Labels that they must have, with these values. An empty value requires that the label is absent.
     pub labels: BTreeMap<String, String>,
-    /// The labels that groups differ in; metrics whose other labels differ are added up.
+    /// The labels to group by; metrics that differ in other labels are added up.
     pub group_by: Vec<String>,
-    /// What is read of each.
+    /// The range that is read of each metric.
     pub range: Range,
 }
 
-/// Metrics that were added up.
+/// A group of metrics that were added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The labels that were grouped by, and their values here; empty for a label that is absent.
+    /// The values of the labels of `group_by`; empty for a label that is absent.
     pub labels: BTreeMap<String, String>,
-    /// How many metrics it is the sum of.
+    /// The number of metrics in the group.
     pub metrics: usize,
     /// The sums.
     pub series: Series,
 }
 
 impl Query {
-    /// All metrics of a name in one group.
+    /// A query of all metrics with a name, in one group.
     pub fn new(name: impl Into<String>, range: Range) -> Self {
         Self {
             name: name.into(),
@@ -43,21 +42,21 @@ impl Query {
         }
     }
 
-    /// The same query for metrics with this label.
+    /// Requires a label.
     #[must_use]
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());
         self
     }
 
-    /// The same query in groups by this label too.
+    /// Groups by a label.
     #[must_use]
     pub fn group_by(mut self, label: impl Into<String>) -> Self {
         self.group_by.push(label.into());
         self
     }
 
-    fn takes(&self, metric: &Metric) -> bool {
+    fn matches(&self, metric: &Metric) -> bool {
         let mut wanted = self.labels.iter();
         metric.name == self.name && wanted.all(|(name, value)| label(metric, name) == value)
     }
@@ -70,9 +69,9 @@ impl Query {
     }
 }
 
-fn too_many_of(groups: usize) -> Error {
+fn too_many_buckets(groups: usize) -> Error {
     Error::limit(format!(
-        "{groups} groups have more than {BUCKETS_MAX} buckets together: skip blanks, take longer buckets or a shorter range, or group by fewer labels"
+        "{groups} groups have more than {BUCKETS_MAX} buckets in total: skip blanks, choose longer buckets or a shorter range, or group by fewer labels"
     ))
 }
 
@@ -81,7 +80,7 @@ fn label<'a>(metric: &'a Metric, name: &str) -> &'a str {
 }
 
 impl Stats {
-    /// The sums of the metrics that a query means, group by group, in the order of labels.
+    /// The sums of the metrics that match a query, for each group, sorted by labels.
     pub fn query(&self, query: &Query) -> Result<Vec<Group>> {
         let named = self.layout.metrics_named(&query.name);
         let snapshot = self
@@ -90,10 +89,10 @@ impl Stats {
         let metrics = metrics_in(&*snapshot, &named)?;
         let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, Packed>)> =
             BTreeMap::new();
-        for metric in metrics.iter().filter(|metric| query.takes(metric)) {
+        for metric in metrics.iter().filter(|metric| query.matches(metric)) {
             let (count, sums) = groups.entry(query.group_of(metric)).or_default();
             *count += 1;
-            for (start, values) in self.found(&*snapshot, metric, query.range)? {
+            for (start, values) in self.read_buckets(&*snapshot, metric, query.range)? {
                 sums.entry(start).or_default().add(&values)?;
             }
         }
@@ -102,7 +101,7 @@ impl Stats {
             let points = self.fill_blanks(sums.into_iter().collect(), query.range)?;
             buckets += points.len();
             if buckets > BUCKETS_MAX {
-                return Err(too_many_of(count));
+                return Err(too_many_buckets(count));
             }
             Ok(Group {
                 labels,
@@ -113,8 +112,8 @@ impl Stats {
         groups.collect()
     }
 
-    /// The groups with the largest totals at a path, the largest first; those without the value
-    /// are left out.
+    /// The groups with the largest totals at a path, the largest first; groups without the value are left
+    /// out.
     pub fn top(&self, query: &Query, path: &Path, count: usize) -> Result<Vec<(Group, Number)>> {
         let mut ranked = Vec::new();
         for group in self.query(query)? {
@@ -130,16 +129,16 @@ impl Stats {
         Ok(ranked)
     }
 
-    /// The values of several metrics, each over its range, from one state of the store.
+    /// The values of several metrics, each over its range, from one snapshot.
     pub fn values_of_many(&self, metrics: &[(Metric, Range)]) -> Result<Vec<Vec<Point>>> {
         metrics.iter().try_for_each(|(metric, _)| metric.check())?;
         let snapshot = self.driver.snapshot_expecting(&|expected| {
             for (metric, range) in metrics.iter().take(SERIES_AT_ONCE) {
-                self.expect_found(metric, *range, expected);
+                self.prefetch_buckets(metric, *range, expected);
             }
         })?;
         let read = |(metric, range): &(Metric, Range)| {
-            self.fill_blanks(self.found(&*snapshot, metric, *range)?, *range)
+            self.fill_blanks(self.read_buckets(&*snapshot, metric, *range)?, *range)
         };
         metrics.iter().map(read).collect()
     }

@@ -1,27 +1,27 @@
-//! The time by which buckets and the names of requests are too old.
+//! The clock that decides when buckets and request names expire.
 //!
-//! A wall clock that was set ahead would make everything too old, and what is removed is gone. So a step ahead counts
-//! only after a day in which the clock has gone on from there: until then time goes on from where it was before.
-//! What a process has not seen go by is a step too: it reads from the store until when time was known, which is
-//! written about once an hour.
+//! If a wall clock were set forward, everything would expire, and what is removed cannot be restored.
+//! Therefore a step forward counts only after a day in which the clock has continued from there: until then,
+//! time continues from before the step. Time that no process has observed is a step as well: a process reads
+//! the trusted time from the store, where it is stored about once an hour.
 
 use parking_lot::Mutex;
 
 use crate::calendar::seconds;
-use crate::limits::{CLOCK_NOTE_SECONDS, CLOCK_STEP_SECONDS, CLOCK_TRIAL_SECONDS};
+use crate::limits::{CLOCK_STEP_SECONDS, CLOCK_STORE_SECONDS, CLOCK_TRIAL_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::{Clock, Error, Result, Timestamp};
 
-/// Until when time is known, in seconds since 1970.
+/// The trusted time, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// The last time that counts.
+pub(crate) struct TrustedTime {
+    /// The last time that is trusted.
     until: i64,
-    /// To when the clock was set then, while that does not count yet.
+    /// The time to which the clock was set at that moment, if that step does not count yet.
     step_to: Option<i64>,
 }
 
-impl Known {
+impl TrustedTime {
     pub(crate) fn encode(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for seconds in [self.until, self.step_to.unwrap_or(0)] {
@@ -33,7 +33,7 @@ impl Known {
     pub(crate) fn decode(mut bytes: &[u8]) -> Result<Self> {
         let mut number = || -> Result<i64> {
             let number = i64::try_from(take_varint(&mut bytes)?);
-            number.map_err(|_| Error::corrupt("a time that is known is beyond all time"))
+            number.map_err(|_| Error::corrupt("the stored time is out of range"))
         };
         let (until, step_to) = (number()?, number()?);
         Ok(Self {
@@ -42,10 +42,11 @@ impl Known {
         })
     }
 
-    /// What is known at a time, before which `gap` seconds have passed that nobody has seen, or that did not pass.
-    fn at(self, wall: i64, gap: i64) -> Self {
-        let known = match self.step_to {
-            // Set back, so it was wrong.
+    /// The trusted time when the wall clock shows `wall`, after a gap of `gap` seconds that no process
+    /// observed, or that did not pass.
+    fn advance(self, wall: i64, gap: i64) -> Self {
+        let trusted = match self.step_to {
+            // The clock was set back, so the step was wrong.
             Some(step_to) if wall < step_to - CLOCK_STEP_SECONDS => Self {
                 step_to: None,
                 ..self
@@ -57,20 +58,20 @@ impl Known {
             Some(_) => return self,
             None => self,
         };
-        match known.step_to.is_none() && gap > CLOCK_STEP_SECONDS && wall > known.until {
+        match trusted.step_to.is_none() && gap > CLOCK_STEP_SECONDS && wall > trusted.until {
             true => Self {
                 step_to: Some(wall),
-                ..known
+                ..trusted
             },
             false => Self {
-                until: wall.max(known.until),
-                ..known
+                until: wall.max(trusted.until),
+                ..trusted
             },
         }
     }
 
-    /// The time that counts when the clock says `wall`.
-    fn counts(self, wall: i64) -> i64 {
+    /// The trusted time for a wall clock time.
+    fn at_wall_time(self, wall: i64) -> i64 {
         match self.step_to {
             None => wall.min(self.until),
             Some(step_to) => wall.min(self.until + (wall - step_to).max(0)),
@@ -78,37 +79,37 @@ impl Known {
     }
 }
 
-/// What a process has seen.
+/// The last readings of this process.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    known: Known,
+struct ClockReadings {
+    trusted: TrustedTime,
     wall: i64,
     monotonic: i64,
-    /// What stands in the store.
-    stored: Option<Known>,
+    /// The value in the store.
+    stored: Option<TrustedTime>,
 }
 
-/// The clock of a process.
+/// The retention clock of a process.
 #[derive(Debug)]
 pub(crate) struct RetentionClock {
-    seen: Mutex<Seen>,
+    readings: Mutex<ClockReadings>,
 }
 
 impl RetentionClock {
-    /// Begins where the store says that time is known until.
-    pub(crate) fn new(clock: &dyn Clock, stored: Option<Known>) -> Self {
-        let (wall, monotonic) = look(clock);
-        let known = match stored {
-            None => Known {
+    /// Starts from the stored trusted time.
+    pub(crate) fn new(clock: &dyn Clock, stored: Option<TrustedTime>) -> Self {
+        let (wall, monotonic) = read_clocks(clock);
+        let trusted = match stored {
+            None => TrustedTime {
                 until: wall,
                 step_to: None,
             },
-            // As it is written once an hour, as much may have been seen since.
-            Some(stored) => stored.at(wall, wall - stored.until - CLOCK_NOTE_SECONDS),
+            // It is stored once an hour, so this much may have been observed since.
+            Some(stored) => stored.advance(wall, wall - stored.until - CLOCK_STORE_SECONDS),
         };
         Self {
-            seen: Mutex::new(Seen {
-                known,
+            readings: Mutex::new(ClockReadings {
+                trusted,
                 wall,
                 monotonic,
                 stored,
@@ -116,40 +117,42 @@ impl RetentionClock {
         }
     }
 
-    /// The time by which things are too old.
+    /// The time that decides about expiry.
     pub(crate) fn now(&self, clock: &dyn Clock) -> Timestamp {
-        let mut seen = self.seen.lock();
-        let (wall, monotonic) = look(clock);
-        let gap = (wall - seen.wall) - (monotonic - seen.monotonic);
-        let before = seen.known.step_to;
-        seen.known = seen.known.at(wall, gap);
-        if let (None, Some(_)) = (before, seen.known.step_to) {
+        let mut readings = self.readings.lock();
+        let (wall, monotonic) = read_clocks(clock);
+        let gap = (wall - readings.wall) - (monotonic - readings.monotonic);
+        let before = readings.trusted.step_to;
+        readings.trusted = readings.trusted.advance(wall, gap);
+        if let (None, Some(_)) = (before, readings.trusted.step_to) {
             tracing::warn!(
                 seconds = gap,
-                "the clock was set ahead; what it makes too old is kept for a day"
+                "the clock was set forward; nothing expires by it for a day"
             );
         }
-        (seen.wall, seen.monotonic) = (wall, monotonic);
-        Timestamp::from_second(seen.known.counts(wall)).unwrap_or(Timestamp::MIN)
+        (readings.wall, readings.monotonic) = (wall, monotonic);
+        Timestamp::from_second(readings.trusted.at_wall_time(wall)).unwrap_or(Timestamp::MIN)
     }
 
-    /// What is to be written with the next commit, where it is no longer what stands in the store.
-    pub(crate) fn to_store(&self) -> Option<Known> {
-        let Seen { known, stored, .. } = *self.seen.lock();
+    /// The value to store with the next commit, if it differs from the stored one enough.
+    pub(crate) fn to_store(&self) -> Option<TrustedTime> {
+        let ClockReadings {
+            trusted, stored, ..
+        } = *self.readings.lock();
         let is_due = stored.is_none_or(|stored| {
-            stored.step_to != known.step_to || known.until - stored.until >= CLOCK_NOTE_SECONDS
+            stored.step_to != trusted.step_to || trusted.until - stored.until >= CLOCK_STORE_SECONDS
         });
-        is_due.then_some(known)
+        is_due.then_some(trusted)
     }
 
-    /// This stands in the store now.
-    pub(crate) fn is_stored(&self, known: Known) {
-        self.seen.lock().stored = Some(known);
+    /// Records that a value was stored.
+    pub(crate) fn set_stored(&self, trusted: TrustedTime) {
+        self.readings.lock().stored = Some(trusted);
     }
 }
 
 /// Both clocks, in seconds.
-fn look(clock: &dyn Clock) -> (i64, i64) {
+fn read_clocks(clock: &dyn Clock) -> (i64, i64) {
     let monotonic = i64::try_from(clock.monotonic().as_secs()).unwrap_or(i64::MAX);
     (seconds(clock.now()), monotonic)
 }
@@ -163,21 +166,21 @@ mod tests {
     const YEAR: i64 = 365 * 86_400;
 
     #[derive(Default)]
-    struct Told(Mutex<(i64, u64)>);
+    struct ManualClock(Mutex<(i64, u64)>);
 
-    impl Told {
-        fn goes_on(&self, seconds: u64) {
+    impl ManualClock {
+        fn advance_by(&self, seconds: u64) {
             let mut time = self.0.lock();
             time.0 += seconds as i64;
             time.1 += seconds;
         }
 
-        fn is_set(&self, by: i64) {
+        fn step_by(&self, by: i64) {
             self.0.lock().0 += by;
         }
     }
 
-    impl Clock for Told {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_second(self.0.lock().0).expect("a time")
         }
@@ -187,65 +190,65 @@ mod tests {
         }
     }
 
-    fn told() -> Told {
-        let told = Told::default();
-        told.is_set(50 * YEAR);
-        told
+    fn manual_clock() -> ManualClock {
+        let manual_clock = ManualClock::default();
+        manual_clock.step_by(50 * YEAR);
+        manual_clock
     }
 
-    fn now(retention: &RetentionClock, clock: &Told) -> i64 {
+    fn now(retention: &RetentionClock, clock: &ManualClock) -> i64 {
         seconds(retention.now(clock)) - 50 * YEAR
     }
 
     #[test]
-    fn a_step_ahead_counts_after_a_day_and_not_where_it_is_taken_back() {
-        let clock = told();
+    fn a_step_forward_counts_after_a_day_unless_it_is_reverted() {
+        let clock = manual_clock();
         let retention = RetentionClock::new(&clock, None);
-        clock.goes_on(40 * 86_400);
+        clock.advance_by(40 * 86_400);
         assert_eq!(now(&retention, &clock), 40 * 86_400);
-        clock.is_set(10 * YEAR);
+        clock.step_by(10 * YEAR);
         assert_eq!(now(&retention, &clock), 40 * 86_400);
-        clock.goes_on(3600);
+        clock.advance_by(3600);
         assert_eq!(now(&retention, &clock), 40 * 86_400 + 3600);
-        clock.is_set(-10 * YEAR);
+        clock.step_by(-10 * YEAR);
         assert_eq!(now(&retention, &clock), 40 * 86_400 + 3600);
-        clock.goes_on(3600);
+        clock.advance_by(3600);
         assert_eq!(now(&retention, &clock), 40 * 86_400 + 7200);
-        clock.is_set(10 * YEAR);
+        clock.step_by(10 * YEAR);
         now(&retention, &clock);
-        clock.goes_on(86_400);
+        clock.advance_by(86_400);
         assert_eq!(now(&retention, &clock), 41 * 86_400 + 7200 + 10 * YEAR);
     }
 
     #[test]
-    fn what_the_next_process_reads_tells_a_step_too() {
-        let clock = told();
+    fn the_next_process_detects_a_step_from_the_stored_time() {
+        let clock = manual_clock();
         let first = RetentionClock::new(&clock, None);
         now(&first, &clock);
         let stored = first.to_store().expect("the first is written");
-        first.is_stored(stored);
+        first.set_stored(stored);
         assert_eq!(first.to_store(), None);
-        let stored = Known::decode(&stored.encode()).expect("it decodes");
-        clock.goes_on(60);
-        clock.is_set(10 * YEAR);
+        let stored = TrustedTime::decode(&stored.encode()).expect("it decodes");
+        clock.advance_by(60);
+        clock.step_by(10 * YEAR);
         let second = RetentionClock::new(&clock, Some(stored));
         assert_eq!(now(&second, &clock), 0);
         let stored = second.to_store().expect("a step is written");
-        clock.goes_on(60);
+        clock.advance_by(60);
         let third = RetentionClock::new(&clock, Some(stored));
         assert_eq!(now(&third, &clock), 60);
-        clock.is_set(-10 * YEAR);
+        clock.step_by(-10 * YEAR);
         let fourth = RetentionClock::new(&clock, Some(stored));
         assert_eq!(now(&fourth, &clock), 120);
     }
 
     #[test]
-    fn a_clock_that_is_set_back_makes_nothing_older() {
-        let clock = told();
+    fn a_step_back_expires_nothing() {
+        let clock = manual_clock();
         let retention = RetentionClock::new(&clock, None);
-        clock.is_set(-YEAR);
+        clock.step_by(-YEAR);
         assert_eq!(now(&retention, &clock), -YEAR);
-        clock.goes_on(60);
+        clock.advance_by(60);
         assert_eq!(now(&retention, &clock), 60 - YEAR);
     }
 }

@@ -1,4 +1,4 @@
-//! What decides which buckets there are, kept with them.
+//! The settings of a store of statistics, stored in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,33 +10,33 @@ use crate::{Calendar, Error, ErrorKind, Granularity, Result, Weekday};
 /// Whether writes are listed under [`crate::SYSTEM_METRIC`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SystemMetric {
-    /// Each write adds to it: twice as many rows are written.
+    /// Each write is listed: twice as many rows are written.
     #[default]
     Written,
     /// Nothing is listed.
     Off,
 }
 
-/// The settings of a store of statistics, kept in it.
+/// The settings of a store of statistics, stored in it.
 ///
-/// Time zone and beginning of week cannot be changed once there is a store: its buckets begin
-/// where they say. The others may be.
+/// Time zone and first day of weeks cannot be changed once they are stored, because the buckets depend on
+/// them. The other settings can.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// An IANA time zone.
     pub time_zone: String,
     /// The first day of weeks.
     pub week_begins: Weekday,
-    /// The lengths of buckets that each write goes to.
+    /// The granularities of the buckets that each write goes to.
     pub granularities: BTreeSet<Granularity>,
-    /// For how many seconds after their end buckets are kept; for ever where nothing is said.
+    /// How many seconds after their end buckets are kept; granularities without an entry are kept for ever.
     pub retention: BTreeMap<Granularity, u64>,
     /// Whether writes are listed.
     pub system: SystemMetric,
 }
 
 impl Default for Settings {
-    /// UTC, weeks from Monday, the seven usual granularities, kept for ever, listed.
+    /// UTC, weeks from Monday, the seven default granularities, no expiry, listed.
     fn default() -> Self {
         Self {
             time_zone: "UTC".to_owned(),
@@ -49,28 +49,28 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The calendar that they describe.
+    /// The calendar of the settings.
     pub fn calendar(&self) -> Result<Calendar> {
         Calendar::new(&self.time_zone, self.week_begins)
     }
 
-    /// Checks the named limits and the time zone.
+    /// Checks the limits and the time zone.
     pub(crate) fn check(&self) -> Result<()> {
         let count = self.granularities.len();
         if count > GRANULARITIES_MAX {
             return Err(Error::limit(format!(
-                "{count} granularities are over the limit of {GRANULARITIES_MAX}"
+                "{count} granularities exceed the limit of {GRANULARITIES_MAX}"
             )));
         }
         if count == 0 {
             return Err(Error::argument(
-                "a store of statistics has at least one granularity",
+                "a store of statistics needs at least one granularity",
             ));
         }
         self.calendar().map(drop)
     }
 
-    /// Refuses settings that would have buckets begin elsewhere than those `stored` do.
+    /// Rejects settings under which buckets would begin at other times than under `stored`.
     pub(crate) fn check_against(&self, stored: &Self) -> Result<()> {
         let same = self.calendar()?.zone_name() == stored.calendar()?.zone_name()
             && self.week_begins == stored.week_begins;
@@ -78,7 +78,7 @@ impl Settings {
             return Ok(());
         }
         let message = format!(
-            "the buckets of this store are those of {} with weeks from {}; it cannot become {} with weeks from {}: make another store for those",
+            "this store has the time zone {} with weeks from {}, and cannot be changed to {} with weeks from {}: create another store for those",
             stored.time_zone, stored.week_begins, self.time_zone, self.week_begins
         );
         Err(Error::new(ErrorKind::Settings, message))

@@ -1,4 +1,4 @@
-//! A store of statistics, opened.
+//! An open store of statistics.
 
 use std::sync::Arc;
 
@@ -8,39 +8,39 @@ use parking_lot::RwLock;
 use crate::calendar::seconds;
 use crate::commit::Queue;
 use crate::layout::Layout;
-use crate::retention_clock::{Known, RetentionClock};
+use crate::retention_clock::{RetentionClock, TrustedTime};
 use crate::{
     Calendar, Clock, Granularity, Metric, Outcome, Packed, Request, Result, Settings, Timestamp,
     Write,
 };
 
-/// Statistics below a prefix of a key space. May be shared between threads.
+/// The statistics below a key prefix. May be shared between threads.
 ///
-/// What several processes write to one key space at once is added up exactly.
+/// Concurrent writes of several processes to one key space are added up exactly.
 pub struct Stats {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention_clock: RetentionClock,
-    pub(crate) rules: RwLock<Arc<Rules>>,
+    pub(crate) active: RwLock<Arc<ActiveSettings>>,
     pub(crate) queue: Queue,
 }
 
-/// The settings, and the calendar that they describe.
-pub(crate) struct Rules {
+/// The settings and their calendar.
+pub(crate) struct ActiveSettings {
     pub(crate) settings: Settings,
     pub(crate) calendar: Calendar,
 }
 
-impl Rules {
+impl ActiveSettings {
     fn new(settings: Settings) -> Result<Self> {
         settings.check()?;
         let calendar = settings.calendar()?;
         Ok(Self { settings, calendar })
     }
 
-    /// The start before which buckets of a granularity are not kept, where there is one. A bucket
-    /// is kept until its end is older than the retention.
+    /// The start before which buckets of a granularity have expired, if it has a retention. A bucket is kept
+    /// until its end is older than the retention.
     pub(crate) fn kept_from(
         &self,
         granularity: Granularity,
@@ -60,18 +60,18 @@ impl Rules {
 }
 
 impl Stats {
-    /// Opens the statistics below `prefix`, with the settings that are kept there, or the usual
-    /// ones where there are none. Writes nothing.
+    /// Opens the statistics below `prefix`, with the stored settings, or the default ones if none are stored.
+    /// Writes nothing.
     pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
         let layout = Layout::new(prefix);
         let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
-        let known = driver
+        let trusted = driver
             .snapshot()?
             .get(&layout.clock())?
-            .map(|known| Known::decode(&known));
+            .map(|trusted| TrustedTime::decode(&trusted));
         Ok(Self {
-            retention_clock: RetentionClock::new(&*clock, known.transpose()?),
-            rules: RwLock::new(Arc::new(Rules::new(settings)?)),
+            retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
+            active: RwLock::new(Arc::new(ActiveSettings::new(settings)?)),
             queue: Queue::new(),
             driver,
             layout,
@@ -79,11 +79,11 @@ impl Stats {
         })
     }
 
-    /// Gives the store these settings. Time zone and beginning of week are refused where others
-    /// are kept already.
+    /// Stores settings. A change of the time zone or the first day of weeks is rejected if settings are
+    /// stored already.
     pub fn configure(&self, settings: Settings) -> Result<()> {
-        let rules = Rules::new(settings)?;
-        let encoded = rules.settings.encode()?;
+        let active = ActiveSettings::new(settings)?;
+        let encoded = active.settings.encode()?;
         self.driver.catch_up()?;
         loop {
             let key = self.layout.settings();
@@ -93,7 +93,7 @@ impl Stats {
                 .get(&key)?
                 .map(std::borrow::Cow::into_owned);
             if let Some(stored) = &stored {
-                rules.settings.check_against(&Settings::decode(stored)?)?;
+                active.settings.check_against(&Settings::decode(stored)?)?;
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), stored);
@@ -104,41 +104,41 @@ impl Stats {
                 Err(error) => return Err(error.into()),
             }
         }
-        *self.rules.write() = Arc::new(rules);
+        *self.active.write() = Arc::new(active);
         Ok(())
     }
 
-    /// Sees to it that every read after it shows what anybody committed before, settings included.
-    /// Costs one look at the engine.
+    /// Brings the driver's caches and the settings up to date: every later read shows all earlier commits of
+    /// any process. Costs one request to the engine.
     pub fn refresh(&self) -> Result<()> {
         let settings = stored_settings(&*self.driver, &self.layout)?.unwrap_or_default();
-        if self.rules().settings != settings {
-            *self.rules.write() = Arc::new(Rules::new(settings)?);
+        if self.active().settings != settings {
+            *self.active.write() = Arc::new(ActiveSettings::new(settings)?);
         }
         Ok(())
     }
 
     /// The settings.
     pub fn settings(&self) -> Settings {
-        self.rules().settings.clone()
+        self.active().settings.clone()
     }
 
     /// The calendar of the settings.
     pub fn calendar(&self) -> Calendar {
-        self.rules().calendar.clone()
+        self.active().calendar.clone()
     }
 
-    /// Adds values to the buckets that hold `at`, one of each granularity.
+    /// Adds values to the buckets that contain `at`, one of each granularity.
     pub fn track(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
         self.submit(Write::track(metric, at, values)).map(drop)
     }
 
-    /// Sets values in the buckets that hold `at`. Values that are not given stay.
+    /// Sets values in the buckets that contain `at`. Other values are unchanged.
     pub fn assert(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
         self.submit(Write::assert(metric, at, values)).map(drop)
     }
 
-    /// Does what a request says: all of it in one commit, or nothing.
+    /// Executes a request: all of it in one commit, or nothing.
     pub fn submit(&self, request: impl Into<Request>) -> Result<Outcome> {
         let request = request.into();
         request.check()?;
@@ -146,36 +146,36 @@ impl Stats {
             .submit(request, &|requests| self.commit(requests))
     }
 
-    /// Whether any granularity still keeps the bucket of a time.
+    /// Whether any granularity retains the bucket of a time.
     pub fn keeps(&self, at: Timestamp) -> bool {
-        let rules = self.rules();
+        let active = self.active();
         let now = self.retention_now();
-        rules.settings.granularities.iter().any(|&granularity| {
-            // What no bucket can be is told where it is written.
-            let kept_from = rules.kept_from(granularity, now).ok().flatten();
+        active.settings.granularities.iter().any(|&granularity| {
+            // A time without buckets is reported when it is written.
+            let kept_from = active.kept_from(granularity, now).ok().flatten();
             kept_from.is_none_or(|kept_from| {
-                let bucket = rules.calendar.bucket(granularity, at);
+                let bucket = active.calendar.bucket(granularity, at);
                 bucket.is_ok_and(|bucket| bucket.start >= kept_from)
             })
         })
     }
 
-    /// The time by which buckets and the names of requests are too old.
+    /// The time that decides about expiry.
     pub(crate) fn retention_now(&self) -> Timestamp {
         self.retention_clock.now(&*self.clock)
     }
 
-    /// Until when time is known, where that is to be written with the next commit: only where something becomes too
-    /// old, and about once an hour.
-    pub(crate) fn time_to_store(&self, rules: &Rules) -> Option<Known> {
-        match rules.settings.retention.is_empty() {
+    /// The trusted time, if it is to be stored with the next commit: only if anything can expire, and about
+    /// once an hour.
+    pub(crate) fn trusted_time_to_store(&self, active: &ActiveSettings) -> Option<TrustedTime> {
+        match active.settings.retention.is_empty() {
             true => None,
             false => self.retention_clock.to_store(),
         }
     }
 
-    pub(crate) fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.read())
+    pub(crate) fn active(&self) -> Arc<ActiveSettings> {
+        Arc::clone(&self.active.read())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Statuses: what a metric last said of itself, one for each metric.
+//! Statuses: the last reported status of each metric.
 
 use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, Expected, Snapshot};
 use serde_json::value::RawValue;
@@ -8,36 +8,36 @@ use crate::number::{put_text, take_text};
 use crate::stats::Stats;
 use crate::{Error, Metric, Result, Timestamp};
 
-/// A status: any JSON, and when it was so.
+/// A status: any JSON, with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Whose it is.
+    /// The metric.
     pub metric: Metric,
-    /// When it was so, to the nanosecond.
+    /// The time of the status, to the nanosecond.
     pub at: Timestamp,
-    /// What was said, as JSON text.
+    /// The status, as JSON text.
     pub json: String,
 }
 
-/// Whether a status was taken.
+/// Whether a status was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beamed {
-    /// It is the latest now.
+    /// It is the latest one now.
     Latest,
-    /// A later one was there already; it stays.
+    /// A later status exists, and is kept.
     Outdated,
 }
 
 impl Stats {
-    /// Says the status of a metric, in JSON. Of two with the same time the one said last counts;
-    /// one older than what is there is left out.
+    /// Stores the status of a metric, as JSON. Of two with the same time the last one stored wins; one that
+    /// is older than the stored one is ignored.
     pub fn beam(&self, metric: impl Into<Metric>, at: Timestamp, json: &str) -> Result<Beamed> {
         let metric = metric.into();
         metric.check()?;
         let json: &RawValue =
             serde_json::from_str(json).map_err(|error| Error::syntax(error.to_string()))?;
         if json.get().len() > STATUS_BYTES_MAX {
-            let message = format!("a status of more than {STATUS_BYTES_MAX} bytes");
+            let message = format!("the status exceeds the limit of {STATUS_BYTES_MAX} bytes");
             return Err(Error::limit(message));
         }
         let status = Status {
@@ -49,21 +49,21 @@ impl Stats {
         let mut is_current = false;
         loop {
             let snapshot = self.snapshot_of(&key)?;
-            let held = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
-            let seen = snapshot.version();
+            let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
+            let read_version = snapshot.version();
             drop(snapshot);
-            if let Some(held) = &held
-                && Status::decode(held)?.at > at
+            if let Some(stored) = &stored
+                && Status::decode(stored)?.at > at
             {
-                // It may have been deleted since.
-                if is_current || self.driver.is_current(seen)? {
+                // The metric may have been deleted in the meantime.
+                if is_current || self.driver.is_current(read_version)? {
                     return Ok(Beamed::Outdated);
                 }
                 is_current = true;
                 continue;
             }
             let mut batch = Batch::new();
-            batch.require(key.clone(), held);
+            batch.require(key.clone(), stored);
             batch.put(key.clone(), status.encode());
             batch.put(self.layout.metric(&status.metric), status.metric.encode());
             match self.driver.commit(batch) {
@@ -80,11 +80,11 @@ impl Stats {
         metric.check()?;
         let key = self.layout.status(&metric);
         let snapshot = self.snapshot_of(&key)?;
-        let held = snapshot.get(&key)?;
-        held.map(|held| Status::decode(&held)).transpose()
+        let stored = snapshot.get(&key)?;
+        stored.map(|stored| Status::decode(&stored)).transpose()
     }
 
-    /// A snapshot of which one key is going to be read.
+    /// A snapshot to read one key, which is prefetched.
     fn snapshot_of(&self, key: &[u8]) -> Result<Box<dyn Snapshot + Send>> {
         let expect = |expected: &mut Expected| expected.key(key);
         Ok(self.driver.snapshot_expecting(&expect)?)

@@ -1,46 +1,46 @@
-//! What is to be written.
+//! Writes and requests.
 
-use crate::import::Part;
+use crate::import::ImportPart;
 use crate::limits::{REQUEST_ID_BYTES_MAX, VALUES_MAX, WRITES_MAX};
 use crate::{Designator, Error, Metric, Number, Packed, Result, Timestamp};
 
-/// What happens to the values of a bucket.
+/// How a write changes the values of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The given values are added to what is there.
+    /// The given values are added to the existing ones.
     Track,
-    /// The given values take the place of what is there; others stay.
+    /// The given values replace the existing ones; other values are unchanged.
     Assert,
-    /// The given values go into sketches, which tell quantiles.
+    /// The given values are added to sketches, for quantiles.
     Observe,
-    /// The given values are added to the latest there are, which may stand in an earlier bucket.
+    /// The given values are added to the latest existing values, which may be in an earlier bucket.
     Adjust,
 }
 
-/// Whether a write is listed under [`crate::SYSTEM_METRIC`] by the name of its metric.
+/// How a write is listed under [`crate::SYSTEM_METRIC`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listing {
-    /// By its name.
+    /// By the name of its metric.
     #[default]
     Listed,
     /// Under [`crate::UNTRACKED`].
     Untracked,
 }
 
-/// One metric's values at one time, to be written at every granularity.
+/// The values of one metric at one time, for the buckets of every granularity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// What is written to.
+    /// The metric.
     pub metric: Metric,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What happens to the values.
+    /// The action.
     pub action: Action,
     /// The values.
     pub values: Packed,
-    /// Whether it is listed.
+    /// How it is listed.
     pub listing: Listing,
-    /// How many calls it stands for, as the listing counts them.
+    /// The number of calls that it represents, for the listing.
     pub calls: u64,
 }
 
@@ -66,18 +66,18 @@ impl Write {
         Self::new(Action::Assert, metric, at, values)
     }
 
-    /// Adds values to the latest there are. Where a bucket has no value of a path, it begins with that of
-    /// the last bucket before it that has one and is still kept; with 0 where there is none.
+    /// Adds values to the latest ones. If a bucket has no value of a path, it starts with that of the last
+    /// earlier bucket that has one and is retained; with 0 if there is none.
     pub fn adjust(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
         Self::new(Action::Adjust, metric, at, values)
     }
 
-    /// Puts values into sketches.
+    /// Adds values to sketches.
     pub fn observe(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
         Self::new(Action::Observe, metric, at, values)
     }
 
-    /// Counts values by the designator's labels: `{"a": 15}` adds 1 to `a.20`.
+    /// Counts values by the designator's classes: `{"a": 15}` adds 1 to `a.20`.
     pub fn assort(
         metric: impl Into<Metric>,
         at: Timestamp,
@@ -92,36 +92,36 @@ impl Write {
         Ok(Self::track(metric, at, counted))
     }
 
-    /// The same write, not listed by the name of its metric.
+    /// Does not list the write by the name of its metric.
     #[must_use]
     pub fn untracked(mut self) -> Self {
         self.listing = Listing::Untracked;
         self
     }
 
-    /// Checks the named limits.
+    /// Checks the limits.
     pub(crate) fn check(&self) -> Result<()> {
         self.metric.check()?;
         let count = self.values.len();
         if count > VALUES_MAX {
-            let message = format!("{count} values are over the limit of {VALUES_MAX} in a write");
+            let message = format!("{count} values exceed the limit of {VALUES_MAX} in a write");
             return Err(Error::limit(message));
         }
         Ok(())
     }
 }
 
-/// Writes that happen together or not at all.
+/// Writes that are executed atomically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// A name: a request of a name that was done within the last day
-    /// ([`crate::limits::REQUEST_ID_SECONDS`]) is not done again. Another request of that name is
-    /// refused; only the times may differ.
+    /// A name: a request with a name that was executed within the last day
+    /// ([`crate::limits::REQUEST_ID_SECONDS`]) is not executed again. A different request under that name is
+    /// rejected; only the times may differ.
     pub id: Option<String>,
-    /// Where it is a part of an import of this name: which.
-    pub(crate) part: Option<Part>,
+    /// The part of an import, if it belongs to one with this name.
+    pub(crate) part: Option<ImportPart>,
 }
 
 impl Request {
@@ -134,15 +134,15 @@ impl Request {
         }
     }
 
-    /// The same request with a name, so that it may be repeated.
+    /// Gives the request a name, so that it may be repeated.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// What tells it from another of the same name: all but its times, as one that is repeated may have
-    /// that of the repetition.
+    /// A hash that distinguishes it from other requests with the same name. Times are not included, because a
+    /// repeated request may have the time of the repetition.
     pub(crate) fn fingerprint(&self) -> [u8; 8] {
         let mut hasher = blake3::Hasher::new();
         for write in &self.writes {
@@ -158,18 +158,18 @@ impl Request {
         fingerprint
     }
 
-    /// Checks the named limits.
+    /// Checks the limits.
     pub(crate) fn check(&self) -> Result<()> {
         let count = self.writes.len();
         if count > WRITES_MAX {
-            let message = format!("{count} writes are over the limit of {WRITES_MAX} in a request");
+            let message = format!("{count} writes exceed the limit of {WRITES_MAX} in a request");
             return Err(Error::limit(message));
         }
         if let Some(id) = &self.id
             && (id.is_empty() || id.len() > REQUEST_ID_BYTES_MAX)
         {
             return Err(Error::limit(format!(
-                "the name of a request has 1 to {REQUEST_ID_BYTES_MAX} bytes"
+                "the name of a request must have 1 to {REQUEST_ID_BYTES_MAX} bytes"
             )));
         }
         self.writes.iter().try_for_each(Write::check)
@@ -182,18 +182,18 @@ impl From<Write> for Request {
     }
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done.
+    /// It was executed.
     Done,
-    /// A request of this name was done before; nothing was changed.
+    /// A request with this name was executed before; nothing was changed.
     Repeated,
-    /// It is all longer ago than any granularity keeps its buckets; nothing was kept.
+    /// All its writes are too old to be retained by any granularity; nothing was stored.
     TooOld,
-    /// It was done but for some of its writes, which are longer ago than that.
+    /// It was executed, except for some writes that are too old.
     DoneInPart {
-        /// How many were not kept.
+        /// The number of writes that were not stored.
         too_old: usize,
     },
 }

@@ -1,6 +1,6 @@
-//! What each operation does, one test for each promise.
+//! The behaviour of each operation, one test for each property.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::thread;
@@ -10,7 +10,7 @@ use espalier_stats::{
     Aggregate, Beamed, Designator, ErrorKind, Metric, Nested, Number, Outcome, Packed, Path, Range,
     Request, SYSTEM_METRIC, Stats, SystemMetric, Write,
 };
-use place::{PREFIX, Place, json, number, on_every_engine, packed, path, time};
+use fixture::{Fixture, PREFIX, json, number, on_every_engine, packed, path, time};
 
 const NOON: &str = "2025-03-05T12:00:30Z";
 
@@ -25,8 +25,8 @@ fn minute(stats: &Stats, metric: impl Into<Metric>) -> String {
 
 #[test]
 fn nested_values_add_up_from_the_first() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         for _ in 0..3 {
             stats
                 .track(
@@ -46,8 +46,8 @@ fn nested_values_add_up_from_the_first() {
 
 #[test]
 fn floats_are_not_truncated_and_decimals_are_exact() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         for _ in 0..3 {
             stats
                 .track(
@@ -66,8 +66,8 @@ fn floats_are_not_truncated_and_decimals_are_exact() {
 
 #[test]
 fn the_order_of_tracks_and_asserts_is_kept() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let at = time(NOON);
         let request = Request::new([
             Write::track("n", at, packed(r#"{"a":1,"b":1}"#)),
@@ -81,8 +81,8 @@ fn the_order_of_tracks_and_asserts_is_kept() {
 
 #[test]
 fn a_request_that_overflows_changes_nothing() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let most = packed(r#"{"a":170141183460469231731687303715884105727}"#);
         stats.track("n", time(NOON), most.clone()).expect("tracked");
         let request = Request::new([
@@ -97,9 +97,9 @@ fn a_request_that_overflows_changes_nothing() {
 }
 
 #[test]
-fn a_request_is_done_once_a_day() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+fn a_request_is_executed_once_a_day() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let request =
             || Request::from(Write::track("n", time(NOON), packed(r#"{"a":1}"#))).with_id("r");
         for (second, expected) in [
@@ -109,7 +109,7 @@ fn a_request_is_done_once_a_day() {
             (1_086_401, Outcome::Done),
             (1_086_402, Outcome::Repeated),
         ] {
-            place.clock.set(second);
+            fixture.clock.set(second);
             assert_eq!(stats.submit(request()).expect("done"), expected, "{second}");
         }
         assert_eq!(minute(&stats, "n"), r#"{"a":2}"#);
@@ -117,9 +117,9 @@ fn a_request_is_done_once_a_day() {
 }
 
 #[test]
-fn another_request_of_a_name_is_refused() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+fn another_request_with_the_same_name_is_rejected() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let request = |metric: &str, at, values: &str| {
             Request::from(Write::track(metric, time(at), packed(values))).with_id("r")
         };
@@ -142,9 +142,9 @@ fn another_request_of_a_name_is_refused() {
 }
 
 #[test]
-fn what_no_granularity_keeps_is_told() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+fn writes_that_no_granularity_retains_are_reported() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let mut settings = stats.settings();
         settings.retention = settings
             .granularities
@@ -152,7 +152,9 @@ fn what_no_granularity_keeps_is_told() {
             .map(|&length| (length, 60))
             .collect();
         stats.configure(settings).expect("configured");
-        place.clock.set(time(NOON).as_second() + 10 * 366 * 86_400);
+        fixture
+            .clock
+            .set(time(NOON).as_second() + 10 * 366 * 86_400);
         let write = Write::track("n", time(NOON), packed(r#"{"a":1}"#));
         assert_eq!(stats.submit(write).expect("done"), Outcome::TooOld);
         assert!(!stats.keeps(time(NOON)));
@@ -161,7 +163,7 @@ fn what_no_granularity_keeps_is_told() {
 }
 
 #[test]
-fn names_that_are_given_twice_are_refused() {
+fn duplicate_names_are_rejected() {
     let error = Nested::from_json(r#"{"x":1,"y":{"z":2,"z":2}}"#).expect_err("twice");
     assert!(
         error.to_string().contains("y: \"z\" is given twice"),
@@ -171,8 +173,8 @@ fn names_that_are_given_twice_are_refused() {
 
 #[test]
 fn the_path_of_a_group_has_no_aggregate() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let values = packed(r#"{"st":{"200":1,"500":2}}"#);
         stats.track("h", time(NOON), values).expect("tracked");
         let range = Range::new("1m".parse().expect("1m"), time(NOON), time(NOON));
@@ -190,8 +192,8 @@ fn the_path_of_a_group_has_no_aggregate() {
 
 #[test]
 fn untracked_writes_are_listed_together() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let write = Write::track("with.dot", time(NOON), packed(r#"{"a":1}"#));
         stats.submit(write.clone().untracked()).expect("done");
         stats.submit(write).expect("done");
@@ -199,7 +201,7 @@ fn untracked_writes_are_listed_together() {
             minute(&stats, SYSTEM_METRIC),
             r#"{"count":2,"keys":{"__untracked__":1,"with.dot":1}}"#
         );
-        let stats = place.stats_with(|settings| settings.system = SystemMetric::Off);
+        let stats = fixture.stats_with(|settings| settings.system = SystemMetric::Off);
         stats
             .track("n", time(NOON), packed(r#"{"a":1}"#))
             .expect("tracked");
@@ -209,8 +211,8 @@ fn untracked_writes_are_listed_together() {
 
 #[test]
 fn assort_counts_by_class() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let designator = Designator::linear(number("0"), number("100"), 10).expect("a designator");
         for value in ["15", "20", "100.5", "-3"] {
             let values = Packed::one(path("a"), number(value));
@@ -283,8 +285,8 @@ fn designators_name_the_upper_bound() {
 
 #[test]
 fn the_latest_status_stays() {
-    on_every_engine(|place| {
-        let mut stats = place.stats();
+    on_every_engine(|fixture| {
+        let mut stats = fixture.stats();
         assert_eq!(stats.scan("s").expect("read"), None);
         let later = time("2025-03-05T12:00:31Z");
         assert_eq!(
@@ -303,7 +305,7 @@ fn the_latest_status_stays() {
                 .expect("beamed"),
             Beamed::Outdated
         );
-        place.restart(&mut stats);
+        fixture.restart(&mut stats);
         let status = stats.scan("s").expect("read").expect("a status");
         assert_eq!(
             (status.at, status.json.as_str()),
@@ -324,8 +326,8 @@ fn the_latest_status_stays() {
 
 #[test]
 fn keys_are_listed_by_prefix_and_deleted_alone() {
-    on_every_engine(|place| {
-        let stats = place.stats_with(|settings| settings.system = SystemMetric::Off);
+    on_every_engine(|fixture| {
+        let stats = fixture.stats_with(|settings| settings.system = SystemMetric::Off);
         let long = format!("event::{}", "x".repeat(200));
         let names = [
             "event::a",
@@ -367,11 +369,11 @@ fn keys_are_listed_by_prefix_and_deleted_alone() {
 }
 
 #[test]
-fn buckets_that_are_no_longer_kept_go() {
-    on_every_engine(|place| {
+fn expired_buckets_are_removed() {
+    on_every_engine(|fixture| {
         let minutes = "1m".parse().expect("a granularity");
         let days = "1d".parse().expect("a granularity");
-        let stats = place.stats_with(|settings| {
+        let stats = fixture.stats_with(|settings| {
             settings.retention.insert(minutes, 600);
         });
         let at = |second: i64| {
@@ -380,28 +382,29 @@ fn buckets_that_are_no_longer_kept_go() {
         let all = |granularity| Range::new(granularity, at(-86_400), at(7200)).skip_blanks();
         let count = |granularity| stats.values("n", all(granularity)).expect("values").len();
         for second in (0..3600).step_by(60) {
-            place.clock.set(at(second).as_second());
+            fixture.clock.set(at(second).as_second());
             stats
                 .track("n", at(second), packed(r#"{"a":1}"#))
                 .expect("tracked");
         }
         assert_eq!(count(minutes), 11);
-        let keys = place.driver().usage().expect("usage").keys;
+        let keys = fixture.driver().usage().expect("usage").keys;
         stats.track("n", at(0), packed(r#"{"a":1}"#)).expect("late");
         assert_eq!((count(minutes), count(days)), (11, 1));
-        assert_eq!(place.driver().usage().expect("usage").keys, keys);
-        place.clock.set(at(7200).as_second());
+        assert_eq!(fixture.driver().usage().expect("usage").keys, keys);
+        fixture.clock.set(at(7200).as_second());
         assert_eq!(count(minutes), 0);
         stats.expire(|| {}).expect("expired");
-        assert!(place.driver().usage().expect("usage").keys < keys - 15);
+        assert!(fixture.driver().usage().expect("usage").keys < keys - 15);
         assert_eq!(count(days), 1);
     });
 }
 
 #[test]
 fn the_time_zone_of_a_store_cannot_be_changed() {
-    on_every_engine(|place| {
-        let mut stats = place.stats_with(|settings| settings.time_zone = "Asia/Kolkata".to_owned());
+    on_every_engine(|fixture| {
+        let mut stats =
+            fixture.stats_with(|settings| settings.time_zone = "Asia/Kolkata".to_owned());
         let mut settings = stats.settings();
         settings
             .granularities
@@ -409,7 +412,7 @@ fn the_time_zone_of_a_store_cannot_be_changed() {
         stats
             .configure(settings.clone())
             .expect("fewer granularities");
-        place.restart(&mut stats);
+        fixture.restart(&mut stats);
         assert_eq!(stats.settings(), settings);
         settings.time_zone = "UTC".to_owned();
         assert_eq!(
@@ -428,9 +431,9 @@ fn the_time_zone_of_a_store_cannot_be_changed() {
 }
 
 #[test]
-fn a_bucket_of_many_values_is_read_whole_and_written_in_parts() {
-    on_every_engine(|place| {
-        let stats = place.stats_with(|settings| settings.system = SystemMetric::Off);
+fn a_bucket_of_many_values_is_read_completely_and_written_in_parts() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats_with(|settings| settings.system = SystemMetric::Off);
         let user = |number: u32| Path::of(["users", &format!("user-{number}")]).expect("a path");
         let all: Packed = (0..5000)
             .map(|number| (user(number), Number::ONE))
@@ -457,9 +460,9 @@ fn a_bucket_of_many_values_is_read_whole_and_written_in_parts() {
 #[test]
 fn writers_of_several_stores_add_up_exactly() {
     const WRITERS: usize = 32;
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let writes = 25;
-        let stores: Vec<_> = (0..4).map(|_| Arc::new(place.stats())).collect();
+        let stores: Vec<_> = (0..4).map(|_| Arc::new(fixture.stats())).collect();
         thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let stats = Arc::clone(&stores[writer % stores.len()]);
@@ -482,9 +485,9 @@ fn writers_of_several_stores_add_up_exactly() {
 }
 
 #[test]
-fn what_is_too_long_is_refused() {
-    let place = Place::new("memory:");
-    let stats = place.stats();
+fn exceeded_limits_are_rejected() {
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
     let one = || packed(r#"{"a":1}"#);
     for name in [String::new(), "x".repeat(1025)] {
         assert!(stats.track(name.as_str(), time(NOON), one()).is_err());
@@ -541,9 +544,9 @@ fn what_is_too_long_is_refused() {
 }
 
 #[test]
-fn rows_that_cannot_be_read_are_found_by_a_check() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+fn check_finds_unreadable_rows() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         stats.configure(stats.settings()).expect("configured");
         stats
             .track("n", time(NOON), packed(r#"{"a":1}"#))
@@ -554,9 +557,9 @@ fn rows_that_cannot_be_read_are_found_by_a_check() {
         stats.beam("n", time(NOON), "{}").expect("beamed");
         let request = Request::from(Write::track("n", time(NOON), packed(r#"{"a":1}"#)));
         stats.submit(request.with_id("r")).expect("done");
-        let driver = place.driver();
-        let mut told = 0;
-        let sound = Stats::check(&*driver, PREFIX, &mut |rows| told = rows);
+        let driver = fixture.driver();
+        let mut row_count = 0;
+        let sound = Stats::check(&*driver, PREFIX, &mut |rows| row_count = rows);
         assert_eq!(sound.expect("examined"), []);
         let mut keys = Vec::new();
         let snapshot = driver.snapshot().expect("a snapshot");
@@ -565,13 +568,13 @@ fn rows_that_cannot_be_read_are_found_by_a_check() {
         while let Some((key, _)) = cursor.next().expect("a row") {
             keys.push(key.to_vec());
         }
-        assert_eq!(keys.len() as u64, told);
+        assert_eq!(keys.len() as u64, row_count);
         let mut batch = Batch::new();
         keys.iter()
             .for_each(|key| batch.put(key.clone(), [0xff; 3]));
         driver.commit(batch).expect("damaged");
         let found = Stats::check(&*driver, PREFIX, &mut |_| {}).expect("examined");
-        // When a request was done is all in the key.
+        // The time of a request is in the key only.
         assert_eq!(found.len(), keys.len() - 1, "{found:?}");
     });
 }

@@ -1,6 +1,6 @@
-//! The write buffer: order, bounds, refusals, and engines that fail.
+//! The write buffer: order, limits, rejected writes, and failing engines.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use espalier_keyspace::ReadOnly;
 use espalier_stats::{Buffer, Limits, Range, SYSTEM_METRIC, Stats, Write};
 use espalier_testkit::seed;
-use place::{PREFIX, Place, json, on_every_engine, packed, path, time};
+use fixture::{Fixture, PREFIX, json, on_every_engine, packed, path, time};
 use rand::Rng;
 
 const NOON: &str = "2025-03-05T12:00:30Z";
@@ -31,8 +31,8 @@ fn buffer(stats: &Arc<Stats>, writes: usize, interval: Duration) -> Buffer {
 
 #[test]
 fn the_order_within_a_metric_is_kept() {
-    on_every_engine(|place| {
-        let stats = Arc::new(place.stats());
+    on_every_engine(|fixture| {
+        let stats = Arc::new(fixture.stats());
         let buffer = buffer(&stats, 1000, LONG);
         buffer
             .submit(track("n", r#"{"a":1.7,"b":1}"#))
@@ -53,9 +53,9 @@ fn the_order_within_a_metric_is_kept() {
 }
 
 #[test]
-fn a_buffered_store_is_what_an_unbuffered_one_is() {
-    seed::run("a_buffered_store_is_what_an_unbuffered_one_is", |random| {
-        let (left, right) = (Place::new("memory:"), Place::new("memory:"));
+fn a_buffered_store_equals_an_unbuffered_one() {
+    seed::run("a_buffered_store_equals_an_unbuffered_one", |random| {
+        let (left, right) = (Fixture::new("memory:"), Fixture::new("memory:"));
         let (direct, stats) = (left.stats(), Arc::new(right.stats()));
         let buffer = buffer(&stats, 64, Duration::from_millis(1));
         for _ in 0..2000 {
@@ -86,8 +86,8 @@ fn a_buffered_store_is_what_an_unbuffered_one_is() {
 
 #[test]
 fn a_full_buffer_and_a_long_wait_flush() {
-    let place = Place::new("memory:");
-    let stats = Arc::new(place.stats());
+    let fixture = Fixture::new("memory:");
+    let stats = Arc::new(fixture.stats());
     let full = buffer(&stats, 16, LONG);
     for second in 0..10 {
         let at = espalier_stats::Timestamp::from_second(time(NOON).as_second() + second)
@@ -107,9 +107,9 @@ fn a_full_buffer_and_a_long_wait_flush() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_alone() {
-    let place = Place::new("memory:");
-    let stats = Arc::new(place.stats());
+fn an_invalid_write_is_rejected_alone() {
+    let fixture = Fixture::new("memory:");
+    let stats = Arc::new(fixture.stats());
     let buffer = buffer(&stats, 1000, LONG);
     let most = r#"{"a":170141183460469231731687303715884105727}"#;
     for values in [most, r#"{"a":1}"#, r#"{"b":1}"#] {
@@ -125,10 +125,10 @@ fn what_cannot_be_is_refused_alone() {
 }
 
 #[test]
-fn what_an_engine_does_not_take_waits_and_is_bounded() {
-    let place = Place::new("memory:");
-    let read_only = Arc::new(ReadOnly::new(place.driver()));
-    let stats = Arc::new(Stats::open(read_only, PREFIX, place.clock.clone()).expect("open"));
+fn failed_writes_stay_in_the_buffer_and_are_bounded() {
+    let fixture = Fixture::new("memory:");
+    let read_only = Arc::new(ReadOnly::new(fixture.driver()));
+    let stats = Arc::new(Stats::open(read_only, PREFIX, fixture.clock.clone()).expect("open"));
     let buffer = buffer(&stats, 32, LONG);
     for second in 0..2 {
         let at = espalier_stats::Timestamp::from_second(second).expect("a time");

@@ -1,5 +1,5 @@
-//! Buckets, compared with a second calendar: `chrono` and its own time zone database, going from
-//! second to second where the library calculates.
+//! Buckets, compared with a second calendar: `chrono` and its own time zone database, stepping from second to
+//! second where the library computes.
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, Timelike};
 use chrono_tz::{TZ_VARIANTS, Tz};
@@ -8,7 +8,7 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// 1973 to 2024: offsets are whole minutes, and both databases agree.
+/// 1973 to 2024: offsets are whole minutes, and the two databases agree.
 const TIMES: std::ops::Range<i64> = 94_694_400..1_735_689_600;
 
 const UNITS: [Unit; 8] = [
@@ -27,7 +27,7 @@ fn local(zone: Tz, at: i64) -> NaiveDateTime {
     at.with_timezone(&zone).naive_local()
 }
 
-/// The clock reading at which the segment that holds `reading` begins.
+/// The local time at which the segment of `reading` begins.
 fn segment(granularity: Granularity, reading: NaiveDateTime) -> NaiveDateTime {
     let count = granularity.count();
     let floor = |value: u32| value / count * count;
@@ -181,8 +181,8 @@ fn bucket(calendar: &Calendar, granularity: Granularity, at: i64) -> Bucket {
     calendar.bucket(granularity, at).expect("a bucket")
 }
 
-/// Whether both time zone databases have the same clock around a time: newer ones know more of
-/// the past (Tijuana before 1976) and of the future. Before 1973 offsets are not whole minutes.
+/// Whether both time zone databases have the same offsets around a time: newer ones have more of the past
+/// (Tijuana before 1976) and of the future. Before 1973 offsets are not whole minutes.
 fn databases_agree(zone: Tz, calendar: &Calendar, at: i64) -> bool {
     let offset = |at| {
         let time = Timestamp::from_second(at).expect("a time");
@@ -220,8 +220,8 @@ fn buckets_are_those_of_a_second_calendar() {
 }
 
 #[test]
-fn what_a_writer_writes_a_reader_finds() {
-    seed::run("what_a_writer_writes_a_reader_finds", |random| {
+fn a_reader_finds_the_bucket_of_a_writer() {
+    seed::run("a_reader_finds_the_bucket_of_a_writer", |random| {
         for _ in 0..3000 {
             let (zone, _, calendar) = random_calendar(random);
             let granularity = random_granularity(random);
@@ -276,7 +276,7 @@ fn starts(zone: &str, granularity: &str, from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn days_follow_one_another_when_clocks_are_put_forward() {
+fn days_are_consecutive_when_clocks_are_put_forward() {
     assert_eq!(
         starts(
             "Europe/Bratislava",
@@ -307,7 +307,7 @@ fn days_follow_one_another_when_clocks_are_put_forward() {
 }
 
 #[test]
-fn an_hour_that_comes_twice_has_two_buckets_and_six_hours_are_one_longer() {
+fn a_repeated_hour_has_two_buckets_and_six_hours_are_one_longer() {
     assert_eq!(
         starts(
             "Europe/Bratislava",
@@ -337,7 +337,7 @@ fn an_hour_that_comes_twice_has_two_buckets_and_six_hours_are_one_longer() {
 }
 
 #[test]
-fn thirty_three_minutes_begin_again_with_the_hour() {
+fn buckets_of_33_minutes_restart_with_the_hour() {
     assert_eq!(
         starts("UTC", "33m", "2025-03-05T11:00:00Z", "2025-03-05T12:40:00Z"),
         [
@@ -350,7 +350,7 @@ fn thirty_three_minutes_begin_again_with_the_hour() {
 }
 
 #[test]
-fn days_and_weeks_begin_again_with_the_year() {
+fn days_and_weeks_restart_with_the_year() {
     assert_eq!(
         starts("UTC", "7d", "2024-12-24T00:00:00Z", "2025-01-09T00:00:00Z"),
         [
@@ -372,7 +372,7 @@ fn days_and_weeks_begin_again_with_the_year() {
 }
 
 #[test]
-fn granularities_that_make_no_sense_are_refused() {
+fn invalid_granularities_are_rejected() {
     for wrong in [
         "",
         "h",
@@ -396,7 +396,7 @@ fn granularities_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn times_without_buckets_are_refused_and_the_last_ones_work() {
+fn times_without_buckets_are_rejected_and_the_last_ones_work() {
     let calendar = Calendar::new("America/St_Johns", Weekday::Sunday).expect("a zone");
     for unit in UNITS {
         for count in [1, 7, 9999] {
@@ -419,7 +419,7 @@ fn times_without_buckets_are_refused_and_the_last_ones_work() {
 }
 
 #[test]
-fn a_time_zone_in_a_time_is_heeded() {
+fn a_time_zone_in_a_time_is_used() {
     let calendar = Calendar::new("Europe/Prague", Weekday::Monday).expect("a calendar");
     let read = |text: &str| calendar.read_time(text).map(|at| calendar.show_time(at));
     for (given, shown) in [
@@ -452,14 +452,14 @@ fn times_of_offsets_with_seconds_are_shown_as_they_are() {
     assert_eq!(calendar.read_time(&shown).expect("a time"), at);
 }
 
-/// The refusal named the largest number that was looked at.
+/// The error message contained the largest possible number instead of the one in the input.
 #[test]
-fn a_granularity_that_is_too_long_is_refused_as_it_was_written() {
+fn the_error_for_a_too_long_granularity_has_the_number_of_the_input() {
     for text in ["99999999999h", "18446744073709551616h", "10000d"] {
         let error = text.parse::<Granularity>().expect_err("too long");
         let number = text.trim_end_matches(char::is_alphabetic);
         assert!(
-            error.to_string().contains(&format!("{number} is over")),
+            error.to_string().contains(&format!("{number} exceeds")),
             "{error}"
         );
     }

@@ -1,17 +1,17 @@
-//! Many who write the same row, each with an engine handle of its own, as processes have: sums are
-//! exact, and a request with a name is done once.
+//! Many writers of the same row, each with its own engine handle, like processes: sums are exact, and a named
+//! request is executed once.
 //!
-//! Named for what was found: after eight conflicts a commit was made in a write of the engine, which
-//! over Redis, etcd and MongoDB was applied over what others had committed meanwhile.
+//! These tests are for a bug: after eight conflicts a commit ran in an engine write, which over Redis, etcd
+//! and MongoDB was applied over concurrent commits of others.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, path, schemes, time};
+use fixture::{PREFIX, path, schemes, time};
 
 const HANDLES: usize = 6;
 const ROUNDS: usize = 40;

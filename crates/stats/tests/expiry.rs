@@ -1,17 +1,17 @@
-//! Removing buckets that are no longer kept, in steps.
+//! Removal of expired buckets, in steps.
 
-mod place;
+mod fixture;
 
 use espalier_stats::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
 use espalier_stats::{Range, Request, Settings, Stats, Timestamp, Write};
-use place::{Place, json, packed};
+use fixture::{Fixture, json, packed};
 
 const NOW: i64 = 1_740_000_000;
 
-/// Minutes are kept for ten of them.
-fn minutes_for_ten(place: &Place) -> Stats {
-    place.clock.set(NOW);
-    place.stats_with(|settings| {
+/// Minutes are retained for ten minutes.
+fn minutes_for_ten(fixture: &Fixture) -> Stats {
+    fixture.clock.set(NOW);
+    fixture.stats_with(|settings| {
         settings.granularities = ["1m", "1d"].map(|text| text.parse().expect(text)).into();
         settings
             .retention
@@ -24,20 +24,20 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
 }
 
-fn keys(place: &Place) -> u64 {
-    place.driver().usage().expect("usage").keys
+fn keys(fixture: &Fixture) -> u64 {
+    fixture.driver().usage().expect("usage").keys
 }
 
 #[test]
-fn a_step_removes_so_many_rows_and_the_next_goes_on() {
-    let mut place = Place::new("memory:");
-    let stats = minutes_for_ten(&place);
+fn a_step_removes_a_limited_number_of_rows_and_the_next_one_continues() {
+    let mut fixture = Fixture::new("memory:");
+    let stats = minutes_for_ten(&fixture);
     let minutes = 2 * EXPIRY_ROWS as i64 + 10;
     let writes = (0..minutes)
         .map(|minute| Write::track("n", second(NOW + 60 * minute), packed(r#"{"a":1}"#)));
     stats.submit(Request::new(writes)).expect("tracked");
-    let before = keys(&place);
-    place.clock.set(NOW + 60 * minutes + 86_400);
+    let before = keys(&fixture);
+    fixture.clock.set(NOW + 60 * minutes + 86_400);
     let mut from = None;
     let mut removed = Vec::new();
     loop {
@@ -49,19 +49,19 @@ fn a_step_removes_so_many_rows_and_the_next_goes_on() {
         }
     }
     assert_eq!(removed, [EXPIRY_ROWS, EXPIRY_ROWS, 10]);
-    assert_eq!(keys(&place), before - minutes as u64);
+    assert_eq!(keys(&fixture), before - minutes as u64);
     assert_eq!(stats.expire(|| {}).expect("nothing more"), 0);
     let mut stats = stats;
-    place.restart(&mut stats);
+    fixture.restart(&mut stats);
     let days = Range::new("1d".parse().expect("days"), second(NOW), second(NOW));
     let day = stats.values("n", days).expect("read").remove(0);
     assert!(!json(&day.values).is_empty(), "days are kept");
 }
 
 #[test]
-fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
-    let place = Place::new("memory:");
-    let stats = minutes_for_ten(&place);
+fn a_step_checks_a_limited_number_of_metrics_and_the_next_one_continues() {
+    let fixture = Fixture::new("memory:");
+    let stats = minutes_for_ten(&fixture);
     let count = 2 * EXPIRY_METRICS + 1;
     let writes = (0..count).map(|number| {
         Write::track(
@@ -71,10 +71,10 @@ fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
         )
     });
     stats.submit(Request::new(writes)).expect("tracked");
-    place.clock.set(NOW + 86_400);
+    fixture.clock.set(NOW + 86_400);
     let first = stats.expire_step(None).expect("a step");
     assert_eq!(first.rows, EXPIRY_METRICS as u64);
-    // Whoever is next may be gone by then.
+    // The next metric may be deleted by then.
     let next = first.next.expect("more metrics");
     assert!(stats.delete(next.clone()).expect("deleted"));
     let second = stats.expire_step(Some(&next)).expect("a step");
@@ -84,12 +84,12 @@ fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
 
 #[test]
 fn a_step_with_nothing_to_remove_commits_nothing() {
-    let place = Place::new("memory:");
-    let stats = minutes_for_ten(&place);
+    let fixture = Fixture::new("memory:");
+    let stats = minutes_for_ten(&fixture);
     stats
         .track("n", second(NOW), packed(r#"{"a":1}"#))
         .expect("tracked");
-    let version = || place.driver().snapshot().expect("a snapshot").version();
+    let version = || fixture.driver().snapshot().expect("a snapshot").version();
     let before = version();
     assert_eq!(stats.expire(|| {}).expect("nothing"), 0);
     stats
@@ -100,7 +100,7 @@ fn a_step_with_nothing_to_remove_commits_nothing() {
         .expect("kept for ever");
     let configured = version();
     assert!(configured > before);
-    place.clock.set(NOW + 1_000_000_000);
+    fixture.clock.set(NOW + 1_000_000_000);
     assert_eq!(stats.expire(|| {}).expect("nothing"), 0);
     assert_eq!(version(), configured);
 }

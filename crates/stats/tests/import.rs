@@ -1,6 +1,6 @@
-//! What other programs say, and what is said to them.
+//! Imports of formats of other programs, and output for them.
 
-mod place;
+mod fixture;
 
 use std::io;
 
@@ -9,7 +9,7 @@ use espalier_stats::{
     import, output,
 };
 use espalier_testkit::seed;
-use place::{Place, json, packed, path, time};
+use fixture::{Fixture, json, packed, path, time};
 use rand::Rng;
 
 const NOON: &str = "2025-03-05T12:00:30Z";
@@ -35,7 +35,7 @@ fn shown(imported: &import::Imported) -> Vec<String> {
 }
 
 #[test]
-fn lines_that_cannot_be_done_are_told_and_the_others_done() {
+fn invalid_lines_are_reported_and_the_others_imported() {
     let lines: &[&[u8]] = &[
         b"\xef\xbb\xbfk:1|c",
         b"k:99999999999999999999999999999999999999|c",
@@ -50,18 +50,18 @@ fn lines_that_cannot_be_done_are_told_and_the_others_done() {
     ];
     let long = vec![b'k'; 100_000];
     let text = [lines.join(&b"\n"[..]), long, b"k:5|c".to_vec()].join(&b"\n"[..]);
-    let place = Place::new("memory:");
-    let stats = place.stats();
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
     let report = stats.import(import::Format::Statsd, time(NOON), &mut &text[..]);
     let report = report.expect("imported");
-    // Two that are beyond a number together: the first is one, and leaves no room for any other.
-    let told: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
-    assert_eq!(report.skipped as usize, told.len());
+    // The sum of two is out of range: the first is valid, and leaves no room for any other.
+    let skipped_lines: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
+    assert_eq!(report.skipped as usize, skipped_lines.len());
     for line in [3, 5, 6, 11] {
-        assert!(told.contains(&line), "{line} of {told:?}");
+        assert!(skipped_lines.contains(&line), "{line} of {skipped_lines:?}");
     }
-    assert_eq!(report.writes + report.skipped, 11, "{told:?}");
-    assert!(report.writes >= 5, "{told:?}");
+    assert_eq!(report.writes + report.skipped, 11, "{skipped_lines:?}");
+    assert!(report.writes >= 5, "{skipped_lines:?}");
     let range = |at| Range::new("1m".parse().expect("1m"), time(at), time(at));
     let timed = stats
         .values("k", range("2025-03-05T10:00:00Z"))
@@ -69,7 +69,7 @@ fn lines_that_cannot_be_done_are_told_and_the_others_done() {
     assert_eq!(json(&timed[0].values), r#"{"count":2}"#);
 }
 
-/// Input that ends with an error after some bytes, as a line that is cut off does.
+/// Input that fails after some bytes, in the middle of a line.
 struct CutOff<'a>(&'a [u8]);
 
 impl io::Read for CutOff<'_> {
@@ -83,17 +83,17 @@ impl io::Read for CutOff<'_> {
 
 const STATSD: import::Format = import::Format::Statsd;
 
-/// The sum of all that was counted of `k`, in the hour of [`NOON`].
+/// The total count of `k`, in the hour of [`NOON`].
 fn counted(stats: &Stats) -> String {
     let range = Range::new("1h".parse().expect("1h"), time(NOON), time(NOON));
     json(&stats.values("k", range).expect("values")[0].values)
 }
 
 #[test]
-fn an_import_with_a_name_counts_once() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
-        let stats = place.stats();
+fn a_named_import_counts_once() {
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
+        let stats = fixture.stats();
         let import =
             |text: &str| stats.import_once("friday", STATSD, time(NOON), &mut text.as_bytes());
         let text = "# no line\nk:1|c\n\nk:2|c\n";
@@ -107,8 +107,8 @@ fn an_import_with_a_name_counts_once() {
 
         for other in ["# no line\nk:1|c\n\nk:3|c\n", "k:1|c", ""] {
             let error = import(other).expect_err("another import").to_string();
-            let told = "the lines up to 5 are not those that were done: another request was done under the name \"friday\"";
-            assert!(error.starts_with(told), "{error}");
+            let expected = "the lines up to 5 differ from those that were imported: the name \"friday\" was used by another request";
+            assert!(error.starts_with(expected), "{error}");
         }
         let track = |id: &str| {
             let write = Write::track("k", time(NOON), packed(r#"{"count":1}"#));
@@ -120,18 +120,18 @@ fn an_import_with_a_name_counts_once() {
         taken.expect_err("the name is that of no import");
         assert_eq!(counted(&stats), r#"{"count":8}"#);
 
-        place.clock.set(time(NOON).as_second() + 2 * 86_400);
+        fixture.clock.set(time(NOON).as_second() + 2 * 86_400);
         assert_eq!(import("k:9|c").expect("forgotten").writes, 1);
     });
 }
 
 #[test]
-fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
-    let place = Place::new("memory:");
-    place.clock.set(time(NOON).as_second());
-    let stats = place.stats();
+fn an_interrupted_named_import_resumes() {
+    let fixture = Fixture::new("memory:");
+    fixture.clock.set(time(NOON).as_second());
+    let stats = fixture.stats();
     let too_large = "9".repeat(38);
-    // Two commits and some; lines that are refused make halves of them.
+    // Two full commits and more; rejected lines cause halving.
     let mut text = String::new();
     for line in 1..=250_000 {
         let value = if line % 70_000 == 1 { &too_large } else { "1" };
@@ -171,12 +171,12 @@ fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
 }
 
 #[test]
-fn imports_of_one_name_at_once_count_once() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
+fn concurrent_imports_with_one_name_count_once() {
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
         let lines = 2000;
         let text = "k:1|c\n".repeat(lines);
-        let importers = [place.stats(), place.stats(), place.stats()];
+        let importers = [fixture.stats(), fixture.stats(), fixture.stats()];
         std::thread::scope(|scope| {
             for stats in &importers {
                 let import =
@@ -236,13 +236,13 @@ fn statsd_lines() {
     assert_eq!(imported.writes.len(), 1);
 }
 
-/// A gauge goes on from where it was, in every granularity; also within one import, and where the bucket
-/// that has it is spread over rows.
+/// A gauge continues from its previous value, in every granularity; also within one import, and if the bucket
+/// with the value is spread over rows.
 #[test]
-fn a_relative_gauge_begins_with_the_latest_value() {
-    place::on_every_engine(|place| {
-        place.clock.set(time(NOON).as_second());
-        let stats = place.stats();
+fn a_relative_gauge_starts_from_the_latest_value() {
+    fixture::on_every_engine(|fixture| {
+        fixture.clock.set(time(NOON).as_second());
+        let stats = fixture.stats();
         let import = |text: &str| {
             let report = stats.import(STATSD, time(NOON), &mut text.as_bytes());
             assert_eq!(report.expect("imported").skipped, 0);
@@ -250,7 +250,7 @@ fn a_relative_gauge_begins_with_the_latest_value() {
         let at = time(NOON).as_second();
         let ago = |seconds: i64| at - seconds;
         import(&format!("g:10|g|T{}\ng:+1|g|T{}\n", ago(7200), ago(7190)));
-        // Rows with other values are between.
+        // Rows with other values are in between.
         import(&format!("g:1|c|T{}\ng:3|c|T{}\n", ago(600), ago(60)));
         import(&format!(
             "g:-3|g|T{}\ng:+0.5|g|T{}\ng:+1|g\n",
@@ -327,8 +327,8 @@ fn prometheus_text() {
 }
 
 #[test]
-fn any_text_is_read_without_panic() {
-    seed::run("any_text_is_read_without_panic", |random| {
+fn any_text_is_parsed_without_panic() {
+    seed::run("any_text_is_parsed_without_panic", |random| {
         let letters: Vec<char> = "ab:|@#,cgms{}=\"\\ 0159.-é\n".chars().collect();
         for _ in 0..3000 {
             let length = random.random_range(0..40);
@@ -343,7 +343,7 @@ fn any_text_is_read_without_panic() {
     });
 }
 
-/// Lines that mean something, for random ones to begin with.
+/// Valid lines, as a start for random ones.
 const LINES: [&str; 7] = [
     "hits:3:-4.5e3|c|@0.1|#host:a,canary",
     "mm:1|c:2|c|@0.5:40|ms",
@@ -355,10 +355,10 @@ const LINES: [&str; 7] = [
 ];
 
 #[test]
-fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_stored() {
+fn nearly_valid_lines_are_parsed_without_panic_and_their_writes_can_be_stored() {
     seed::run("lines_that_are_nearly_right", |random| {
-        let place = Place::new("memory:");
-        let stats = place.stats();
+        let fixture = Fixture::new("memory:");
+        let stats = fixture.stats();
         let letters: Vec<char> = "ab:|@#,cgmsT{}=\"\\ 0159.+-eé\n\u{0}\u{10ffff}"
             .chars()
             .collect();
@@ -378,7 +378,7 @@ fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_
             let text: String = text.into_iter().collect();
             for read in [import::statsd, import::prometheus] {
                 for write in read(&text, time(NOON)).writes {
-                    // A sum that does not fit is refused, no more.
+                    // A sum out of range is rejected; nothing else is.
                     stored += usize::from(stats.submit(write).is_ok());
                 }
             }
@@ -389,8 +389,8 @@ fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_
 
 #[test]
 fn json_lines_are_writes() {
-    let place = Place::new("memory:");
-    let stats = place.stats();
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
     let lines = r#"
         {"metric":"orders","at":"2025-03-05T12:00:30Z","values":{"count":1,"of":{"a.b":0.1}}}
         {"metric":"orders","at":"2025-03-05T12:00:31Z","values":{"count":2,"of":{"a.b":0.2}},"action":"track"}
@@ -412,8 +412,8 @@ fn json_lines_are_writes() {
         .import(import::Format::Jsonl, time(NOON), &mut lines.as_bytes())
         .unwrap();
     assert_eq!((report.writes, report.skipped), (5, 10), "{report:?}");
-    let told: Vec<usize> = report.lines.iter().map(|line| line.line).collect();
-    assert_eq!(told, Vec::from_iter(7..=16));
+    let skipped_lines: Vec<usize> = report.lines.iter().map(|line| line.line).collect();
+    assert_eq!(skipped_lines, Vec::from_iter(7..=16));
     let granularity = "1m".parse().unwrap();
     let at = time("2025-03-05T12:00:00Z");
     let values = stats
@@ -449,7 +449,7 @@ fn json_and_csv() {
 }
 
 #[test]
-fn times_are_read_as_the_clock_shows_them() {
+fn times_are_parsed_in_local_time() {
     let calendar = Calendar::new("Europe/Bratislava", Weekday::Monday).expect("a zone");
     for (text, expected) in [
         ("2025-03-05T12:00:30Z", "2025-03-05T13:00:30+01:00"),

@@ -1,31 +1,31 @@
-//! SIGKILL while statistics are written: sums are exactly of what was acknowledged, but for the one
-//! write that was under way, and a buffer loses no more than what its limits say.
+//! SIGKILL during writes: sums are exactly those of the acknowledged writes, except for the one write in
+//! progress, and a buffer loses no more than its limits allow.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use espalier_stats::{Buffer, Limits, Number, Packed, Range, Stats, Timestamp, Write};
 use espalier_testkit::process::{Part, argument, say};
-use place::{Place, packed, path, time};
+use fixture::{Fixture, packed, path, time};
 
 const NOON: &str = "2025-03-05T12:00:30Z";
 
-/// How long writes wait in the buffer of the part at most.
+/// The maximum time that writes stay in the buffer of the part.
 const BUFFERED: Duration = Duration::from_millis(200);
 
-/// How long a commit may take on a machine that has other things to do.
+/// The time that a commit may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Writes until it is killed: `URL direct` or `URL buffered`.
 #[test]
-fn the_part_that_writes() {
+fn part_that_writes() {
     let Some(argument) = argument() else { return };
     let (url, how) = argument.rsplit_once(' ').expect("two words");
     let driver = espalier_drivers::open(url).expect(url);
-    let clock = Arc::new(place::TestClock::default());
-    let stats = Arc::new(Stats::open(driver, place::PREFIX, clock).expect(url));
+    let clock = Arc::new(fixture::TestClock::default());
+    let stats = Arc::new(Stats::open(driver, fixture::PREFIX, clock).expect(url));
     let (at, one) = (time(NOON), || packed(r#"{"a":1,"b":{"c":1}}"#));
     let begun = Instant::now();
     let limits = Limits {
@@ -44,7 +44,7 @@ fn the_part_that_writes() {
     }
 }
 
-/// The sums of each granularity and each value, which have to be the same.
+/// The sums of each granularity and each value, which must be equal.
 fn sum(stats: &Stats) -> u64 {
     let mut found = Vec::new();
     for granularity in stats.settings().granularities {
@@ -63,13 +63,13 @@ fn sum(stats: &Stats) -> u64 {
 }
 
 fn kill_writers(engine: &str) {
-    let mut place = Place::new(engine);
+    let mut fixture = Fixture::new(engine);
     let (mut acknowledged, mut under_way) = (0, 0);
     let writers = if engine.starts_with("file:") { 1 } else { 2 };
-    let url = place.closed_url();
+    let url = fixture.closed_url();
     for round in 0..5 {
         let mut parts: Vec<_> = (0..writers)
-            .map(|_| Part::start("the_part_that_writes", &format!("{url} direct")))
+            .map(|_| Part::start("part_that_writes", &format!("{url} direct")))
             .collect();
         for part in &mut parts {
             for _ in 0..40 + 10 * round {
@@ -86,7 +86,7 @@ fn kill_writers(engine: &str) {
         }
         drop(parts);
         let driver = espalier_drivers::open(&url).expect(&url);
-        let stats = Stats::open(driver, place::PREFIX, place.clock.clone()).expect("open");
+        let stats = Stats::open(driver, fixture::PREFIX, fixture.clock.clone()).expect("open");
         let sum = sum(&stats);
         assert!(
             (acknowledged..=acknowledged + under_way).contains(&sum),
@@ -96,46 +96,49 @@ fn kill_writers(engine: &str) {
 }
 
 #[test]
-fn sums_are_of_what_was_acknowledged_on_lmdb() {
+fn sums_match_the_acknowledged_writes_on_lmdb() {
     kill_writers("embedded:{dir}/stats?durability=relaxed");
 }
 
 #[test]
-fn sums_are_of_what_was_acknowledged_on_sqlite() {
+fn sums_match_the_acknowledged_writes_on_sqlite() {
     kill_writers("sqlite:{dir}/stats?durability=relaxed");
 }
 
 #[test]
-fn sums_are_of_what_was_acknowledged_in_files() {
+fn sums_match_the_acknowledged_writes_in_files() {
     kill_writers("file:{dir}/stats?durability=relaxed");
 }
 
 #[test]
 fn a_buffer_loses_no_more_than_its_interval() {
-    let mut place = Place::new("embedded:{dir}/stats?durability=relaxed");
-    let url = place.closed_url();
-    let mut part = Part::start("the_part_that_writes", &format!("{url} buffered"));
-    let mut said: Vec<u64> = Vec::new();
+    let mut fixture = Fixture::new("embedded:{dir}/stats?durability=relaxed");
+    let url = fixture.closed_url();
+    let mut part = Part::start("part_that_writes", &format!("{url} buffered"));
+    let mut acknowledged: Vec<u64> = Vec::new();
     let long_enough = (PATIENCE + 5 * BUFFERED).as_millis() as u64;
-    while said.last().is_none_or(|last| *last < long_enough) {
+    while acknowledged.last().is_none_or(|last| *last < long_enough) {
         let line = part.line().expect("it lives");
-        said.push(line.parse().expect("a number"));
+        acknowledged.push(line.parse().expect("a number"));
     }
     part.kill();
     while let Some(line) = part.line() {
-        said.push(line.parse().expect("a number"));
+        acknowledged.push(line.parse().expect("a number"));
     }
     drop(part);
     let driver = espalier_drivers::open(&url).expect(&url);
-    let stats = Stats::open(driver, place::PREFIX, place.clock.clone()).expect("open");
+    let stats = Stats::open(driver, fixture::PREFIX, fixture.clock.clone()).expect("open");
     let sum = sum(&stats);
     let window = (BUFFERED + PATIENCE).as_millis() as u64;
-    let last = *said.last().expect("it wrote");
-    let safe = said.iter().filter(|at| **at + window < last).count() as u64;
+    let last = *acknowledged.last().expect("it wrote");
+    let safe = acknowledged
+        .iter()
+        .filter(|at| **at + window < last)
+        .count() as u64;
     assert!(
-        (safe..=said.len() as u64 + 1).contains(&sum),
+        (safe..=acknowledged.len() as u64 + 1).contains(&sum),
         "{sum} of {} are there, {safe} have to be",
-        said.len()
+        acknowledged.len()
     );
     assert!(safe > 0 && sum > 0, "{safe} {sum}");
 }

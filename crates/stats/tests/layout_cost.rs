@@ -1,12 +1,12 @@
-//! Measures the layout that was chosen against the other. Run with `--ignored --nocapture`.
+//! Measures the chosen layout against the alternative. Run with `--ignored --nocapture`.
 
-mod place;
+mod fixture;
 
 use std::time::Instant;
 
 use espalier_keyspace::{Batch, Direction, KeyRange};
 use espalier_stats::{Number, Packed, Path, Range, Request, SystemMetric, Timestamp, Write};
-use place::{Place, time};
+use fixture::{Fixture, time};
 
 const CALLS: u32 = 500;
 
@@ -21,8 +21,8 @@ fn a_row_for_a_bucket_against_a_counter_for_a_value() {
         "sqlite:{dir}/a",
     ] {
         for count in [1, 5, 23] {
-            let place = Place::new(engine);
-            let stats = place.stats_with(|settings| settings.system = SystemMetric::Off);
+            let fixture = Fixture::new(engine);
+            let stats = fixture.stats_with(|settings| settings.system = SystemMetric::Off);
             let values = named(count);
             let at = time("2025-03-05T12:00:30Z");
             let begin = Instant::now();
@@ -32,8 +32,8 @@ fn a_row_for_a_bucket_against_a_counter_for_a_value() {
                     .expect("tracked");
             }
             let rows = begin.elapsed() / CALLS;
-            let place = Place::new(engine);
-            let driver = place.driver();
+            let fixture = Fixture::new(engine);
+            let driver = fixture.driver();
             let begin = Instant::now();
             for _ in 0..CALLS {
                 let mut batch = Batch::new();
@@ -79,8 +79,8 @@ fn a_scan_against_bucket_by_bucket() {
         "embedded:{dir}/a?durability=relaxed",
         "sqlite:{dir}/a?durability=relaxed",
     ] {
-        let place = Place::new(engine);
-        let stats = place.stats_with(|settings| {
+        let fixture = Fixture::new(engine);
+        let stats = fixture.stats_with(|settings| {
             settings.system = SystemMetric::Off;
             settings.granularities = ["1m".parse().expect("a granularity")].into();
         });
@@ -99,7 +99,7 @@ fn a_scan_against_bucket_by_bucket() {
             (0..BUCKETS).for_each(|minute| assert_eq!(count(range(minute, minute)), 1));
         });
         measured("the scan below", || {
-            let snapshot = place.driver().snapshot().expect("a snapshot");
+            let snapshot = fixture.driver().snapshot().expect("a snapshot");
             let mut cursor = snapshot
                 .scan(&KeyRange::all(), Direction::Forward)
                 .expect("a scan");

@@ -1,6 +1,6 @@
-//! Random writes, readings, deletions and restarts, compared with a map of exact sums.
+//! Random writes, reads, deletions and restarts, compared with a map of exact sums.
 
-mod place;
+mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use espalier_stats::{
 };
 use espalier_testkit::seed;
 use espalier_testkit::servers::steps_on;
-use place::{Place, engines};
+use fixture::{Fixture, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -21,11 +21,11 @@ const DIGITS: u32 = 4;
 /// A bucket: metric, granularity, start.
 type Key = (Metric, Granularity, i64);
 
-/// What statistics are, without any cleverness: sums scaled by 10^[`DIGITS`].
+/// The naive model of statistics: sums scaled by 10^[`DIGITS`].
 #[derive(Default)]
 struct Model {
     buckets: BTreeMap<Key, BTreeMap<Path, i128>>,
-    /// What was done under each name.
+    /// The executed request of each name.
     requests: BTreeMap<String, Request>,
 }
 
@@ -190,15 +190,17 @@ fn check_range(random: &mut StdRng, stats: &Stats, model: &Model) {
     assert_eq!(filled, expected.len());
 }
 
-fn step(random: &mut StdRng, place: &mut Place, stats: &mut Stats, model: &mut Model) {
+fn step(random: &mut StdRng, fixture: &mut Fixture, stats: &mut Stats, model: &mut Model) {
     match random.random_range(0..100) {
         0 => {
-            place.restart(stats);
+            fixture.restart(stats);
         }
         1 => {
             let metric = random_metric(random);
             stats.delete(metric.clone()).expect("deleted");
-            model.buckets.retain(|(known, _, _), _| *known != metric);
+            model
+                .buckets
+                .retain(|(metrics, _, _), _| *metrics != metric);
         }
         2..40 => check_range(random, stats, model),
         _ => {
@@ -242,7 +244,7 @@ fn step(random: &mut StdRng, place: &mut Place, stats: &mut Stats, model: &mut M
     }
 }
 
-/// Whether two requests are one that is repeated: at other times, maybe.
+/// Whether two requests are repetitions of each other; their times may differ.
 fn is_alike(one: &Request, other: &Request) -> bool {
     let timeless = |request: &Request| {
         let mut writes = request.writes.clone();
@@ -255,14 +257,14 @@ fn is_alike(one: &Request, other: &Request) -> bool {
 }
 
 #[test]
-fn statistics_are_what_a_map_of_sums_says() {
-    seed::run("statistics_are_what_a_map_of_sums_says", |random| {
+fn statistics_equal_a_map_of_sums() {
+    seed::run("statistics_equal_a_map_of_sums", |random| {
         let random = std::cell::RefCell::new(random);
         for engine in engines() {
             eprintln!("on {engine}");
-            let mut place = Place::new(engine);
+            let mut fixture = Fixture::new(engine);
             let random = &mut **random.borrow_mut();
-            let mut stats = place.stats_with(|settings| {
+            let mut stats = fixture.stats_with(|settings| {
                 settings.time_zone = "Europe/Bratislava".to_owned();
                 settings
                     .granularities
@@ -270,15 +272,15 @@ fn statistics_are_what_a_map_of_sums_says() {
             });
             let mut model = Model::default();
             for _ in 0..steps_on(engine, 600) {
-                step(random, &mut place, &mut stats, &mut model);
+                step(random, &mut fixture, &mut stats, &mut model);
             }
-            let known = model
+            let metrics = model
                 .buckets
                 .iter()
                 .filter(|(_, values)| !values.is_empty());
-            let known: BTreeSet<_> = known.map(|((metric, _, _), _)| metric.clone()).collect();
+            let metrics: BTreeSet<_> = metrics.map(|((metric, _, _), _)| metric.clone()).collect();
             let keys: BTreeSet<_> = stats.keys("").expect("keys").into_iter().collect();
-            assert_eq!(keys, known);
+            assert_eq!(keys, metrics);
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Numbers, paths and nested values.
 
-use espalier_stats::{ErrorKind, Fit, Nested, Number, Packed, Path, Pattern};
+use espalier_stats::{ErrorKind, Nested, Number, Packed, Path, Pattern, PatternMatch};
 use espalier_testkit::seed;
 use rand::Rng;
 
@@ -10,7 +10,7 @@ fn number(text: &str) -> Number {
 }
 
 #[test]
-fn numbers_are_read_and_written_exactly() {
+fn numbers_are_parsed_and_formatted_exactly() {
     for (given, written) in [
         ("0", "0"),
         ("-0", "0"),
@@ -57,13 +57,13 @@ fn numbers_are_read_and_written_exactly() {
 }
 
 #[test]
-fn floats_are_what_they_are_written_as() {
+fn floats_are_converted_by_their_decimal_form() {
     let sum = (0..3).try_fold(Number::ZERO, |sum, _| {
         sum.plus(Number::from_f64(1.7).expect("finite"))
     });
     assert_eq!(sum.expect("small").to_string(), "5.1");
     assert!(Number::from_f64(f64::NAN).is_err() && Number::from_f64(f64::INFINITY).is_err());
-    seed::run("floats_are_what_they_are_written_as", |random| {
+    seed::run("floats_are_converted_by_their_decimal_form", |random| {
         for _ in 0..2000 {
             let float = f64::from_bits(random.random());
             if let Ok(number) = Number::from_f64(float) {
@@ -75,7 +75,7 @@ fn floats_are_what_they_are_written_as() {
 }
 
 #[test]
-fn sums_are_exact_or_refused() {
+fn sums_are_exact_or_rejected() {
     let most = number("9223372036854775807");
     assert_eq!(
         most.plus(Number::ONE).expect("widened").to_string(),
@@ -137,18 +137,18 @@ fn names_with_dots_survive() {
 }
 
 #[test]
-fn patterns_fit_whole_paths_and_children() {
+fn patterns_match_paths_and_children() {
     let fit = |pattern: &str, path: &str| {
         Pattern::parse(pattern)
             .expect("a pattern")
-            .fit(&Path::parse(path).expect("a path"))
+            .match_path(&Path::parse(path).expect("a path"))
     };
-    assert_eq!(fit("a.*", "a.b"), Fit::Whole);
-    assert_eq!(fit("a", "a.b"), Fit::Child);
-    assert_eq!(fit("*.x", "a.x"), Fit::Whole);
-    assert_eq!(fit("a", "a.b.c"), Fit::No);
-    assert_eq!(fit("a.\\*", "a.b"), Fit::No);
-    assert_eq!(fit("a.\\*", "a.\\*"), Fit::Whole);
+    assert_eq!(fit("a.*", "a.b"), PatternMatch::Exact);
+    assert_eq!(fit("a", "a.b"), PatternMatch::Child);
+    assert_eq!(fit("*.x", "a.x"), PatternMatch::Exact);
+    assert_eq!(fit("a", "a.b.c"), PatternMatch::None);
+    assert_eq!(fit("a.\\*", "a.b"), PatternMatch::None);
+    assert_eq!(fit("a.\\*", "a.\\*"), PatternMatch::Exact);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_number_with_values_below_it_gets_the_empty_name() {
 }
 
 #[test]
-fn an_empty_name_is_the_number_of_the_names_before_it_or_refused() {
+fn an_empty_name_is_the_number_of_its_parent_or_rejected() {
     let packed = |text: &str| Nested::from_json(text).expect(text).pack();
     assert_eq!(
         packed(r#"{"a":{"":1}}"#).expect("a number of a"),
@@ -197,7 +197,7 @@ fn an_empty_name_is_the_number_of_the_names_before_it_or_refused() {
     assert!(error.contains(r#""a." has an empty name"#), "{error}");
 }
 
-/// Whatever values a store has, what is shown of them says the same again.
+/// Any values of a store can be read back from their output.
 #[test]
 fn values_survive_unpacking_and_packing() {
     seed::run("values_survive_unpacking", |random| {
@@ -214,7 +214,7 @@ fn values_survive_unpacking_and_packing() {
 }
 
 #[test]
-fn what_is_no_number_is_refused() {
+fn invalid_numbers_are_rejected() {
     for wrong in [
         r#"{"a":"1"}"#,
         r#"{"a":[1]}"#,

@@ -1,6 +1,6 @@
-//! Series: aggregates, slices, formatters, expressions; queries over labels; quantiles.
+//! Series: aggregates, slices, plot formats, expressions; queries over labels; quantiles.
 
-mod place;
+mod fixture;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use espalier_stats::{
     Series, Sketch, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
-use place::{json, number, on_every_engine, packed, path, time};
+use fixture::{json, number, on_every_engine, packed, path, time};
 use rand::Rng;
 
 fn series(points: &[&str]) -> Series {
@@ -39,7 +39,7 @@ fn some(numbers: &[&str]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn aggregates_skip_what_is_absent() {
+fn aggregates_skip_absent_values() {
     let series = series(&[r#"{"a":1}"#, "{}", r#"{"a":2.5,"b":7}"#]);
     for (name, expected) in [
         ("sum", "3.5"),
@@ -152,7 +152,7 @@ fn expressions_are_evaluated_exactly() {
 }
 
 #[test]
-fn wrong_expressions_say_where() {
+fn errors_in_expressions_have_their_column() {
     for (expression, column) in [
         ("a +", 4),
         ("c", 1),
@@ -181,8 +181,8 @@ fn wrong_expressions_say_where() {
 }
 
 #[test]
-fn random_text_is_no_reason_to_panic() {
-    seed::run("random_text_is_no_reason_to_panic", |random| {
+fn random_text_does_not_panic() {
+    seed::run("random_text_does_not_panic", |random| {
         let letters: Vec<char> = "ab+-*/(),. 1e9sumxq\\é".chars().collect();
         for _ in 0..5000 {
             let length = random.random_range(0..20);
@@ -225,7 +225,7 @@ fn transponding_adds_a_value_where_there_is_one() {
 const NOON: &str = "2025-03-05T12:00:30Z";
 
 #[test]
-fn what_cannot_be_computed_anywhere_keeps_its_path() {
+fn a_path_without_any_result_is_kept() {
     let mut series = series(&[r#"{"a":1}"#, "{}"]);
     let expression = Expression::parse(&[path("a")], "a / 0").expect("an expression");
     series.transpond(&expression, &path("b"));
@@ -278,9 +278,9 @@ fn totals(stats: &Stats, query: &Query) -> Vec<String> {
 }
 
 #[test]
-fn labels_are_read_together_and_in_groups() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+fn metrics_are_read_together_and_in_groups_by_labels() {
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         labelled(&stats);
         let all = Query::new("http", day());
         assert_eq!(totals(&stats, &all), [r#"{"count":133}"#]);
@@ -304,8 +304,8 @@ fn labels_are_read_together_and_in_groups() {
 
 #[test]
 fn the_largest_groups_come_first() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         labelled(&stats);
         let query = Query::new("http", day()).group_by("status");
         let top = stats.top(&query, &path("count"), 2).expect("ranked");
@@ -326,7 +326,7 @@ fn the_largest_groups_come_first() {
 }
 
 #[test]
-fn no_quantile_lies_beyond_the_values() {
+fn no_quantile_is_outside_the_range_of_the_values() {
     let mut sketch = Sketch::default();
     for value in [-5.0, 7.0, -5.0] {
         sketch.observe(Number::from_f64(value).expect("finite"));
@@ -340,12 +340,12 @@ fn no_quantile_lies_beyond_the_values() {
     }
 }
 
-/// The smallest of values that span more than 17.8 powers of ten were put together, and a median of
-/// 1e-5 was told as 0.2.
+/// If values spanned more than 17.8 powers of ten, the smallest were combined, and the median 1e-5 was
+/// reported as 0.2.
 #[test]
 fn quantiles_of_values_of_all_sizes_are_close() {
-    on_every_engine(|place| {
-        let stats = place.stats();
+    on_every_engine(|fixture| {
+        let stats = fixture.stats();
         let at = time(NOON);
         let mut all: Vec<f64> = (-100..=100)
             .flat_map(|tens| [1.5, -2.5].map(|digits| digits * 10_f64.powi(3 * tens)))
@@ -360,19 +360,19 @@ fn quantiles_of_values_of_all_sizes_are_close() {
         let sketch = stats.sketch("sizes", day(), &path("v")).expect("a sketch");
         for (rank, exact) in all.iter().enumerate() {
             let part = (rank as f64 + 0.01) / (all.len() as f64 - 1.0);
-            let told = sketch.quantile(part.min(1.0)).expect("in range");
-            let told = told.expect("observed");
-            let close = (told - exact).abs() <= 0.0101 * exact.abs();
-            assert!(close, "{rank}: {told}, not {exact}");
+            let estimate = sketch.quantile(part.min(1.0)).expect("in range");
+            let estimate = estimate.expect("observed");
+            let close = (estimate - exact).abs() <= 0.0101 * exact.abs();
+            assert!(close, "{rank}: {estimate}, not {exact}");
         }
     });
 }
 
 #[test]
 fn quantiles_of_several_buckets_are_those_of_all_values() {
-    on_every_engine(|place| {
+    on_every_engine(|fixture| {
         let mut stats =
-            place.stats_with(|settings| settings.system = espalier_stats::SystemMetric::Off);
+            fixture.stats_with(|settings| settings.system = espalier_stats::SystemMetric::Off);
         let from = time("2025-03-05T00:00:00Z").as_second();
         let mut all = Vec::new();
         seed::run(
@@ -391,7 +391,7 @@ fn quantiles_of_several_buckets_are_those_of_all_values() {
             },
         );
         all.sort_by(f64::total_cmp);
-        place.restart(&mut stats);
+        fixture.restart(&mut stats);
         let sketch = stats
             .sketch("latency", day(), &path("ms"))
             .expect("a sketch");

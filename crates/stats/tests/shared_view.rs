@@ -1,17 +1,17 @@
-//! Two handles of one engine, each of which shows what it has in memory of all of it: sums are
-//! exact, and what one wrote the other decides on, and shows after `refresh`.
+//! Two handles of one engine, each with its data in memory: sums are exact, and each handle decides on what
+//! the other has written, and shows it after `refresh`.
 
-mod place;
+mod fixture;
 
 use std::sync::Arc;
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
-use place::{PREFIX, packed, path, schemes, time};
+use fixture::{PREFIX, packed, path, schemes, time};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 
-/// Rounds: each looks at once at what the other has just done.
+/// Rounds; in each one, a handle reads immediately what the other has just written.
 const ROUNDS: i64 = 30;
 
 fn on_all(test: impl Fn([Stats; 2])) {
@@ -26,7 +26,7 @@ fn on_all(test: impl Fn([Stats; 2])) {
 }
 
 #[test]
-fn what_one_handle_wrote_the_other_adds_to_and_shows() {
+fn one_handle_adds_to_and_shows_the_writes_of_the_other() {
     let at = time("2025-03-05T12:00:31Z");
     let day = Range::new("1d".parse().expect("a day"), at, at);
     on_all(|[one, other]| {
@@ -50,7 +50,7 @@ fn what_one_handle_wrote_the_other_adds_to_and_shows() {
 }
 
 #[test]
-fn settings_of_one_handle_are_those_of_the_other() {
+fn settings_are_shared_between_handles() {
     on_all(|[one, other]| {
         for count in 1..=5 {
             let mut settings = one.settings();

@@ -1,16 +1,16 @@
-//! Time, passed in.
+//! Time sources, passed in as a value.
 //!
-//! Three things tell time, and each is asked for what it is good for: the **wall clock** for what people read (it may
-//! be set ahead and back); a **version** for what came before what; the **monotonic clock** and the machine's **uptime**
-//! for durations, as nobody sets them.
+//! Three sources are used, each for its purpose: the **wall clock** for times that people read (it may be set
+//! forward and back); a **version** for the order of commits; the **monotonic clock** and the machine's
+//! **uptime** for durations, because they are never set.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-/// The clocks of machines that share a store may differ by this much, and a clock may be set by this much, without
-/// anything being made of it: a minute.
+/// Tolerance for wall clocks: the clocks of machines that share a store may differ by this much, and a step
+/// of at most this size is ignored. One minute.
 pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(60);
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -18,8 +18,8 @@ pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(60);
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// The time of something done now, after something of the time `last`. It is not before `last`, unless that lies
-    /// further in the future than clocks may differ: then a clock was wrong, and its time must not be handed on.
+    /// The time of an event now that follows an event at `last`: not before `last`, unless `last` is further
+    /// in the future than [`CLOCK_STEP_MAX`]. Then that clock was wrong, and its time must not spread.
     pub(crate) fn after(self, last: Self) -> Self {
         match last.is_ahead_of(self) {
             true => self,
@@ -27,53 +27,53 @@ impl Timestamp {
         }
     }
 
-    /// Whether this is later than `now` by more than clocks may differ.
+    /// Whether this is later than `now` by more than [`CLOCK_STEP_MAX`].
     pub fn is_ahead_of(self, now: Self) -> bool {
         self.since(now) > CLOCK_STEP_MAX
     }
 
-    /// The time from an earlier moment to this one; zero where that is not earlier.
+    /// The time from an earlier moment to this one; zero if `earlier` is later.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment so much later.
+    /// The moment `time` later.
     pub(crate) fn plus(self, time: Duration) -> Self {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(time))
     }
 
-    /// The moment so much earlier.
+    /// The moment `time` earlier.
     pub(crate) fn minus(self, time: Duration) -> Self {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self(self.0.saturating_sub(time))
     }
 }
 
-/// How long a machine has been running: the same for all its processes, and not set by anybody.
+/// How long a machine has been running: the same for all its processes, and not settable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uptime {
-    /// Which start of which machine it is counted from.
+    /// The boot that it is counted from: a random id.
     pub boot: [u8; BOOT_BYTES],
-    /// How long ago that was, with the time that the machine has slept.
+    /// The time since that boot, including suspended time.
     pub elapsed: Duration,
 }
 
-/// Bytes of the name of a start of a machine.
+/// Bytes of a boot id.
 pub const BOOT_BYTES: usize = 16;
 
-/// Where the store takes time from.
+/// The store's source of time.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
 
-    /// The time since some moment that stays the same while this value lives. By default that of
-    /// [`Self::now`], for clocks that are never set.
+    /// The time since some moment that stays fixed while this value lives. By default that of [`Self::now`],
+    /// for clocks that are never set.
     fn monotonic(&self) -> Duration {
         Duration::from_millis(self.now().0)
     }
 
-    /// How long the machine has been running, where that is known.
+    /// How long the machine has been running, if available.
     fn uptime(&self) -> Option<Uptime> {
         None
     }
@@ -83,7 +83,7 @@ pub trait Clock: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
-/// When this process asked first.
+/// The origin of the monotonic clock: its first use in this process.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Clock for SystemClock {
@@ -116,15 +116,15 @@ impl From<Timestamp> for SystemTime {
     }
 }
 
-/// Watches whether the wall clock goes as the monotonic one does.
+/// Detects steps of the wall clock by comparing it with the monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct ClockWatch {
-    seen: Mutex<Option<Seen>>,
+    last_reading: Mutex<Option<ClockReading>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    /// Since when the wall clock has not been set.
+struct ClockReading {
+    /// When the wall clock was last set, or first read.
     steady_since: Timestamp,
     last: Timestamp,
     last_monotonic: Duration,
@@ -133,19 +133,19 @@ struct Seen {
 impl ClockWatch {
     /// The time now. A step of the wall clock is logged.
     pub fn now(&self, clock: &dyn Clock) -> Timestamp {
-        self.look(clock).last
+        self.observe(clock).last
     }
 
-    /// Since when the wall clock has gone evenly, as far as this process has seen.
+    /// Since when the wall clock has had no step, as far as this process has observed.
     pub fn steady_since(&self, clock: &dyn Clock) -> Timestamp {
-        self.look(clock).steady_since
+        self.observe(clock).steady_since
     }
 
-    fn look(&self, clock: &dyn Clock) -> Seen {
-        let mut seen = self.seen.lock();
+    fn observe(&self, clock: &dyn Clock) -> ClockReading {
+        let mut last = self.last_reading.lock();
         let (now, monotonic) = (clock.now(), clock.monotonic());
-        let looked = match *seen {
-            None => Seen {
+        let reading = match *last {
+            None => ClockReading {
                 steady_since: now,
                 last: now,
                 last_monotonic: monotonic,
@@ -156,9 +156,9 @@ impl ClockWatch {
                     .plus(monotonic.saturating_sub(before.last_monotonic));
                 let is_set = now.is_ahead_of(expected) || expected.is_ahead_of(now);
                 if is_set {
-                    tell_of_step(expected, now);
+                    log_clock_step(expected, now);
                 }
-                Seen {
+                ClockReading {
                     steady_since: match is_set {
                         true => now,
                         false => before.steady_since,
@@ -168,12 +168,12 @@ impl ClockWatch {
                 }
             }
         };
-        *seen = Some(looked);
-        looked
+        *last = Some(reading);
+        reading
     }
 }
 
-fn tell_of_step(expected: Timestamp, now: Timestamp) {
+fn log_clock_step(expected: Timestamp, now: Timestamp) {
     let (ahead, back) = (now.since(expected).as_secs(), expected.since(now).as_secs());
     match ahead {
         0 => tracing::warn!(seconds = back, "the clock of this machine was set back"),
@@ -185,12 +185,12 @@ fn tell_of_step(expected: Timestamp, now: Timestamp) {
 mod tests {
     use super::*;
 
-    struct Told {
+    struct ManualClock {
         wall: Mutex<u64>,
         monotonic: Mutex<u64>,
     }
 
-    impl Clock for Told {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp(*self.wall.lock())
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_handed_on_only_within_what_clocks_may_differ() {
+    fn a_time_too_far_in_the_future_does_not_spread() {
         let now = Timestamp(1_000_000);
         for (last, expected) in [
             (0, 1_000_000),
@@ -216,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_is_seen_and_drift_is_not() {
-        let clock = Told {
+    fn a_step_of_the_wall_clock_is_detected_and_drift_is_ignored() {
+        let clock = ManualClock {
             wall: Mutex::new(5_000_000),
             monotonic: Mutex::new(7),
         };
@@ -238,9 +238,9 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_tells_how_long_it_has_been_running() {
-        let first = SystemClock.uptime().expect("Linux tells");
-        let second = SystemClock.uptime().expect("Linux tells");
+    fn the_system_clock_has_an_uptime() {
+        let first = SystemClock.uptime().expect("Linux has an uptime");
+        let second = SystemClock.uptime().expect("Linux has an uptime");
         assert_eq!(first.boot, second.boot);
         assert!(first.elapsed <= second.elapsed);
     }

@@ -1,8 +1,8 @@
-//! The node dictionary: which number each schema node has among its siblings.
+//! The node dictionary: the number of each schema node among its siblings.
 //!
-//! One row for each node that has children: its schema path, and the qualified names of the
-//! children with their numbers. Rows only grow: a number is never given to another name, so keys
-//! keep their meaning across restarts and model upgrades, and schema sets share what they share.
+//! One row for each node that has children: the key is its schema path, the value the qualified names of the
+//! children with their numbers. Rows only grow: a number is never reassigned, so keys keep their meaning
+//! across restarts and model upgrades, and schema sets share the numbers of common nodes.
 
 use espalier_keyspace::{Batch, Snapshot, tuple};
 use espalier_yang::{NodeId, Schema};
@@ -13,8 +13,8 @@ use crate::keys::{LOCAL_IDS_MAX, LocalId};
 use crate::layout::{Layout, is_data};
 use crate::subspace::Subspace;
 
-/// Numbers every data node of `schema`: as the dictionary has it, and by new numbers for the
-/// others, which `batch` then adds to the dictionary (empty when there are none).
+/// Numbers every data node of `schema`. Nodes without a number in the dictionary get a new one; the returned
+/// batch adds those to the dictionary (it is empty if there are none).
 pub(crate) fn number(schema: &Schema, snapshot: &dyn Snapshot) -> Result<(Layout, Batch)> {
     let mut numbering = Numbering {
         schema,
@@ -58,7 +58,7 @@ impl Numbering<'_> {
         format!("{}:{}", self.schema.module(node.module).name, node.name)
     }
 
-    /// The numbers of `names` in the row of `path`, extending the row where some are new.
+    /// The numbers of `names` in the row of `path`; new names are added to the row.
     fn row(&mut self, path: &str, names: &[String]) -> Result<Vec<LocalId>> {
         let mut key = Subspace::Dictionary.key();
         tuple::put_bytes(&mut key, path.as_bytes());
@@ -66,12 +66,12 @@ impl Numbering<'_> {
         let mut row = stored
             .as_deref()
             .map_or_else(|| Ok(Row::default()), Row::decode)?;
-        let known = row.entries.len();
+        let stored_len = row.entries.len();
         let ids = names
             .iter()
             .map(|name| row.number(name))
             .collect::<Result<Vec<_>>>()?;
-        if row.entries.len() > known {
+        if row.entries.len() > stored_len {
             self.batch.require(key.clone(), stored);
             self.batch.put(key, row.encode());
         }
@@ -93,7 +93,7 @@ impl Row {
         let next = self.entries.iter().map(|(_, id)| id.0).max().unwrap_or(0) + 1;
         if next >= LOCAL_IDS_MAX {
             return Err(Error::corrupt(format!(
-                "no number is left for the node {name}"
+                "the node dictionary is full: there is no number for the node {name}"
             )));
         }
         self.entries.push((name.to_owned(), LocalId(next)));
@@ -118,15 +118,16 @@ impl Row {
             let name = bytes
                 .split_off(..length)
                 .and_then(|name| std::str::from_utf8(name).ok());
-            let name = name.ok_or_else(|| Error::corrupt("a row of the node dictionary is cut"))?;
+            let name =
+                name.ok_or_else(|| Error::corrupt("a row of the node dictionary is truncated"))?;
             entries.push((name.to_owned(), LocalId(id)));
         }
         Ok(Self { entries })
     }
 }
 
-/// The qualified name that a number stands for below a schema path (the names of its nodes, each with its
-/// module); none where the dictionary never gave it.
+/// The qualified name of a local id below a schema path (the names of its nodes, each with its module);
+/// `None` if the dictionary never assigned it.
 pub(crate) fn name_of(snapshot: &dyn Snapshot, path: &str, id: LocalId) -> Result<Option<String>> {
     let mut key = Subspace::Dictionary.key();
     tuple::put_bytes(&mut key, path.as_bytes());
@@ -136,6 +137,6 @@ pub(crate) fn name_of(snapshot: &dyn Snapshot, path: &str, id: LocalId) -> Resul
     let row = Row::decode(&stored)?;
     let mut entries = row.entries.into_iter();
     Ok(entries
-        .find(|(_, known)| *known == id)
+        .find(|(_, other)| *other == id)
         .map(|(name, _)| name))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in a store.
+//! Errors of a store.
 
 use espalier_yang::data::ParseError;
 use espalier_yang::schema::SchemaErrors;
@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The data, or what was asked of it, is wrong: every error with its instance path.
+    /// The data or the request is invalid: every error with its instance path.
     #[error("{0}")]
     Data(Errors),
     /// The modules do not compile.
@@ -22,7 +22,7 @@ pub enum Error {
     Unknown {
         /// `dataspace`, `schema set` or `anchor`.
         kind: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
     /// A dataspace, schema set or anchor of this name exists already.
@@ -43,102 +43,102 @@ pub enum Error {
         /// What uses it.
         by: String,
     },
-    /// A name that cannot be a name.
+    /// An invalid name.
     #[error("“{name}” cannot be the name of a {kind}: {reason}")]
     BadName {
         /// `dataspace`, `schema set` or `anchor`.
         kind: &'static str,
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: &'static str,
     },
-    /// A version that there never was.
+    /// A version that never existed.
     #[error("there is no version {version}; the newest is {newest}")]
     NoVersion {
-        /// The version that was asked for.
+        /// The requested version.
         version: u64,
         /// The newest version.
         newest: u64,
     },
     /// A version that is no longer kept.
-    #[error("version {version} is no longer kept; the oldest that is, is {oldest}")]
+    #[error("version {version} is no longer retained; the oldest retained version is {oldest}")]
     Pruned {
-        /// The version that was asked for.
+        /// The requested version.
         version: u64,
         /// The oldest version that is kept.
         oldest: u64,
     },
-    /// Data do not fit modules that are to be put in place of their own.
+    /// The stored data does not fit the new modules of its schema set.
     #[error("the data of {} do not fit the new modules: {errors}", named(anchors))]
     Upgrade {
-        /// The anchors whose data do not fit, by name.
+        /// The names of the anchors whose data does not fit.
         anchors: Vec<String>,
         /// Everything that does not fit. Where a schema set has more than one anchor, each message names
         /// its anchor.
         errors: Errors,
     },
-    /// A document that was edited by hand while nobody had the store open cannot be taken.
+    /// A document that was edited by hand while no process had the store open, and is not valid.
     #[error(
-        "{file} was edited by hand and cannot be taken: {reason}\nnothing was changed: mend the file, or put back what is stored: mv '{stored}' '{file}'"
+        "{file} was edited by hand and is rejected: {reason}\nnothing was changed: correct the file, or restore the stored version: mv '{stored}' '{file}'"
     )]
     Edited {
         /// The document.
         file: String,
-        /// Where the document as it is stored was put.
+        /// The file that holds the stored version.
         stored: String,
-        /// Why; every violation has its line and path.
+        /// The reason; every violation has its line and path.
         reason: Box<Self>,
     },
-    /// A guard refused the commit; nothing was changed.
+    /// A guard rejected the commit; nothing was changed.
     #[error("the resource is not in the state that the request expects")]
     Precondition,
-    /// The document could not be read to its end.
+    /// Reading the document failed before its end.
     #[error("the document could not be read: {0}")]
     Read(#[from] std::io::Error),
-    /// The document could not be written to its end.
+    /// Writing the document failed before its end.
     #[error("the document could not be written: {0}")]
     Write(std::io::Error),
-    /// The reader of a document stopped before its end without saying why.
+    /// The reader of a document stopped before its end without giving an error.
     #[error("the document was not read to its end")]
     Stopped,
-    /// The stored bytes are not what this version of the code wrote.
+    /// The stored bytes are not those that this version of the code writes.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
-    /// The key space is the target of a copy or a restore that has not ended.
+    /// The key space is the target of a copy or a restore that is not finished.
     #[error(
-        "the key space is not complete: it is being filled from {from}, or that was interrupted"
+        "the key space is not complete: a transfer from {from} is in progress or was interrupted"
     )]
     Unfinished {
-        /// What it is filled from.
+        /// The source of the transfer.
         from: String,
     },
-    /// The target of a copy or a restore holds something.
+    /// The target of a copy or a restore is not empty.
     #[error("the target is not empty")]
     NotEmpty,
-    /// What is to be copied is its own target.
+    /// The source and the target of a copy are the same engine.
     #[error("the source and the target are the same")]
     SameEngine,
-    /// Something else wrote to the target of a copy or a restore.
-    #[error("something else is being copied to the target, or writes to it")]
+    /// Another writer changed the target of a copy or a restore.
+    #[error("another transfer or another writer changed the target")]
     Interfered,
-    /// The target of a copy or a restore does not hold what was written to it.
-    #[error("the target holds {found} where {expected} were written")]
+    /// The target of a copy or a restore does not hold the rows that were written to it.
+    #[error("the target holds {found}, but {expected} were written")]
     Differs {
-        /// What was written.
+        /// The rows that were written.
         expected: String,
-        /// What is there.
+        /// The rows that were read back.
         found: String,
     },
-    /// A backup file is not what was written.
+    /// A backup file is damaged.
     #[error("the backup is damaged at {place}: {problem}")]
     Damaged {
-        /// Where in the file.
+        /// The place in the file.
         place: String,
-        /// What is wrong there.
+        /// The problem there.
         problem: String,
     },
-    /// The engine.
+    /// An error of the engine.
     #[error(transparent)]
     Engine(#[from] espalier_keyspace::Error),
 }
@@ -179,7 +179,7 @@ impl From<Errors> for Error {
 /// At most this many anchors are named in a message.
 const ANCHORS_NAMED_MAX: usize = 5;
 
-/// Anchors, for a message.
+/// Lists anchors for a message.
 pub fn named(anchors: &[String]) -> String {
     let shown: Vec<String> = anchors
         .iter()

@@ -1,9 +1,9 @@
 //! The value of a fragment: the leaves of one container or list entry, packed.
 //!
-//! A leaf is its local id (variable length), a tag for the kind of value, and the payload. Key
-//! leaves come first, in the order of the `key` statement; the others follow by local id. A value
-//! carries its kind, so a fragment is read without its schema, and a fragment of a schema that
-//! has since grown still reads. A leaf-list entry's value is one packed value without an id.
+//! A leaf is its local id (variable length), a tag for the kind of value, and the payload. Key leaves come
+//! first, in the order of the `key` statement; the others follow by local id. A value includes its kind, so a
+//! fragment is decoded without its schema, and an old fragment still decodes after the schema has grown. The
+//! value of a leaf-list entry is one packed value without an id.
 
 /// Appends an integer in 7-bit groups, least significant first.
 pub(crate) use espalier_keyspace::packed::put_number as put_varint;
@@ -27,7 +27,7 @@ const IDENTITY: u8 = 10;
 const INSTANCE_IDENTIFIER: u8 = 11;
 const ANY: u8 = 12;
 
-/// What a leaf slot of a fragment holds.
+/// The content of one leaf slot of a fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Packed {
     /// The value of a leaf.
@@ -64,7 +64,7 @@ impl Fragment {
         bytes
     }
 
-    /// Sets a leaf that is not a key (or replaces any leaf that is there).
+    /// Sets a leaf that is not a key, or replaces an existing leaf.
     pub fn set(&mut self, id: LocalId, packed: Packed) {
         if let Some(slot) = self.leaves.iter_mut().find(|(other, _)| *other == id) {
             slot.1 = packed;
@@ -84,7 +84,7 @@ impl Fragment {
         .collect()
     }
 
-    /// The leaf of an id.
+    /// The leaf with an id.
     pub fn get(&self, id: LocalId) -> Option<&Packed> {
         self.leaves
             .iter()
@@ -92,7 +92,7 @@ impl Fragment {
             .map(|(_, packed)| packed)
     }
 
-    /// Removes the leaf of an id; whether it was there.
+    /// Removes the leaf with an id; returns whether it existed.
     pub fn remove(&mut self, id: LocalId) -> bool {
         let before = self.leaves.len();
         self.leaves.retain(|(other, _)| *other != id);
@@ -158,19 +158,19 @@ impl<'a> Reader<'a> {
         Ok((LocalId(id), self.packed()?))
     }
 
-    /// The leaf of an id, without unpacking the others.
+    /// The leaf with an id; the other leaves are not unpacked.
     pub fn find(mut self, id: LocalId) -> Result<Option<Packed>> {
         while !self.rest.is_empty() {
             if self.varint()? == u64::from(id.0) {
                 return self.packed().map(Some);
             }
-            self.pass()?;
+            self.skip_value()?;
         }
         Ok(None)
     }
 
-    /// Moves past a packed value.
-    fn pass(&mut self) -> Result<()> {
+    /// Skips a packed value.
+    fn skip_value(&mut self) -> Result<()> {
         let tag = self.take(1)?[0];
         match tag {
             INT32 | INT64 | UINT32 | UINT64 => self.varint().map(|_| ()),

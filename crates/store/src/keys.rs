@@ -1,4 +1,4 @@
-//! The one bridge between instance paths and key bytes.
+//! The conversion between instance paths and key bytes.
 //!
 //! A tree key is the subspace, the anchor's id, the datastore's id, then for each step the node's
 //! *local id* (its number among its siblings in the node dictionary) and, for a list entry or
@@ -25,7 +25,7 @@ pub(crate) const LOCAL_IDS_MAX: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct LocalId(pub u32);
 
-/// Which datastore of which anchor: the beginning of its keys.
+/// A datastore of an anchor: the prefix of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TreeId {
     pub anchor: u64,
@@ -61,7 +61,7 @@ pub(crate) fn put_local_id(key: &mut Vec<u8>, id: LocalId) {
     }
 }
 
-/// Takes a local id off the front.
+/// Removes a local id from the front of a key.
 pub(crate) fn take_local_id(key: &mut &[u8]) -> Result<LocalId> {
     let (&first, rest) = key.split_first().ok_or_else(truncated)?;
     if u32::from(first) < ONE_BYTE_IDS {
@@ -81,7 +81,7 @@ pub(crate) fn put_key_value(key: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Int32(value) => tuple::put_signed(key, (*value).into()),
         Value::Int64(value) => tuple::put_signed(key, *value),
-        // In a union, 5.0 and 50 are different values, and so are a string and bytes.
+        // In a union, 5.0 and 50 are different values, and so are a string and binary data.
         Value::Decimal64(value, digits) => tuple::put_decimal(key, *value, *digits),
         Value::Uint32(value) => tuple::put_unsigned(key, (*value).into()),
         Value::Uint64(value) => tuple::put_unsigned(key, *value),
@@ -94,7 +94,7 @@ pub(crate) fn put_key_value(key: &mut Vec<u8>, value: &Value) {
     }
 }
 
-/// Moves past `count` key values.
+/// Skips `count` key values.
 pub(crate) fn skip_key_values(key: &mut &[u8], count: usize) -> Result<()> {
     for _ in 0..count {
         tuple::skip(key)?;

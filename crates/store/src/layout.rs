@@ -1,4 +1,4 @@
-//! How the nodes of one schema are numbered in keys.
+//! The numbers of a schema's nodes in keys.
 
 use espalier_yang::{NodeId, NodeKind, Schema};
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ const UNKNOWN: NodeId = NodeId(u32::MAX);
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Layout {
     ids: Vec<LocalId>,
-    /// For each node (last: the root), where its part of `children` begins; then the end of all.
+    /// For each node (last: the root), the start of its slice of `children`; then the end of the last slice.
     starts: Vec<u32>,
-    /// The children of all nodes; those of one stand at their local ids, gaps are unknown.
+    /// The children of all nodes; each node is at the index of its local id, gaps are [`UNKNOWN`].
     children: Vec<NodeId>,
 }
 
@@ -34,7 +34,7 @@ impl Layout {
         layout
     }
 
-    /// Whether its numbers are in the ranges that a layout of a schema has.
+    /// Whether its numbers are in the valid range for a schema.
     pub fn is_of(&self, schema: &Schema) -> bool {
         let nodes = schema.nodes().len();
         let children = |&child: &NodeId| child == UNKNOWN || (child.0 as usize) < nodes;
@@ -45,7 +45,7 @@ impl Layout {
             && self.children.iter().all(children)
     }
 
-    /// The local ids of a schema of this many nodes before any is known.
+    /// The local ids for a schema with this many nodes, all unassigned.
     pub fn unknown_ids(nodes: usize) -> Vec<LocalId> {
         vec![LocalId(u32::MAX); nodes]
     }
@@ -82,7 +82,7 @@ impl Layout {
         siblings.filter(|&node| node != UNKNOWN)
     }
 
-    /// The child of `parent` with a local id; none where the schema no longer has it.
+    /// The child of `parent` with a local id; `None` if the schema no longer has it.
     pub fn child(&self, parent: Option<NodeId>, id: LocalId) -> Option<NodeId> {
         let child = self.siblings(parent).get(id.0 as usize).copied();
         child.filter(|&node| node != UNKNOWN)

@@ -1,9 +1,9 @@
-//! Trees laid out in the key space and changed atomically. The only crate that knows both YANG and
-//! the key space.
+//! YANG data trees stored in a key space, with atomic commits. This is the only crate that depends on both
+//! YANG and the key space.
 //!
 //! A [`Store`] is a key space with a catalog: *dataspaces* hold *schema sets* (named sets of YANG
 //! modules) and *anchors* (named data trees, each bound to a schema set). A [`Tree`] is one
-//! datastore of one anchor; a [`View`] is a consistent reading of it; a commit changes it.
+//! datastore of one anchor; a [`View`] is a consistent snapshot of it; a commit changes it.
 //!
 //! The key decision: one key for each container or list entry (a *fragment*, holding its leaves),
 //! placed so that a subtree is one contiguous range. One key per leaf would make one-leaf writes a

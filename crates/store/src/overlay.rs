@@ -1,14 +1,13 @@
-//! Changes laid over a snapshot: a snapshot itself, so that whatever reads the one reads the other.
+//! An overlay: changes over a snapshot, which is itself a snapshot, so that the same code reads both.
 //!
-//! An edit works on an overlay, and becomes a batch of what differs from the snapshot below. The
-//! changes of a candidate are shared by everybody who reads it, and copied by the first who writes
-//! while others read.
+//! An edit works on an overlay; its changes become the batch of the commit. The changes of a candidate are
+//! shared by all readers, and copied when they are written to while others read.
 
+mod absent_ranges;
 mod changes;
-mod gap;
 mod key_map;
 mod layered;
-mod read_once;
+mod read_cache;
 mod writer;
 
 use std::borrow::Cow;
@@ -16,22 +15,22 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
+pub(crate) use absent_ranges::Gaps;
 pub(crate) use changes::Changes;
-pub(crate) use gap::Gaps;
 pub(crate) use key_map::KeyMap;
 pub(crate) use layered::Layered;
-pub(crate) use read_once::ReadOnce;
+pub(crate) use read_cache::ReadOnce;
 pub(crate) use writer::ChangesWriter;
 
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
     base: Base,
-    /// What is known to be absent in the base.
+    /// Key ranges that are absent in the base.
     gaps: Gaps,
     changes: Arc<Changes>,
 }
 
-/// What an overlay is over.
+/// The base of an overlay.
 enum Base {
     Snapshot(Box<dyn Snapshot + Send>),
     Overlay(Box<Overlay>),
@@ -52,7 +51,7 @@ impl Overlay {
         }
     }
 
-    /// No changes over an overlay.
+    /// An overlay without changes over another overlay.
     pub fn over(below: Self) -> Self {
         Self {
             base: Base::Overlay(Box::new(below)),
@@ -61,7 +60,7 @@ impl Overlay {
         }
     }
 
-    /// The overlay that this is over, where it is over one, and the changes above it.
+    /// The overlay below and the changes above it, if the base is an overlay.
     pub fn into_below(self) -> Option<(Self, Arc<Changes>)> {
         match self.base {
             Base::Overlay(below) => Some((*below, self.changes)),
@@ -77,7 +76,7 @@ impl Overlay {
         }
     }
 
-    /// The changes, to come back to.
+    /// The changes, shared: a savepoint for [`Self::replaced`].
     pub fn shared_changes(&self) -> Arc<Changes> {
         Arc::clone(&self.changes)
     }
@@ -88,7 +87,7 @@ impl Overlay {
         (self, Arc::unwrap_or_clone(changes))
     }
 
-    /// The value of a key that is probably new, as its neighbours are.
+    /// The value of a key that is probably absent, like its neighbours.
     pub fn get_new(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         match self.changes.get(key) {
             Some(written) => Ok(written.map(Cow::Borrowed)),
@@ -97,12 +96,12 @@ impl Overlay {
         }
     }
 
-    /// What such a key holds in the snapshot below.
+    /// The value of such a key in the base.
     pub fn get_below(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         self.gaps.get(self.base(), key)
     }
 
-    /// The same snapshot below, with other changes.
+    /// The same base with other changes.
     pub fn replaced(mut self, changes: Arc<Changes>) -> Self {
         self.changes = changes;
         self
@@ -121,7 +120,7 @@ impl Overlay {
         &self.changes
     }
 
-    fn changing(&mut self) -> &mut Changes {
+    fn changes_mut(&mut self) -> &mut Changes {
         Arc::make_mut(&mut self.changes)
     }
 
@@ -134,35 +133,35 @@ impl Overlay {
 
     /// Sets a key.
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.changing().put(key, value);
+        self.changes_mut().put(key, value);
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.changing().delete(key);
+        self.changes_mut().delete(key);
     }
 
     /// Deletes a range of keys.
     pub fn delete_range(&mut self, range: &KeyRange) {
-        self.changing().delete_range(range);
+        self.changes_mut().delete_range(range);
     }
 
-    /// Lays later changes over these.
+    /// Applies later changes over these.
     pub fn apply(&mut self, later: &Changes) {
-        self.changing().apply(later);
+        self.changes_mut().apply(later);
     }
 
-    /// The ranges deleted as a whole.
+    /// The deleted ranges.
     pub fn cleared(&self) -> impl Iterator<Item = KeyRange> + '_ {
         self.changes.cleared()
     }
 
-    /// The keys written, with what they hold now.
+    /// The written keys, with their new values.
     pub fn written(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.changes.written()
     }
 
-    /// Whether a key is written within a range.
+    /// Whether a key within a range is written.
     pub fn writes_in(&self, range: &KeyRange) -> bool {
         self.changes.writes_in(range)
     }
@@ -172,7 +171,7 @@ impl Overlay {
         self.changes.is_cleared(key)
     }
 
-    /// Whether a key is written (or deleted by itself).
+    /// Whether a key is written (or individually deleted).
     pub fn has_written(&self, key: &[u8]) -> bool {
         self.changes.has_written(key)
     }

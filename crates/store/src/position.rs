@@ -1,22 +1,21 @@
 //! Positions: the part of a key that orders the entries of a list ordered by user.
 //!
-//! A position is an integer and, mostly empty, a fraction of bytes. Appending takes the next
-//! integer, prepending the one before the first; inserting between two neighbours takes the middle,
-//! as a fraction that grows by one bit for each insertion in the same place. When a fraction would
-//! exceed [`FRACTION_BYTES_MAX`] the list is renumbered, at the earliest after
-//! `8 * FRACTION_BYTES_MAX` insertions in one place.
+//! A position is an integer and, usually empty, a fraction of bytes. Appending takes the next integer,
+//! prepending the previous one; inserting between two neighbours takes the middle, as a fraction that grows
+//! by one bit for each insertion in the same place. If a fraction would exceed [`FRACTION_BYTES_MAX`], the
+//! list is renumbered, at the earliest after `8 * FRACTION_BYTES_MAX` insertions in one place.
 
 use espalier_keyspace::tuple::{self, Element};
 
 use crate::error::{Error, Result};
 
-/// A fraction longer than this makes the list be renumbered.
+/// If a fraction would be longer than this, the list is renumbered.
 pub(crate) const FRACTION_BYTES_MAX: usize = 48;
 
 /// Ends the encoding of a position without a fraction; sorts before every fraction.
 const WHOLE: u8 = 0x00;
 
-/// Where an entry stands among the entries of its list.
+/// The place of an entry among the entries of its list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     whole: i64,
@@ -58,7 +57,7 @@ impl Position {
         })
     }
 
-    /// Appends the encoding; it sorts as the positions do and is no prefix of another.
+    /// Appends the encoding. Encodings sort like the positions, and none is a prefix of another.
     pub fn put(&self, key: &mut Vec<u8>) {
         tuple::put_signed(key, self.whole);
         if self.fraction.is_empty() {
@@ -68,7 +67,7 @@ impl Position {
         }
     }
 
-    /// Takes a position off the front of a key.
+    /// Removes a position from the front of a key.
     pub fn take(key: &mut &[u8]) -> Result<Self> {
         let whole = Self::take_whole(key)?;
         if let Some(rest) = key.strip_prefix(&[WHOLE]) {
@@ -81,18 +80,18 @@ impl Position {
         }
     }
 
-    /// The integer that it begins with.
+    /// The integer part.
     pub fn whole(&self) -> i64 {
         self.whole
     }
 
-    /// The position so many integers further on, in the order among all that were moved so far.
+    /// The position moved by a number of integers, relative to others that were moved in the same way.
     pub fn moved_by(mut self, integers: i64) -> Self {
         self.whole = self.whole.saturating_add(integers);
         self
     }
 
-    /// Takes the integer of a position off the front of a key.
+    /// Removes the integer part of a position from the front of a key.
     pub fn take_whole(key: &mut &[u8]) -> Result<i64> {
         let Element::Integer(whole) = tuple::take(key)? else {
             return Err(Error::corrupt("a position does not begin with an integer"));
@@ -100,13 +99,13 @@ impl Position {
         i64::try_from(whole).map_err(|_| Error::corrupt("a position is too large"))
     }
 
-    /// Moves past a position at the front of a key.
+    /// Skips a position at the front of a key.
     pub fn skip(key: &mut &[u8]) -> Result<()> {
         tuple::skip(key)?;
         Self::skip_fraction(key)
     }
 
-    /// Moves past what follows the integer of a position.
+    /// Skips the rest of a position after its integer part.
     pub fn skip_fraction(key: &mut &[u8]) -> Result<()> {
         match key.strip_prefix(&[WHOLE]) {
             Some(rest) => *key = rest,
@@ -116,7 +115,7 @@ impl Position {
     }
 }
 
-/// The middle of two fractions (`None`: one), each the digits after the point in base 256.
+/// The middle of two fractions (`None`: one), each given by its digits after the point in base 256.
 fn middle_fraction(lower: &[u8], upper: Option<&[u8]>) -> Vec<u8> {
     let digits = lower.len().max(upper.map_or(0, <[u8]>::len)) + 1;
     let digit = |bytes: &[u8], index: usize| u16::from(bytes.get(index).copied().unwrap_or(0));
@@ -153,7 +152,7 @@ mod tests {
         key
     }
 
-    /// Inserts at places that a seed chooses, in one place for long runs, and compares with a list.
+    /// Inserts at random places, with long runs in one place, and compares with a list.
     #[test]
     fn positions_keep_the_order_of_any_insertions() {
         let seed = std::env::var("ESPALIER_SEED").map_or(7, |seed| seed.parse().unwrap());

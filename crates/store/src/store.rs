@@ -1,4 +1,4 @@
-//! A store: a key space with a catalog, and what is cached of it.
+//! A store: a key space with a catalog, and its caches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,19 +20,19 @@ use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
-use crate::readable::{StoreLens, take_edited};
-use crate::stored_schema::{self, Content, Marks};
+use crate::readable::{StoreLens, apply_edited_document};
+use crate::stored_schema::{self, Content, SubtreeFlags};
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::transfer::refuse_unfinished;
+use crate::transfer::reject_unfinished;
 use crate::tree::{
     Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
 };
 
-/// How often a change of the catalog is tried again when another process changed the same keys.
+/// How often a change of the catalog is retried if another process changed the same keys.
 const CATALOG_TRIES_MAX: u32 = 64;
 
-/// After how many conflicts in a row a change of the catalog starts to wait before the next try.
-const CATALOG_TRIES_AT_ONCE: u32 = 4;
+/// After this many conflicts in a row, a change of the catalog waits before each retry.
+const CATALOG_TRIES_WITHOUT_PAUSE: u32 = 4;
 
 /// Counts changes of the catalog.
 const CATALOG_CHANGES: &[u8] = b"catalog-changes";
@@ -40,7 +40,7 @@ const CATALOG_CHANGES: &[u8] = b"catalog-changes";
 /// Commits to different trees do not wait for each other, up to this many trees.
 const TREE_LOCKS: usize = 64;
 
-/// Schemas with at least so many nodes are stored compiled; smaller ones are compiled in a few
+/// SchemaCache with at least this many nodes are stored in compiled form; smaller ones compile in a few
 /// milliseconds.
 const STORED_NODES_MIN: usize = 1000;
 
@@ -54,7 +54,7 @@ struct Inner {
     driver: Arc<dyn Driver>,
     clock: Arc<dyn Clock>,
     clock_watch: ClockWatch,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
@@ -69,36 +69,36 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     record: Record,
-    /// What every commit under this schema requires: see [`same_modules`].
+    /// The precondition of every commit under this schema: see [`same_modules`].
     pub same_modules: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
-    pub marks: Marks,
+    pub subtree_flags: SubtreeFlags,
     /// See [`Self::plan`].
     plan: OnceLock<Plan>,
     /// See [`Self::index_definition`].
     index_definition: OnceLock<Vec<u8>>,
-    /// What it was read from; none where it was compiled here.
+    /// The stored form that it was read from; `None` if it was compiled in this process.
     content: Option<Arc<Content>>,
-    /// Whether it was compiled here and is not stored, as far as is known.
+    /// Whether it was compiled in this process and is not yet stored.
     is_to_be_stored: AtomicBool,
 }
 
 impl Compiled {
-    /// Of a schema that is numbered.
+    /// A compiled schema set from a numbered schema.
     pub fn new(
         (record, same_modules): (Record, Precondition),
         schema: Arc<Schema>,
         layout: Layout,
     ) -> Self {
-        let marks = Marks::of(&schema);
+        let subtree_flags = SubtreeFlags::of(&schema);
         let is_large = schema.nodes().len() >= STORED_NODES_MIN;
         Self {
             record,
             same_modules,
             schema,
             layout,
-            marks,
+            subtree_flags,
             plan: OnceLock::new(),
             index_definition: OnceLock::new(),
             content: None,
@@ -106,8 +106,8 @@ impl Compiled {
         }
     }
 
-    /// The same, put into the catalog as this record.
-    pub fn put_as(self, (record, same_modules): (Record, Precondition)) -> Self {
+    /// The same, stored in the catalog as this record.
+    pub fn with_record(self, (record, same_modules): (Record, Precondition)) -> Self {
         Self {
             record,
             same_modules,
@@ -115,13 +115,13 @@ impl Compiled {
         }
     }
 
-    /// The compilation of a schema set that a state holds; `None` if there is none that fits.
+    /// The stored compilation of a schema set in a snapshot; `None` if there is none that is up to date.
     fn stored(
         snapshot: &dyn Snapshot,
         (record, same_modules): (&Record, &Precondition),
     ) -> Result<Option<Self>> {
-        let fit = stored_schema::fit(record, same_modules);
-        let content = stored_schema::read(snapshot, record.id, fit)?;
+        let fingerprint = stored_schema::fingerprint(record, same_modules);
+        let content = stored_schema::read(snapshot, record.id, fingerprint)?;
         let content = content.map(Arc::new);
         let unpacked = |content: &Arc<Content>| {
             let schema = content.schema()?;
@@ -129,7 +129,7 @@ impl Compiled {
                 record: record.clone(),
                 same_modules: same_modules.clone(),
                 layout: content.layout(&schema)?,
-                marks: content.marks(&schema)?,
+                subtree_flags: content.subtree_flags(&schema)?,
                 schema: Arc::new(schema),
                 plan: OnceLock::new(),
                 index_definition: OnceLock::from(content.index_definition()?),
@@ -140,7 +140,7 @@ impl Compiled {
         Ok(content.as_ref().and_then(unpacked))
     }
 
-    /// The constraints; made at the first use, as reading needs none.
+    /// The constraints, compiled on first use: reading data needs none.
     pub fn plan(&self) -> &Plan {
         self.plan.get_or_init(|| {
             let content = self.content.as_ref();
@@ -149,41 +149,41 @@ impl Compiled {
         })
     }
 
-    /// Which indexes and counts the constraints need, in short; empty where none.
+    /// The indexes and counts that the constraints need, encoded; empty if none.
     pub fn index_definition(&self) -> &[u8] {
         self.index_definition.get_or_init(|| index_definition(self))
     }
 
     /// Whether a node or something below it is state (`config false`).
     pub fn holds_state(&self, node: NodeId) -> bool {
-        self.marks.state[node.0 as usize]
+        self.subtree_flags.state[node.0 as usize]
     }
 
     /// Whether a node or something below it is a list or leaf-list kept in order.
     pub fn holds_order(&self, node: NodeId) -> bool {
-        self.marks.order[node.0 as usize]
+        self.subtree_flags.order[node.0 as usize]
     }
 
-    /// The same of the schema as a whole.
+    /// Whether any node of the schema is a list or leaf-list kept in order.
     pub fn holds_order_anywhere(&self) -> bool {
         let mut roots = self.schema.roots().iter();
         roots.any(|&root| self.holds_order(root))
     }
 }
 
-/// The schema sets that were used, compiled.
+/// The cache of compiled schema sets.
 #[derive(Debug, Default)]
-pub(crate) struct Schemas {
+pub(crate) struct SchemaCache {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
-    /// Those of older versions, read last.
+    /// The most recently used schemas of older versions.
     past: Mutex<Vec<Arc<Compiled>>>,
 }
 
-/// At most this many schemas of older versions are kept compiled.
+/// At most this many compiled schemas of older versions are cached.
 const PAST_SCHEMAS_MAX: usize = 4;
 
-impl Schemas {
-    /// A schema set as it is in a state.
+impl SchemaCache {
+    /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let same_modules = same_modules(snapshot, &record)?;
         let cached = self.compiled.read().get(&record.id).cloned();
@@ -200,7 +200,7 @@ impl Schemas {
         Ok(self.keep(compiled))
     }
 
-    /// Keeps a compiled schema set for later uses.
+    /// Caches a compiled schema set.
     fn keep(&self, compiled: Compiled) -> Arc<Compiled> {
         let compiled = Arc::new(compiled);
         let id = compiled.record.id;
@@ -208,8 +208,7 @@ impl Schemas {
         compiled
     }
 
-    /// The schema set of older versions. What is committed under it requires the modules that there are
-    /// in the state.
+    /// The schema set of older versions. Commits under it require the modules that the snapshot has.
     pub fn compiled_past(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let same_modules = same_modules(snapshot, &record)?;
         let mut past = self.past.lock();
@@ -237,7 +236,7 @@ fn compile(
 ) -> Result<Compiled> {
     let compiled = Schema::compile(&record.source(snapshot)?);
     let schema = compiled.map_err(|error| {
-        Error::corrupt(format!("its own modules do not compile any more: {error}"))
+        Error::corrupt(format!("the stored modules no longer compile: {error}"))
     })?;
     let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
     if !new_numbers.is_empty() {
@@ -253,13 +252,11 @@ fn compile(
 }
 
 impl Store {
-    /// Opens a key space, and formats it where it is empty. Costs the same with ten anchors and
-    /// with 100,000.
+    /// Opens a key space, and formats it if it is empty. The cost does not depend on the number of anchors.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the format is of a later version, or not a store at all;
-    /// [`Error::Edited`] where a driver that keeps documents found one that was edited by hand and is
-    /// not valid.
+    /// [`Error::Corrupt`] if the format is of a later version, or the key space is not a store;
+    /// [`Error::Edited`] if a driver that keeps documents found one that was edited by hand and is not valid.
     pub fn open(driver: Arc<dyn Driver>, clock: Arc<dyn Clock>) -> Result<Self> {
         let inner = Inner {
             driver,
@@ -278,33 +275,33 @@ impl Store {
         let store = Self {
             inner: Arc::new(inner),
         };
-        // The watch begins.
+        // Starts the observation of the clock.
         store.now();
         store.check_format()?;
-        store.show_to_driver()?;
+        store.register_lens()?;
         Ok(store)
     }
 
-    /// Lets a driver that stores what people read show it, and takes what they have edited.
-    fn show_to_driver(&self) -> Result<()> {
+    /// Registers the lens with a driver that stores human-readable documents, and imports edited documents.
+    fn register_lens(&self) -> Result<()> {
         let lens = Arc::new(StoreLens::new(Arc::clone(&self.inner.schemas)));
-        let mut refusal = None;
-        let shown = self.driver().use_lens(lens, &mut |document| {
-            take_edited(self, document).map_err(|error| {
-                refusal = Some(error);
-                espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is refused")
+        let mut rejection = None;
+        let registered = self.driver().use_lens(lens, &mut |document| {
+            apply_edited_document(self, document).map_err(|error| {
+                rejection = Some(error);
+                espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is rejected")
             })
         });
-        match refusal {
-            Some(refusal) => Err(refusal),
-            None => shown.map_err(Error::from),
+        match rejection {
+            Some(rejection) => Err(rejection),
+            None => registered.map_err(Error::from),
         }
     }
 
     fn check_format(&self) -> Result<()> {
         let key = format_key();
         let snapshot = self.driver().snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let Some(value) = snapshot.get(&key)? else {
             if snapshot
                 .scan(&KeyRange::all(), Direction::Forward)?
@@ -312,7 +309,7 @@ impl Store {
                 .is_some()
             {
                 return Err(Error::corrupt(
-                    "the key space holds something that is not a store",
+                    "the key space is not empty and is not a store",
                 ));
             }
             return self.write_format(key);
@@ -320,7 +317,7 @@ impl Store {
         match take_varint(&mut &*value)? {
             FORMAT_VERSION => Ok(()),
             version => Err(Error::corrupt(format!(
-                "the format is version {version}, this program knows {FORMAT_VERSION}; use the program that wrote it"
+                "the format is version {version}, this program supports {FORMAT_VERSION}; use the program that wrote it"
             ))),
         }
     }
@@ -342,7 +339,7 @@ impl Store {
         &self.inner.driver
     }
 
-    /// Who tells operational state.
+    /// The registered providers of operational state.
     pub(crate) fn providers(&self) -> &Arc<Providers> {
         &self.inner.providers
     }
@@ -352,18 +349,18 @@ impl Store {
         self.inner.clock_watch.now(self.clock())
     }
 
-    /// Where time comes from.
+    /// The source of time.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 
-    /// Since when the wall clock has gone evenly, as far as this process has seen: at the earliest since the store
-    /// was opened here.
+    /// Since when the wall clock has had no step, as far as this process has observed: not before the store
+    /// was opened.
     pub(crate) fn steady_since(&self) -> Timestamp {
         self.inner.clock_watch.steady_since(self.clock())
     }
 
-    /// A datastore of an anchor. Its schema is compiled at the first use and kept.
+    /// A datastore of an anchor. Its schema is compiled on first use and cached.
     ///
     /// # Errors
     /// [`Error::Unknown`] for dataspace and anchor.
@@ -371,7 +368,7 @@ impl Store {
         self.tree_of(dataspace, anchor, datastore, "")
     }
 
-    /// As [`Self::tree`], for a session: the private candidate is that of the session.
+    /// Like [`Self::tree`], for a session: a private candidate belongs to its session.
     pub fn tree_of(
         &self,
         dataspace: &str,
@@ -381,7 +378,7 @@ impl Store {
     ) -> Result<Tree> {
         check_session(datastore, session)?;
         let snapshot = self.driver().snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
         drop(snapshot);
@@ -389,12 +386,12 @@ impl Store {
         let store = self.clone();
         let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
         if let Err(error) = tree.expire() {
-            tracing::warn!(%error, "a confirmed commit, if one has run out, was not rolled back");
+            tracing::warn!(%error, "rolling back expired confirmed commits failed");
         }
         Ok(tree)
     }
 
-    /// How much each key range holds. Linear in the number of keys.
+    /// The number and the size of the keys in each key range. Linear in the number of keys.
     pub fn usage(&self) -> Result<Vec<(Subspace, Usage)>> {
         let snapshot = self.driver().snapshot()?;
         Subspace::ALL
@@ -419,14 +416,14 @@ impl Store {
         self.inner.schemas.compiled_past(snapshot, record)
     }
 
-    /// Takes over a schema set that was compiled to be put into the catalog.
+    /// Caches and stores a schema set that was compiled to be put into the catalog.
     pub(crate) fn adopt_compiled(&self, compiled: Compiled) {
         let compiled = self.inner.schemas.keep(compiled);
         self.store_compiled(&compiled);
     }
 
-    /// Stores a schema set that had to be compiled, so that the next process need not. Where that cannot
-    /// be done (the engine is read-only, or somebody else is faster) the next one compiles.
+    /// Stores a compiled schema set, so that the next process does not compile it. If this fails (the engine
+    /// is read-only, or another process was faster), the next process compiles it.
     fn store_compiled(&self, compiled: &Compiled) {
         if !compiled.is_to_be_stored.swap(false, Ordering::Relaxed)
             || !self.driver().capability().durable
@@ -437,21 +434,21 @@ impl Store {
             return;
         };
         let Precondition { key, value } = compiled.same_modules.clone();
-        let fit = stored_schema::fit(&compiled.record, &compiled.same_modules);
+        let fingerprint = stored_schema::fingerprint(&compiled.record, &compiled.same_modules);
         let mut batch = Batch::new();
         batch.require(key, value);
-        stored_schema::write(&mut batch, compiled.record.id, fit, &content);
+        stored_schema::write(&mut batch, compiled.record.id, fingerprint, &content);
         if let Err(error) = self.driver().commit(batch) {
             tracing::debug!(%error, "a compiled schema set is not stored");
         }
     }
 
-    /// Who is told of changes.
+    /// The registered subscribers.
     pub(crate) fn subscriptions(&self) -> &Registry {
         &self.inner.subscriptions
     }
 
-    /// How much validation has had to look at since the store was opened here.
+    /// The validation work since the store was opened in this process.
     pub fn validation_effort(&self) -> Effort {
         Effort {
             checks: self.inner.checks.load(Ordering::Relaxed),
@@ -472,12 +469,12 @@ impl Store {
             .fetch_add(effort.visits, Ordering::Relaxed);
     }
 
-    /// The changes of candidates that were read last.
+    /// The cache of candidates' changes.
     pub(crate) fn candidates(&self) -> &Residents {
         &self.inner.candidates
     }
 
-    /// Which of the locks is that of a tree.
+    /// The index of the lock of a tree.
     pub(crate) fn lock_of(tree: TreeId) -> usize {
         let slot = tree
             .anchor
@@ -486,14 +483,15 @@ impl Store {
         (slot % TREE_LOCKS as u64) as usize
     }
 
-    /// Held while a commit to a tree is decided, so that commits of one process do not conflict.
+    /// The lock that is held while a commit to a tree is prepared, so that commits of one process do not
+    /// conflict.
     pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
         self.inner.locks[Self::lock_of(tree)].lock()
     }
 
-    /// Decides on a change of the catalog from a snapshot and commits it; again on conflict.
-    /// Changes of the catalog follow one another: each requires that none came between.
-    /// Returns what `decide` returned for the batch that was committed.
+    /// Prepares a change of the catalog from a snapshot and commits it; retries on conflict. Catalog changes
+    /// are serialized: each one requires that no other came in between. Returns the result of `decide` for
+    /// the committed batch.
     pub(crate) fn change_catalog<T>(
         &self,
         decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<T>,
@@ -504,15 +502,15 @@ impl Store {
         loop {
             let snapshot = self.driver().snapshot()?;
             let mut batch = Batch::new();
-            Self::count_change(&*snapshot, &mut batch)?;
+            Self::increment_change_counter(&*snapshot, &mut batch)?;
             let decided = decide(&*snapshot, &mut batch)?;
             drop(snapshot);
             tries += 1;
             match self.driver().commit(batch) {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
-                    // The process that just committed has its next change ready first: without a
-                    // pause, one of two can lose every time.
-                    let pause = tries.saturating_sub(CATALOG_TRIES_AT_ONCE);
+                    // Without a pause, one of two processes can lose every time: the one that just committed
+                    // has its next change ready first.
+                    let pause = tries.saturating_sub(CATALOG_TRIES_WITHOUT_PAUSE);
                     thread::sleep(Duration::from_millis(pause.into()));
                 }
                 result => return result.map(|_| decided).map_err(Error::from),
@@ -520,21 +518,24 @@ impl Store {
         }
     }
 
-    /// Held while a change of the catalog is decided.
+    /// The lock that is held while a change of the catalog is prepared.
     pub(crate) fn lock_catalog(&self) -> MutexGuard<'_, ()> {
         self.inner.catalog_lock.lock()
     }
 
-    pub(crate) fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
-        Self::count(CATALOG_CHANGES, snapshot, batch).map(|_| ())
+    pub(crate) fn increment_change_counter(
+        snapshot: &dyn Snapshot,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        Self::increment(CATALOG_CHANGES, snapshot, batch).map(|_| ())
     }
 
-    /// A number that was never given before and never will be again.
+    /// A new id, never used before and never reused.
     pub(crate) fn allocate_id(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
-        Self::count(b"next-id", snapshot, batch)
+        Self::increment(b"next-id", snapshot, batch)
     }
 
-    fn count(name: &[u8], snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
+    fn increment(name: &[u8], snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
         let mut key = Subspace::Meta.key();
         key.extend_from_slice(name);
         let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
@@ -549,7 +550,7 @@ impl Store {
     }
 }
 
-/// How often the catalog of a state was changed, as stored.
+/// The catalog's change counter in a snapshot, as stored.
 pub(crate) fn catalog_changes(state: &dyn Snapshot) -> Result<Option<Vec<u8>>> {
     let key = [Subspace::Meta.key().as_slice(), CATALOG_CHANGES].concat();
     Ok(state.get(&key)?.map(std::borrow::Cow::into_owned))

@@ -1,4 +1,4 @@
-//! The registry of key ranges: every durable byte lies in one of these, and ids are never reused.
+//! The registry of key ranges: every stored byte belongs to one of these; ids are never reused.
 //!
 //! | id | range | since format |
 //! |---|---|---|
@@ -8,21 +8,21 @@
 //! | `04` | [`Subspace::Compiled`]: compiled schema sets; derived, may be absent | 1 |
 //! | `10` | [`Subspace::Tree`]: fragments and leaf-list entries | 1 |
 //! | `11` | [`Subspace::Order`]: list key to position, for lists and leaf-lists ordered by user | 1 |
-//! | `12` | [`Subspace::Log`]: what each commit changed, with the old values | 1 |
-//! | `13` | [`Subspace::Stamp`]: which version last changed a resource | 1 |
-//! | `15` | [`Subspace::Candidate`]: what candidates change | 1 |
+//! | `12` | [`Subspace::Log`]: the changes of each commit, with the old values | 1 |
+//! | `13` | [`Subspace::Stamp`]: the version that last changed a resource | 1 |
+//! | `15` | [`Subspace::Candidate`]: the changes of candidates | 1 |
 //! | `16` | [`Subspace::Hold`]: locks, and commits that wait for their confirmation | 1 |
-//! | `17` | [`Subspace::Index`]: from values to the places that hold them | 1 |
-//! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
-//! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
-//! | `1a` | [`Subspace::Withheld`]: configuration that is not in use | 1 |
-//! | `1b` | [`Subspace::Models`]: the modules that older versions were made under | 1 |
-//! | `20` | [`Subspace::Statistics`]: what the crate `espalier-stats` lays out | 1 |
-//! | `30` | [`Subspace::Documents`]: what the crate `espalier-documents` lays out | 1 |
+//! | `17` | [`Subspace::Index`]: from values to the nodes that have them | 1 |
+//! | `18` | [`Subspace::Count`]: the number of entries of lists | 1 |
+//! | `19` | [`Subspace::Origin`]: the origin of pushed operational state | 1 |
+//! | `1a` | [`Subspace::Withheld`]: configuration that is not applied | 1 |
+//! | `1b` | [`Subspace::Models`]: the modules of older versions | 1 |
+//! | `20` | [`Subspace::Statistics`]: the keys of the crate `espalier-stats` | 1 |
+//! | `30` | [`Subspace::Documents`]: the keys of the crate `espalier-documents` | 1 |
 
 use espalier_keyspace::KeyRange;
 
-/// The version of all layouts together. A store of a later version is refused.
+/// The version of all layouts together. A store with a later version is rejected.
 pub const FORMAT_VERSION: u64 = 1;
 
 /// A registered key range.
@@ -35,7 +35,7 @@ pub enum Subspace {
     Catalog = 0x02,
     /// Node dictionary.
     Dictionary = 0x03,
-    /// Compiled schema sets: derived from the catalog, and made anew where they are absent.
+    /// Compiled schema sets: derived from the catalog, and compiled again if missing.
     Compiled = 0x04,
     /// Fragments and leaf-list entries.
     Tree = 0x10,
@@ -49,19 +49,19 @@ pub enum Subspace {
     Candidate = 0x15,
     /// Locks and pending confirmed commits.
     Hold = 0x16,
-    /// From values to the places that hold them.
+    /// From values to the nodes that have them.
     Index = 0x17,
-    /// How many entries lists have.
+    /// The number of entries of lists.
     Count = 0x18,
-    /// Origins of what was pushed into the operational state datastore.
+    /// Origins of state that was pushed into the operational state datastore.
     Origin = 0x19,
-    /// Paths of configuration that is not in use.
+    /// Paths of configuration that is not applied.
     Withheld = 0x1a,
-    /// The modules that older versions were made under.
+    /// The modules of older versions.
     Models = 0x1b,
-    /// Statistics: laid out by the crate `espalier-stats`, which knows nothing of the others.
+    /// Statistics: the layout is defined by the crate `espalier-stats`, independently of the others.
     Statistics = 0x20,
-    /// Documents: laid out by the crate `espalier-documents`, which knows nothing of the others.
+    /// Documents: the layout is defined by the crate `espalier-documents`, independently of the others.
     Documents = 0x30,
 }
 
@@ -87,7 +87,7 @@ impl Subspace {
         Self::Documents,
     ];
 
-    /// Those whose keys begin with an anchor.
+    /// The ranges whose keys begin with an anchor.
     pub const OF_ANCHORS: [Self; 11] = [
         Self::Tree,
         Self::Order,
@@ -112,7 +112,7 @@ impl Subspace {
         KeyRange::prefix(&[self as u8])
     }
 
-    /// The name for people.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Meta => "meta",

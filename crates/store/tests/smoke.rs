@@ -1,4 +1,4 @@
-//! The first steps: a model, a document, reading, editing.
+//! A first test: a model, a document, reads and edits.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn data(tree: &Tree, text: &str) -> DataTree {
 }
 
 #[test]
-fn a_document_goes_in_and_comes_out() {
+fn a_document_is_loaded_and_read() {
     let tree = tree(espalier_drivers::open("memory:").unwrap());
     let text = r#"{"m:c":{"e":[{"in":{"x":-3},"o":[{"k":"z"},{"d":"1","k":"a"}],"name":"b","tag":["q","p"],"u":["2","1"]},{"name":"a","v":9}],"late":"l"},"m:top":"t"}"#;
     let report = load(&tree, text);
@@ -115,7 +115,7 @@ fn a_document_goes_in_and_comes_out() {
 }
 
 #[test]
-fn a_view_is_asked_by_xpath() {
+fn a_view_is_queried_by_xpath() {
     let tree = tree(espalier_drivers::open("memory:").unwrap());
     load(
         &tree,
@@ -141,7 +141,7 @@ fn a_view_is_asked_by_xpath() {
 }
 
 #[test]
-fn a_row_in_no_range_is_found_by_a_check() {
+fn check_finds_a_row_outside_all_ranges() {
     let tree = tree(espalier_drivers::open("memory:").unwrap());
     for key in [&b"\x00"[..], b"\x1f\x01", b"\xff"] {
         let mut batch = espalier_keyspace::Batch::new();
@@ -160,7 +160,7 @@ fn a_row_in_no_range_is_found_by_a_check() {
 }
 
 #[test]
-fn what_the_catalog_and_the_log_lack_is_found_by_a_check() {
+fn check_finds_missing_catalog_and_log_rows() {
     let tree = tree(espalier_drivers::open("memory:").unwrap());
     for value in 1..4 {
         load(&tree, &format!(r#"{{"m:top":"{value}"}}"#));
@@ -184,7 +184,7 @@ fn what_the_catalog_and_the_log_lack_is_found_by_a_check() {
         found.iter().any(|one| one.problem.contains("lacks")),
         "{found:?}"
     );
-    // Without its catalog, all that is left belongs to nobody.
+    // Without its catalog, all remaining keys belong to no anchor.
     let found = without(&keys(Subspace::Catalog));
     assert!(
         found.iter().any(|one| one.problem.contains("no anchor")),

@@ -132,7 +132,7 @@ fn documents_are_written_and_deleted() {
         assert_eq!(garage.ok(&["insert", "cars", r#"{"name":"new"}"#]), "3\n");
         let text = garage.failed(&["insert", "cars", r#"{"name":"new"}"#], 1);
         assert!(
-            text.contains(r#"index "name" is unique, and document 3 has the value "new""#),
+            text.contains(r#"index "name" is unique, but document 3 already has the value "new""#),
             "{text}"
         );
         assert_eq!(
@@ -254,7 +254,7 @@ fn documents_go_out_and_come_in_and_are_examined() {
         );
         let text = garage.failed(&["import", "copy", "bad.jsonl"], 1);
         assert!(
-            text.contains("nothing was imported: line 2, column"),
+            text.contains("no documents were imported: line 2, column"),
             "{text}"
         );
         assert!(!text.contains("line 1"), "another place is told: {text}");

@@ -145,7 +145,7 @@ fn versions_that_are_not_kept_are_refused_with_what_to_do() {
         let told = bench
             .run(&with(&["get", "/", "--at", "2"], access))
             .failed(1);
-        let expected = "version 2 is no longer kept; the oldest that is, is 3";
+        let expected = "version 2 is no longer retained; the oldest retained version is 3";
         assert!(told.contains(expected), "{told}");
         let wrong = ["history", "--keep-age", "soon"];
         let told = bench.run(&with(&wrong, access)).failed(2);

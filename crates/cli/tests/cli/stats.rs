@@ -310,7 +310,7 @@ fn a_named_import_is_done_once() {
 
         store.bench.write("lines.txt", "n:3|c\nnonsense\nn:5|c\n");
         let text = store.failed(&import, 1);
-        assert!(text.contains("give this one a name of its own"), "{text}");
+        assert!(text.contains("use a different name for this one"), "{text}");
     });
 }
 

@@ -225,7 +225,7 @@ fn refusals_name_what_to_do() {
     ] {
         let error = bench.run(&["restore", "cut.backup", url]).failed(1);
         assert!(
-            error.contains("cut off") && error.contains("byte"),
+            error.contains("truncated") && error.contains("byte"),
             "{error}"
         );
         assert!(!bench.path(place).exists(), "{url} was left behind");

@@ -1,4 +1,4 @@
-//! The thread that brings the commits of others.
+//! The thread that applies the commits of other processes to a cache.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Driver, Watch, WatchEvent};
 use parking_lot::Mutex;
 
-use super::store::{Cache, News};
+use super::store::{Cache, WatchedChanges};
 use crate::core::Core;
 use crate::document::Document;
 use crate::limits::STALE_MS_MAX;
 use crate::shape::Shape;
 use crate::{Error, Result};
 
-/// How long the thread waits for news before it looks whether it is still needed.
+/// The longest wait for an event before the thread checks whether it is still needed.
 const WAIT: Duration = Duration::from_millis(STALE_MS_MAX / 2);
 
 impl<T: Document> Cache<T> {
-    /// Loads what is kept, and has a thread follow the commits of others for as long as the cache
-    /// lives.
+    /// Loads the cache, and starts a thread that follows the commits of other processes for the lifetime of
+    /// the cache.
     pub(crate) fn follow(self: &Arc<Self>, shape: &Arc<Shape<T>>, core: &Core) -> Result<()> {
         let mut follower = Follower {
             driver: Arc::clone(&core.driver),
-            telling: Arc::clone(&core.telling),
+            cache_update_lock: Arc::clone(&core.cache_update_lock),
             shape: Arc::clone(shape),
             cache: Arc::downgrade(self),
         };
@@ -31,28 +31,28 @@ impl<T: Document> Cache<T> {
             .name("documents".to_owned())
             .spawn(move || follower.run(Some(watch)));
         spawned.map(drop).map_err(|error| {
-            let message = format!("no thread could be started to follow changes: {error}");
+            let message = format!("starting the thread that follows changes failed: {error}");
             Error::new(crate::ErrorKind::Limit, message)
         })
     }
 }
 
-/// How long the thread rests after news: what this process commits is told at once anyway, so the
-/// thread need not be woken by every commit.
+/// A pause of the thread after an event. The commits of this process are applied to the cache directly, so
+/// the thread need not wake up for each of them.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How much news it takes before it looks whether it is still needed.
+/// The number of events after which the thread checks whether it is still needed.
 const EVENTS_AT_ONCE: usize = 256;
 
 struct Follower<T> {
     driver: Arc<dyn Driver>,
-    telling: Arc<Mutex<()>>,
+    cache_update_lock: Arc<Mutex<()>>,
     shape: Arc<Shape<T>>,
     cache: Weak<Cache<T>>,
 }
 
 impl<T: Document> Follower<T> {
-    /// Brings the cache to a snapshot, and watches from there.
+    /// Brings the cache to a snapshot, and starts a watch there.
     fn start(&mut self, cache: &Cache<T>) -> Result<Box<dyn Watch>> {
         let snapshot = self.driver.snapshot()?;
         let watch = self
@@ -69,7 +69,7 @@ impl<T: Document> Follower<T> {
                 std::thread::sleep(PAUSE);
                 continue;
             };
-            tracing::warn!(collection = self.shape.name, %error, "a cache does not follow");
+            tracing::warn!(collection = self.shape.name, %error, "following changes failed; the cache is bypassed");
             if let Some(cache) = self.cache.upgrade() {
                 cache.set_following(false);
             }
@@ -93,44 +93,44 @@ impl<T: Document> Follower<T> {
             let Some(cache) = self.cache.upgrade() else {
                 return Ok(());
             };
-            self.take(&cache, event)?;
+            self.apply(&cache, event)?;
             wait = Duration::ZERO;
         }
         Ok(())
     }
 
-    fn take(&self, cache: &Cache<T>, event: WatchEvent) -> Result<()> {
+    fn apply(&self, cache: &Cache<T>, event: WatchEvent) -> Result<()> {
         match event {
             WatchEvent::Commit { version, changes } if !changes.iter().any(is_range) => {
-                let news = News::of(&self.shape, &changes)?;
-                if !cache.knows(&news, version) {
-                    // Where it is a commit of this process, it is about to be told more cheaply.
-                    drop(self.telling.lock());
+                let watched = WatchedChanges::of(&self.shape, &changes)?;
+                if !cache.includes_changes(&watched, version) {
+                    // A commit of this process is about to be applied directly, which is cheaper.
+                    drop(self.cache_update_lock.lock());
                 }
-                cache.learn(&self.shape, version, &news)
+                cache.apply_watched(&self.shape, version, &watched)
             }
-            // A range goes where the collection is dropped.
+            // A range is deleted when the collection is dropped.
             WatchEvent::Commit { .. } | WatchEvent::Gap { .. } => {
-                catch_up(cache, &self.shape, &*self.driver, &self.telling)
+                catch_up(cache, &self.shape, &*self.driver, &self.cache_update_lock)
             }
         }
     }
 }
 
-/// Brings a cache to the newest state, unless it has all commits.
+/// Brings a cache to the newest state, unless it already includes all commits.
 pub(crate) fn catch_up<T: Document>(
     cache: &Cache<T>,
     shape: &Shape<T>,
     driver: &dyn Driver,
-    telling: &Mutex<()>,
+    cache_update_lock: &Mutex<()>,
 ) -> Result<()> {
-    // What this process committed is in the cache when it is in the snapshot.
-    let told = telling.lock();
+    // A commit of this process is in the cache once it is visible in a snapshot.
+    let guard = cache_update_lock.lock();
     let snapshot = driver.snapshot()?;
     if cache.includes(shape, &*snapshot)? {
         return Ok(());
     }
-    drop(told);
+    drop(guard);
     cache.catch_up(shape, &*snapshot)
 }
 

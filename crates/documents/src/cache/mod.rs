@@ -1,15 +1,15 @@
-//! What is kept of a collection in memory, and how it follows the commits of others.
+//! The in-memory cache of a collection, and how it follows the commits of other processes.
 //!
-//! Each thing that is learned of a document is a *fact* with the version of the key space at which
-//! it held: from a commit of this process, from a watch, from a snapshot. Of two facts the one
-//! with the larger version stands, so that they may come in any order.
+//! Each update is the *state of a document* at a version of the key space, from a commit of this process,
+//! from a watch, or from a snapshot. Of two states of a document the one with the larger version wins, so
+//! updates may arrive in any order.
 //!
-//! `index.rs` is one index in memory, `postings.rs` the documents of one value of it, `resident.rs`
-//! documents and indexes, `recent.rs` the documents used last, `follow.rs` the thread that brings
-//! news, `reload.rs` what it does where the engine cannot tell what changed: rows are compared, and
-//! only those that differ are read.
+//! `index.rs` is one index in memory, `postings.rs` the documents of one value in it, `resident.rs` all
+//! documents and indexes, `recent.rs` an LRU cache of documents, `follow.rs` the thread that applies events,
+//! `reload.rs` the fallback if the engine cannot report what changed: rows are compared, and only rows that
+//! differ are decoded.
 
-mod fact;
+mod document_state;
 pub(crate) mod follow;
 mod index;
 mod postings;
@@ -19,6 +19,6 @@ mod resident;
 mod runs;
 mod store;
 
-pub(crate) use fact::{Fact, Present};
+pub(crate) use document_state::{DocumentState, Present};
 pub(crate) use resident::{Hit, Resident};
 pub(crate) use store::Cache;

@@ -7,19 +7,19 @@ use espalier_keyspace::Direction;
 use super::resident::Hit;
 use super::runs::Runs;
 
-/// The documents of a value: keys, and the documents themselves where they are kept.
+/// The documents of a value: keys, and the documents themselves if they are cached.
 pub(super) enum Postings<T> {
     One(u64, Option<Arc<T>>),
     Many(Runs<Option<Arc<T>>>),
 }
 
 impl<T> Postings<T> {
-    /// One document.
+    /// A list of one document.
     pub(super) fn of(key: u64, document: Option<Arc<T>>) -> Self {
         Self::One(key, document)
     }
 
-    /// The one with the smallest key.
+    /// The document with the smallest key.
     pub(super) fn first(&self) -> Option<(u64, Option<&Arc<T>>)> {
         match self {
             Self::One(key, document) => Some((*key, document.as_ref())),
@@ -30,13 +30,13 @@ impl<T> Postings<T> {
         }
     }
 
-    /// Enters a document, in place of the older one of its key.
+    /// Inserts a document, or replaces the older one with its key.
     pub(super) fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
         match self {
-            Self::One(known, held) if *known == key => *held = document,
-            Self::One(known, held) => {
+            Self::One(own_key, own_document) if *own_key == key => *own_document = document,
+            Self::One(own_key, own_document) => {
                 let mut both = Runs::default();
-                both.insert(*known, held.take());
+                both.insert(*own_key, own_document.take());
                 both.insert(key, document);
                 *self = Self::Many(both);
             }
@@ -44,10 +44,10 @@ impl<T> Postings<T> {
         }
     }
 
-    /// Takes a document out, and tells whether none is left.
+    /// Removes a document; returns whether the list is empty now.
     pub(super) fn remove(&mut self, key: u64) -> bool {
         match self {
-            Self::One(known, _) => *known == key,
+            Self::One(own_key, _) => *own_key == key,
             Self::Many(documents) => {
                 documents.remove(key);
                 documents.is_empty()
@@ -55,7 +55,7 @@ impl<T> Postings<T> {
         }
     }
 
-    /// Appends them to a list.
+    /// Appends all documents to a list.
     pub(super) fn list<'a>(&'a self, listed: &mut Vec<(u64, Option<&'a Arc<T>>)>) {
         match self {
             Self::One(key, document) => listed.push((*key, document.as_ref())),
@@ -66,7 +66,7 @@ impl<T> Postings<T> {
         }
     }
 
-    /// Calls `visit` with each, in the order of keys or against it.
+    /// Calls `visit` with each document, in ascending or descending order of keys.
     pub(super) fn each(&self, direction: Direction, visit: &mut dyn FnMut(u64, Option<&Arc<T>>)) {
         match (self, direction) {
             (Self::One(key, document), _) => visit(*key, document.as_ref()),
@@ -80,7 +80,7 @@ impl<T> Postings<T> {
         }
     }
 
-    /// Some of them, after the first ones.
+    /// At most `limit` documents, after skipping `offset`.
     pub(super) fn select(&self, direction: Direction, offset: usize, limit: usize) -> Vec<Hit<T>> {
         let hit = |key: u64, document: &Option<Arc<T>>| Hit {
             key,

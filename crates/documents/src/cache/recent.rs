@@ -1,4 +1,4 @@
-//! The documents that were used last.
+//! An LRU cache of documents.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use espalier_keyspace::Version;
 use hashlink::LruCache;
 use parking_lot::Mutex;
 
-use super::fact::Fact;
+use super::document_state::DocumentState;
 
-/// Documents by key, as many as the limits allow; the one that was not used for longest goes first.
+/// Documents by key, as many as the limits allow; the least recently used one is evicted first.
 pub(crate) struct Recent<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<RecentState<T>>,
     bytes_max: usize,
 }
 
-struct State<T> {
-    documents: LruCache<u64, Held<T>>,
+struct RecentState<T> {
+    documents: LruCache<u64, CachedDocument<T>>,
     bytes: usize,
-    /// Older snapshots may not know of changes that are forgotten here.
+    /// Documents read from older snapshots are not cached: changes since then may have been evicted.
     floor: Version,
     sequence: u64,
 }
 
-struct Held<T> {
+struct CachedDocument<T> {
     document: Arc<T>,
     bytes: usize,
     version: Version,
@@ -31,7 +31,7 @@ struct Held<T> {
 impl<T> Recent<T> {
     pub(super) fn new(entries: usize, bytes_max: usize) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(RecentState {
                 documents: LruCache::new(entries),
                 bytes: 0,
                 floor: Version(0),
@@ -41,49 +41,49 @@ impl<T> Recent<T> {
         }
     }
 
-    /// A document, if it is kept.
+    /// A cached document.
     pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
         let mut state = self.state.lock();
         state
             .documents
             .get(&key)
-            .map(|held| Arc::clone(&held.document))
+            .map(|cached| Arc::clone(&cached.document))
     }
 
-    /// How many commits are surely included.
+    /// The number of commits that are certainly included.
     pub(super) fn sequence(&self) -> u64 {
         self.state.lock().sequence
     }
 
-    /// Keeps what was read from a snapshot.
-    pub(crate) fn read(&self, fact: Fact<T>) {
+    /// Caches a document that was read from a snapshot.
+    pub(crate) fn read(&self, update: DocumentState<T>) {
         let mut state = self.state.lock();
-        if fact.version >= state.floor {
-            state.put(fact, self.bytes_max);
+        if update.version >= state.floor {
+            state.put(update, self.bytes_max);
         }
     }
 
-    /// Takes over what one commit changed.
-    pub(super) fn commit(&self, facts: Vec<Fact<T>>, before: u64) {
+    /// Applies the changes of a commit.
+    pub(super) fn commit(&self, updates: Vec<DocumentState<T>>, before: u64) {
         let mut state = self.state.lock();
         if state.sequence == before {
             state.sequence = before + 1;
         }
-        for fact in facts {
-            state.floor = state.floor.max(fact.version);
-            state.put(fact, self.bytes_max);
+        for update in updates {
+            state.floor = state.floor.max(update.version);
+            state.put(update, self.bytes_max);
         }
     }
 
-    /// Forgets documents that changed at a version.
-    pub(super) fn changed(&self, keys: &[u64], version: Version, sequence: Option<u64>) {
+    /// Removes documents that changed at a version.
+    pub(super) fn invalidate(&self, keys: &[u64], version: Version, sequence: Option<u64>) {
         let mut state = self.state.lock();
         state.floor = state.floor.max(version);
         for key in keys {
             if state
                 .documents
                 .peek(key)
-                .is_some_and(|held| held.version < version)
+                .is_some_and(|cached| cached.version < version)
             {
                 state.remove(*key);
             }
@@ -91,7 +91,7 @@ impl<T> Recent<T> {
         state.sequence = state.sequence.max(sequence.unwrap_or(0));
     }
 
-    /// Forgets everything, unless all commits up to `sequence` are included.
+    /// Clears the cache, unless all commits up to `sequence` are included.
     pub(super) fn catch_up(&self, version: Version, sequence: u64) {
         let mut state = self.state.lock();
         if state.sequence != sequence {
@@ -103,17 +103,17 @@ impl<T> Recent<T> {
     }
 }
 
-impl<T> State<T> {
-    fn put(&mut self, fact: Fact<T>, bytes_max: usize) {
+impl<T> RecentState<T> {
+    fn put(&mut self, update: DocumentState<T>, bytes_max: usize) {
         if self
             .documents
-            .peek(&fact.key)
-            .is_some_and(|held| held.version > fact.version)
+            .peek(&update.key)
+            .is_some_and(|cached| cached.version > update.version)
         {
             return;
         }
-        self.remove(fact.key);
-        let Some(present) = fact.present else {
+        self.remove(update.key);
+        let Some(present) = update.present else {
             return;
         };
         if present.bytes > bytes_max || self.documents.capacity() == 0 {
@@ -128,17 +128,17 @@ impl<T> State<T> {
             }
         }
         self.bytes += present.bytes;
-        let held = Held {
+        let cached = CachedDocument {
             document: present.document,
             bytes: present.bytes,
-            version: fact.version,
+            version: update.version,
         };
-        self.documents.insert(fact.key, held);
+        self.documents.insert(update.key, cached);
     }
 
     fn remove(&mut self, key: u64) {
-        if let Some(held) = self.documents.remove(&key) {
-            self.bytes -= held.bytes;
+        if let Some(cached) = self.documents.remove(&key) {
+            self.bytes -= cached.bytes;
         }
     }
 }

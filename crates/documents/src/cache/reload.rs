@@ -1,12 +1,12 @@
-//! Bringing what is kept to a snapshot, by comparing rows.
+//! Brings a cache to a snapshot by comparing rows.
 
 use std::ops::ControlFlow;
 
 use espalier_keyspace::{Direction, Snapshot};
 
-use super::fact::row_hash;
+use super::document_state::row_hash;
 use super::resident::Resident;
-use super::store::fact;
+use super::store::decode_state;
 use crate::Result;
 use crate::document::Document;
 use crate::layout::counter;
@@ -14,33 +14,33 @@ use crate::reader::{Reader, View};
 use crate::shape::Shape;
 
 impl<T: Document> Resident<T> {
-    /// Takes over everything that a snapshot shows; only rows that differ are decoded.
+    /// Applies the content of a snapshot; only rows that differ are decoded.
     pub(super) fn reload(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
         let version = snapshot.version();
-        let mut facts = Vec::new();
+        let mut updates = Vec::new();
         let mut from = 0;
         let range = shape.keys.documents(0, None);
         View(snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
             if let Some(key) = shape.keys.document_key(row) {
-                for gone in self.between(from, key) {
-                    facts.push(fact(shape, version, gone, None)?);
+                for removed in self.between(from, key) {
+                    updates.push(decode_state(shape, version, removed, None)?);
                 }
                 if self.hash_of(key) != Some(row_hash(stored)) {
-                    facts.push(fact(shape, version, key, Some(stored))?);
+                    updates.push(decode_state(shape, version, key, Some(stored))?);
                 }
                 from = key.saturating_add(1);
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        for gone in self.between(from, u64::MAX) {
-            facts.push(fact(shape, version, gone, None)?);
+        for removed in self.between(from, u64::MAX) {
+            updates.push(decode_state(shape, version, removed, None)?);
         }
-        self.learn(shape, facts, Some(sequence))
+        self.apply_all(shape, updates, Some(sequence))
     }
 
-    /// The documents of a range of keys.
+    /// The keys of the cached documents in a range.
     fn between(&self, from: u64, before: u64) -> Vec<u64> {
-        self.held.read().keys(from, before).collect()
+        self.state.read().keys(from, before).collect()
     }
 }

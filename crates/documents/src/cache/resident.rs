@@ -1,4 +1,4 @@
-//! Indexes, and perhaps documents, in memory.
+//! Indexes, and depending on the policy documents, in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,55 +6,55 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, Version};
 use parking_lot::RwLock;
 
-use super::fact::Fact;
+use super::document_state::DocumentState;
 use super::index::{Index, documents};
 use crate::document::Document;
-use crate::extract::Values;
-use crate::joining::{Joining, join};
+use crate::index_values::Values;
+use crate::set_operation::{SetOperation, combine};
 use crate::shape::Shape;
 use crate::value::Bytes;
 use crate::{Query, Result, Selection, Value};
 
-/// What a search in memory found.
+/// A match of a query in memory.
 pub(crate) struct Hit<T> {
     pub(crate) key: u64,
-    /// The encoding of the value, where it is not the one that was asked for.
+    /// The full encoding of the value, if it is not the value of the query.
     pub(crate) full: Option<Bytes>,
-    /// The document, where documents are kept.
+    /// The document, if documents are cached.
     pub(crate) document: Option<Arc<T>>,
 }
 
-/// All indexes of a collection, and all documents where the policy says so.
+/// All indexes of a collection, and all documents if the policy includes them.
 pub(crate) struct Resident<T> {
-    pub(super) held: RwLock<Held<T>>,
+    pub(super) state: RwLock<ResidentState<T>>,
 }
 
-pub(super) struct Held<T> {
-    documents: BTreeMap<u64, Known<T>>,
+pub(super) struct ResidentState<T> {
+    documents: BTreeMap<u64, ResidentDocument<T>>,
     indexes: Vec<Index<T>>,
-    /// When documents were deleted, until older facts cannot come any more.
+    /// The versions at which documents were deleted, until no older state can arrive.
     deleted: HashMap<u64, Version>,
-    /// How many commits are surely included.
+    /// The number of commits that are certainly included.
     pub(super) sequence: u64,
 }
 
-/// A document that is there.
-struct Known<T> {
+/// A cached document, or its values.
+struct ResidentDocument<T> {
     version: Version,
     hash: u64,
-    kept: Kept<T>,
+    content: ResidentContent<T>,
 }
 
-enum Kept<T> {
+enum ResidentContent<T> {
     Document(Arc<T>),
-    /// Its values in each index, so that they can be taken out.
+    /// Its values in each index, so that its entries can be removed.
     Values(Box<[Values]>),
 }
 
 impl<T: Document> Resident<T> {
     pub(super) fn new(indexes: usize) -> Self {
         Self {
-            held: RwLock::new(Held {
+            state: RwLock::new(ResidentState {
                 documents: BTreeMap::new(),
                 indexes: (0..indexes).map(|_| Index::new()).collect(),
                 deleted: HashMap::new(),
@@ -63,58 +63,58 @@ impl<T: Document> Resident<T> {
         }
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub(crate) fn count(&self) -> u64 {
-        self.held.read().documents.len() as u64
+        self.state.read().documents.len() as u64
     }
 
     /// A document.
     pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
-        match &self.held.read().documents.get(&key)?.kept {
-            Kept::Document(document) => Some(Arc::clone(document)),
-            Kept::Values(_) => None,
+        match &self.state.read().documents.get(&key)?.content {
+            ResidentContent::Document(document) => Some(Arc::clone(document)),
+            ResidentContent::Values(_) => None,
         }
     }
 
-    /// The hash of the row of a document.
+    /// The hash of a document's row.
     pub(super) fn hash_of(&self, key: u64) -> Option<u64> {
-        let held = self.held.read();
-        held.documents.get(&key).map(|known| known.hash)
+        let state = self.state.read();
+        state.documents.get(&key).map(|current| current.hash)
     }
 
     /// The document that has a value.
     pub(crate) fn get_by(&self, slot: usize, value: &Value) -> Option<(u64, Option<Arc<T>>)> {
-        let held = self.held.read();
-        let (key, document) = held.indexes[slot].get(value)?;
+        let state = self.state.read();
+        let (key, document) = state.indexes[slot].get(value)?;
         Some((key, document.cloned()))
     }
 
-    /// What a query asks for.
+    /// The entries that match a query.
     pub(crate) fn find(&self, slot: usize, query: &Query) -> Vec<Hit<T>> {
-        self.held.read().indexes[slot].find(query)
+        self.state.read().indexes[slot].find(query)
     }
 
-    /// The documents that a query asks for.
+    /// The documents that match a query.
     pub(crate) fn documents(&self, slot: usize, query: &Query) -> Vec<(u64, Arc<T>)> {
-        self.held.read().indexes[slot].documents(query)
+        self.state.read().indexes[slot].documents(query)
     }
 
-    /// The documents that have all of these values, or any.
-    pub(crate) fn joined_documents(
+    /// The intersection or the union of the documents that have these values.
+    pub(crate) fn combined_documents(
         &self,
         slot: usize,
         values: &[Value],
-        joining: Joining,
+        operation: SetOperation,
     ) -> Vec<(u64, Arc<T>)> {
-        let held = self.held.read();
-        let lists = values.iter().map(|value| held.indexes[slot].listed(value));
-        documents(&join(lists.collect(), joining))
+        let state = self.state.read();
+        let lists = values.iter().map(|value| state.indexes[slot].listed(value));
+        documents(&combine(lists.collect(), operation))
     }
 
     /// The keys of the documents that have a value.
     pub(crate) fn keys(&self, slot: usize, value: &Value) -> Vec<u64> {
-        let held = self.held.read();
-        let listed = held.indexes[slot].listed(value).into_iter();
+        let state = self.state.read();
+        let listed = state.indexes[slot].listed(value).into_iter();
         listed.map(|(key, _)| key).collect()
     }
 
@@ -124,11 +124,11 @@ impl<T: Document> Resident<T> {
         if selection.from >= before {
             return Vec::new();
         }
-        let held = self.held.read();
-        let range = held.documents.range(selection.from..before);
-        let document = |(key, known): (&u64, &Known<T>)| match &known.kept {
-            Kept::Document(document) => Some((*key, Arc::clone(document))),
-            Kept::Values(_) => None,
+        let state = self.state.read();
+        let range = state.documents.range(selection.from..before);
+        let document = |(key, current): (&u64, &ResidentDocument<T>)| match &current.content {
+            ResidentContent::Document(document) => Some((*key, Arc::clone(document))),
+            ResidentContent::Values(_) => None,
         };
         let (offset, limit) = (selection.offset, selection.limit);
         match selection.direction {
@@ -144,90 +144,105 @@ impl<T: Document> Resident<T> {
         }
     }
 
-    /// Takes over what one commit changed: `before` is how many commits its snapshot had.
-    pub(super) fn commit(&self, shape: &Shape<T>, facts: Vec<Fact<T>>, before: u64) -> Result<()> {
-        let mut held = self.held.write();
-        if held.sequence == before {
-            held.sequence = before + 1;
-        }
-        let mut facts = facts.into_iter();
-        facts.try_for_each(|fact| held.apply(shape, fact, Order::AfterSame))
-    }
-
-    /// Those of the documents of which nothing as new as this version is known.
-    pub(super) fn unknown<R: Copy>(&self, rows: &[(u64, R)], version: Version) -> Vec<(u64, R)> {
-        let held = self.held.read();
-        let rows = rows.iter().copied();
-        rows.filter(|(key, _)| held.newest(*key).is_none_or(|known| known < version))
-            .collect()
-    }
-
-    /// Takes over what a watch or a snapshot tells; all commits up to `sequence` are then included,
-    /// where it is known.
-    pub(super) fn learn(
+    /// Applies the changes of a commit; `before` is the number of commits in its snapshot.
+    pub(super) fn commit(
         &self,
         shape: &Shape<T>,
-        facts: Vec<Fact<T>>,
+        updates: Vec<DocumentState<T>>,
+        before: u64,
+    ) -> Result<()> {
+        let mut state = self.state.write();
+        if state.sequence == before {
+            state.sequence = before + 1;
+        }
+        let mut updates = updates.into_iter();
+        updates.try_for_each(|update| state.apply(shape, update, SameVersion::Replace))
+    }
+
+    /// The documents whose cached state is older than this version.
+    pub(super) fn outdated<R: Copy>(&self, rows: &[(u64, R)], version: Version) -> Vec<(u64, R)> {
+        let state = self.state.read();
+        let rows = rows.iter().copied();
+        rows.filter(|(key, _)| {
+            state
+                .version_of(*key)
+                .is_none_or(|current| current < version)
+        })
+        .collect()
+    }
+
+    /// Applies document states from a watch or a snapshot. With a `sequence`, all commits up to it are then
+    /// included.
+    pub(super) fn apply_all(
+        &self,
+        shape: &Shape<T>,
+        updates: Vec<DocumentState<T>>,
         sequence: Option<u64>,
     ) -> Result<()> {
-        let mut held = self.held.write();
-        for fact in facts {
-            held.apply(shape, fact, Order::BeforeSame)?;
+        let mut state = self.state.write();
+        for update in updates {
+            state.apply(shape, update, SameVersion::Keep)?;
         }
-        held.sequence = held.sequence.max(sequence.unwrap_or(0));
+        state.sequence = state.sequence.max(sequence.unwrap_or(0));
         Ok(())
     }
 
-    /// Forgets deletions that are too old to matter.
-    pub(super) fn forget_deleted(&self, followed: Version) {
-        let mut held = self.held.write();
-        if !held.deleted.is_empty() {
-            held.deleted.retain(|_, version| *version > followed);
+    /// Drops deletions that are too old to matter.
+    pub(super) fn drop_old_deletions(&self, followed: Version) {
+        let mut state = self.state.write();
+        if !state.deleted.is_empty() {
+            state.deleted.retain(|_, version| *version > followed);
         }
     }
 }
 
-/// Whether a fact replaces one of the same version.
+/// Whether a state replaces one of the same version.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    AfterSame,
-    BeforeSame,
+pub(super) enum SameVersion {
+    Replace,
+    Keep,
 }
 
-impl<T: Document> Held<T> {
-    /// The keys of a range that documents have.
+impl<T: Document> ResidentState<T> {
+    /// The keys of the documents in a range.
     pub(super) fn keys(&self, from: u64, before: u64) -> impl Iterator<Item = u64> {
         let range = self.documents.range(from..before.max(from));
         range.map(|(key, _)| *key)
     }
 
-    /// The version of what is known of a document.
-    fn newest(&self, key: u64) -> Option<Version> {
-        let known = self.documents.get(&key).map(|known| known.version);
-        known.max(self.deleted.get(&key).copied())
+    /// The version of the cached state of a document.
+    fn version_of(&self, key: u64) -> Option<Version> {
+        let current = self.documents.get(&key).map(|current| current.version);
+        current.max(self.deleted.get(&key).copied())
     }
 
-    fn is_overtaken(&self, fact: &Fact<T>, order: Order) -> bool {
-        self.newest(fact.key).is_some_and(|known| match order {
-            Order::AfterSame => known > fact.version,
-            Order::BeforeSame => known >= fact.version,
-        })
+    fn is_outdated(&self, update: &DocumentState<T>, same_version: SameVersion) -> bool {
+        self.version_of(update.key)
+            .is_some_and(|current| match same_version {
+                SameVersion::Replace => current > update.version,
+                SameVersion::Keep => current >= update.version,
+            })
     }
 
-    fn apply(&mut self, shape: &Shape<T>, fact: Fact<T>, order: Order) -> Result<()> {
-        if self.is_overtaken(&fact, order) {
+    fn apply(
+        &mut self,
+        shape: &Shape<T>,
+        update: DocumentState<T>,
+        same_version: SameVersion,
+    ) -> Result<()> {
+        if self.is_outdated(&update, same_version) {
             return Ok(());
         }
-        let key = fact.key;
-        let Some(present) = fact.present else {
-            self.deleted.insert(key, fact.version);
-            return self.take_out(shape, key);
+        let key = update.key;
+        let Some(present) = update.present else {
+            self.deleted.insert(key, update.version);
+            return self.remove(shape, key);
         };
         let values = match present.values {
             Some(values) => values,
-            None => shape.values_to_keep(&present.document)?,
+            None => shape.values_for_cache(&present.document)?,
         };
-        self.take_out(shape, key)?;
+        self.remove(shape, key)?;
         if !self.deleted.is_empty() {
             self.deleted.remove(&key);
         }
@@ -238,31 +253,31 @@ impl<T: Document> Held<T> {
                 index.insert(value, key, document);
             }
         }
-        let kept = if keeps {
-            Kept::Document(present.document)
+        let content = if keeps {
+            ResidentContent::Document(present.document)
         } else {
-            Kept::Values(values.into())
+            ResidentContent::Values(values.into())
         };
-        let known = Known {
-            version: fact.version,
+        let current = ResidentDocument {
+            version: update.version,
             hash: present.hash,
-            kept,
+            content,
         };
-        self.documents.insert(key, known);
+        self.documents.insert(key, current);
         Ok(())
     }
 
-    fn take_out(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
-        let Some(known) = self.documents.remove(&key) else {
+    fn remove(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
+        let Some(current) = self.documents.remove(&key) else {
             return Ok(());
         };
         let computed;
-        let values: &[Values] = match &known.kept {
-            Kept::Document(document) => {
-                computed = shape.values_to_keep(document)?;
+        let values: &[Values] = match &current.content {
+            ResidentContent::Document(document) => {
+                computed = shape.values_for_cache(document)?;
                 &computed
             }
-            Kept::Values(values) => values,
+            ResidentContent::Values(values) => values,
         };
         for (index, values) in self.indexes.iter_mut().zip(values) {
             values.iter().for_each(|value| index.remove(value, key));

@@ -1,12 +1,12 @@
-//! What is held for each key, in runs that lie together in memory: to go through much of it is to go
-//! through arrays, while one entry costs about the same among few and many.
+//! A sorted map from document keys to values, stored in runs of contiguous memory: a scan iterates over
+//! arrays, and the cost of one insertion hardly depends on the size.
 
-/// Entries of a run at most.
+/// The maximum number of entries in a run.
 const RUN_MAX: usize = 256;
 
-/// What is held, in the order of keys.
+/// Values in the order of keys.
 pub(super) struct Runs<D> {
-    /// None of them is empty.
+    /// No run is empty.
     runs: Vec<Vec<(u64, D)>>,
 }
 
@@ -17,20 +17,20 @@ impl<D> Default for Runs<D> {
 }
 
 impl<D> Runs<D> {
-    /// Whether there is nothing.
+    /// Whether there are no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Everything in order.
+    /// All entries in order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &D)> {
         let entries = self.runs.iter().flatten();
-        entries.map(|(key, held)| (*key, held))
+        entries.map(|(key, value)| (*key, value))
     }
 
-    /// Which run has a key, or would have it.
+    /// The index of the run that has a key, or would have it.
     fn run_of(&self, key: u64) -> usize {
-        // Most keys come in order.
+        // Most keys are inserted in ascending order.
         if self.runs.last().is_some_and(|run| run[0].0 <= key) {
             return self.runs.len() - 1;
         }
@@ -38,18 +38,19 @@ impl<D> Runs<D> {
         after.saturating_sub(1)
     }
 
-    /// Holds something for a key, in place of what was held before.
-    pub(super) fn insert(&mut self, key: u64, held: D) {
+    /// Sets the value of a key.
+    pub(super) fn insert(&mut self, key: u64, value: D) {
         if let Some(run) = self.runs.last_mut()
             && run.len() < RUN_MAX
             && run.last().is_some_and(|(last, _)| *last < key)
         {
-            // Most keys come in order: nothing but the end is looked at, which may be far away.
-            return run.push((key, held));
+            // Most keys are inserted in ascending order: only the last run is accessed, because the others
+            // may not be in the CPU cache.
+            return run.push((key, value));
         }
         let mut at = self.run_of(key);
         let Some(run) = self.runs.get_mut(at) else {
-            self.runs.push(vec![(key, held)]);
+            self.runs.push(vec![(key, value)]);
             return;
         };
         let place = match run.last() {
@@ -58,13 +59,13 @@ impl<D> Runs<D> {
         };
         let mut place = match place {
             Ok(place) => {
-                run[place].1 = held;
+                run[place].1 = value;
                 return;
             }
             Err(place) => place,
         };
         if run.len() == RUN_MAX {
-            // Most keys come in order: what is full then stays full.
+            // Most keys are inserted in ascending order: a full run then stays full.
             let kept = if place == RUN_MAX { place } else { RUN_MAX / 2 };
             let upper = run.split_off(kept);
             self.runs.insert(at + 1, upper);
@@ -73,10 +74,10 @@ impl<D> Runs<D> {
                 place -= kept;
             }
         }
-        self.runs[at].insert(place, (key, held));
+        self.runs[at].insert(place, (key, value));
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub(super) fn remove(&mut self, key: u64) {
         let at = self.run_of(key);
         let Some(run) = self.runs.get_mut(at) else {
@@ -109,8 +110,8 @@ mod tests {
     use super::*;
 
     fn check(runs: &Runs<u64>, model: &BTreeMap<u64, u64>) {
-        let all: Vec<_> = runs.iter().map(|(key, held)| (key, *held)).collect();
-        let expected: Vec<_> = model.iter().map(|(key, held)| (*key, *held)).collect();
+        let all: Vec<_> = runs.iter().map(|(key, value)| (key, *value)).collect();
+        let expected: Vec<_> = model.iter().map(|(key, value)| (*key, *value)).collect();
         assert_eq!(all, expected);
         let mut back: Vec<_> = runs.iter().rev().map(|(key, _)| key).collect();
         back.reverse();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn they_hold_what_a_tree_holds() {
+    fn runs_equal_a_btree_map() {
         seed::run("runs", |random| {
             for round in 0..20 {
                 let (mut runs, mut model) = (Runs::default(), BTreeMap::new());

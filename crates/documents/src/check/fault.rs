@@ -1,4 +1,4 @@
-//! What can be wrong.
+//! The faults that a check finds.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use crate::layout::State;
 /// A fault that [`crate::Collection::check`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where: the collection, and the document or the index in it.
+    /// The place: the collection, and the document or the index in it.
     pub place: String,
-    /// What is wrong, in a sentence.
+    /// A description of the problem.
     pub problem: String,
 }
 
@@ -19,21 +19,21 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A fault, as the repair takes it.
+/// A fault, as input for the repair.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// A document that cannot be read. Nothing mends it.
+    /// A document that cannot be read. It cannot be repaired.
     Unreadable { key: u64, reason: String },
     /// An index that is not built.
     Unbuilt { slot: usize },
-    /// A document that an index lacks.
+    /// A document without its entry in an index.
     MissingEntry {
         slot: usize,
         key: u64,
         value: String,
     },
-    /// Two documents that have the same value of a unique index. Nothing mends it.
-    Twice {
+    /// Two documents with the same value of a unique index. It cannot be repaired automatically.
+    DuplicateValue {
         slot: usize,
         key: u64,
         other: u64,
@@ -43,10 +43,10 @@ pub(super) enum Fault {
     StrayEntry { slot: usize, row: Vec<u8>, key: u64 },
     /// An entry that cannot be read.
     BrokenEntry { row: Vec<u8>, reason: String },
-    /// An entry of an index that there is not.
-    NoIndex { row: Vec<u8>, id: u64 },
-    /// The counter of documents.
+    /// An entry of an unknown index.
+    UnknownIndex { row: Vec<u8>, id: u64 },
+    /// A wrong counter of documents.
     Count { stored: Option<u64>, counted: u64 },
-    /// The next key, or the generation.
+    /// A wrong next key or generation.
     State { stored: Option<State>, right: State },
 }

@@ -1,10 +1,10 @@
-//! Examining a collection, and mending it.
+//! The check of a collection, and its repair.
 //!
-//! `examine.rs` finds faults in a snapshot; `repair.rs` mends each in a transaction, which looks
-//! again before it changes anything.
+//! `find_faults.rs` finds faults in a snapshot; `repair.rs` repairs each one in a transaction, which verifies the
+//! fault before it changes anything.
 
-mod examine;
 mod fault;
+mod find_faults;
 mod repair;
 
 pub use fault::Finding;

@@ -1,16 +1,16 @@
-//! Mending faults, each in a transaction that looks again.
+//! The repair of faults, each in a transaction that verifies it first.
 
 use std::ops::ControlFlow;
 
 use espalier_keyspace::Direction;
 
-use super::examine::{examine, finding};
 use super::fault::{Fault, Finding};
+use super::find_faults::{find_faults, finding};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
-use crate::extract::Values;
+use crate::index_values::Values;
 use crate::layout::{State, take_key, unique_row};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
@@ -19,32 +19,32 @@ use crate::transaction::Transaction;
 use crate::value::Value;
 use crate::{Collection, Result};
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// What was mended.
+    /// The faults that were repaired.
     pub mended: Vec<Finding>,
-    /// What is left, as only people can decide it: documents that cannot be read, and documents
-    /// that have the same value of a unique index.
+    /// The faults that only people can resolve: documents that cannot be read, and documents that have the
+    /// same value of a unique index.
     pub left: Vec<Finding>,
 }
 
 impl<T: Document> Collection<T> {
-    /// Examines the collection and mends what it finds: entries of indexes without document go,
-    /// entries that are missing are made, counters are counted again, and indexes whose build was cut
-    /// off are built. Documents are not changed.
+    /// Checks the collection and repairs what it finds: entries without a document are removed, missing
+    /// entries are added, counters are recomputed, and interrupted index builds are completed. Documents are
+    /// not changed.
     pub fn repair(&self) -> Result<Repaired> {
         let opened = self.reopen()?;
         let faults = {
-            let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-            examine(&opened, &*snapshot)?
+            let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
+            find_faults(&opened, &*snapshot)?
         };
         for group in faults.chunks(STEP_DOCUMENTS) {
             self.core().run_alone(&mut |transaction| {
-                let opened = transaction.opened_anyway(self)?;
+                let opened = transaction.opened_unverified(self)?;
                 group
                     .iter()
-                    .try_for_each(|fault| mend(transaction, &opened, fault))
+                    .try_for_each(|fault| repair_fault(transaction, &opened, fault))
             })?;
         }
         let is_unbuilt = |fault: &Fault| matches!(fault, Fault::Unbuilt { .. });
@@ -58,25 +58,25 @@ impl<T: Document> Collection<T> {
     }
 }
 
-fn mend<T: Document>(
+fn repair_fault<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     fault: &Fault,
 ) -> Result<()> {
     match fault {
-        Fault::Unreadable { .. } | Fault::Twice { .. } | Fault::Unbuilt { .. } => Ok(()),
+        Fault::Unreadable { .. } | Fault::DuplicateValue { .. } | Fault::Unbuilt { .. } => Ok(()),
         Fault::MissingEntry { slot, key, .. } => enter(transaction, opened, *slot, *key),
         Fault::StrayEntry { slot, row, .. } => remove(transaction, opened, *slot, row),
         Fault::BrokenEntry { row, .. } => remove_broken(transaction, opened, row),
-        Fault::NoIndex { row, .. } => {
+        Fault::UnknownIndex { row, .. } => {
             transaction.rows.delete(row.clone());
             Ok(())
         }
-        Fault::Count { .. } | Fault::State { .. } => count_again(transaction, opened),
+        Fault::Count { .. } | Fault::State { .. } => recount(transaction, opened),
     }
 }
 
-/// The values of a document in an index; nothing where there is none, or none that can be read.
+/// The values of a document in an index; empty if there is no document or it is unreadable.
 fn values<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -94,7 +94,7 @@ fn values<T: Document>(
     }
 }
 
-/// Whether a document has a value, or is one that cannot be read, so that nobody can tell.
+/// Whether a document has a value, or is unreadable, so that this cannot be decided.
 fn may_have<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -120,7 +120,7 @@ fn enter<T: Document>(
     let index = &opened.shape.indexes[slot];
     for value in &values(transaction, opened, slot, key)?.unwrap_or_default() {
         if !is_taken(transaction, opened, slot, key, value)? {
-            transaction.enter(index, value, key);
+            transaction.insert_entry(index, value, key);
         }
     }
     Ok(())
@@ -138,8 +138,8 @@ fn is_taken<T: Document>(
     if index.kind != Kind::Unique {
         return Ok(false);
     }
-    let held = transaction.rows.read(&unique_row(&index.prefix, value))?;
-    match held.and_then(|held| take_key(held).ok()) {
+    let stored = transaction.rows.read(&unique_row(&index.prefix, value))?;
+    match stored.and_then(|stored| take_key(stored).ok()) {
         Some(other) if other != key => may_have(transaction, opened, slot, other, value),
         _ => Ok(false),
     }
@@ -152,23 +152,23 @@ fn remove<T: Document>(
     row: &[u8],
 ) -> Result<()> {
     let index = &opened.shape.indexes[slot];
-    let Some(held) = transaction.rows.read(row)?.map(<[u8]>::to_vec) else {
+    let Some(stored) = transaction.rows.read(row)?.map(<[u8]>::to_vec) else {
         return Ok(());
     };
-    let (value, key) = parsed(index, row, &held)?;
-    let is_right = if index.is_known() {
+    let (value, key) = parsed(index, row, &stored)?;
+    let is_valid = if index.is_known() {
         may_have(transaction, opened, slot, key, &value)?
     } else {
         let document = opened.shape.keys.document(key);
         transaction.rows.read(&document)?.is_some()
     };
-    if !is_right {
+    if !is_valid {
         transaction.rows.delete(row.to_vec());
     }
     Ok(())
 }
 
-/// Removes an entry that cannot be read, unless it was made anew meanwhile.
+/// Removes an entry that cannot be read, unless it was rewritten in the meantime.
 fn remove_broken<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
@@ -176,27 +176,27 @@ fn remove_broken<T: Document>(
 ) -> Result<()> {
     let id = opened.shape.keys.index_of(row)?;
     let index = opened.shape.indexes.iter().find(|index| index.id == id);
-    let held = transaction.rows.read(row)?.map(<[u8]>::to_vec);
-    let is_whole = match (index, &held) {
-        (Some(index), Some(held)) => parsed(index, row, held).is_ok(),
+    let stored = transaction.rows.read(row)?.map(<[u8]>::to_vec);
+    let is_readable = match (index, &stored) {
+        (Some(index), Some(stored)) => parsed(index, row, stored).is_ok(),
         _ => false,
     };
-    if !is_whole {
+    if !is_readable {
         transaction.rows.delete(row.to_vec());
     }
     Ok(())
 }
 
 /// The value and the document of an entry.
-fn parsed<T>(index: &BoundIndex<T>, row: &[u8], held: &[u8]) -> Result<(Value, u64)> {
+fn parsed<T>(index: &BoundIndex<T>, row: &[u8], stored: &[u8]) -> Result<(Value, u64)> {
     let rest = &row[index.prefix.len()..];
-    let (short, full, key) = entries::parse(rest, held, index.kind)?;
+    let (short, full, key) = entries::parse(rest, stored, index.kind)?;
     Ok((Value::stored(short, full)?, key))
 }
 
-fn count_again<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {
+fn recount<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {
     let keys = &opened.shape.keys;
-    // Requires that nobody changes any document meanwhile.
+    // Requires that no document changes before the commit.
     transaction.rows.read(&keys.sequence())?;
     transaction.rows.read(&keys.count())?;
     let stored = transaction.rows.read(&keys.state())?;

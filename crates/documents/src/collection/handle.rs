@@ -1,4 +1,4 @@
-//! The collection and what it knows of what is stored.
+//! The collection handle and its view of the stored definition.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, Info};
 use crate::document::Document;
-use crate::layout::{Home, number};
+use crate::layout::{Storage, number};
 use crate::ram::RamRows;
 use crate::shape::{Shape, bind};
 use crate::{Changed, Documents, Error, ErrorKind, Policy, Result, Trigger, reconcile};
@@ -31,41 +31,41 @@ impl<T> Clone for Collection<T> {
 struct Inner<T> {
     core: Arc<Core>,
     declaration: Declaration<T>,
-    mode: Mode,
+    mode: OpenMode,
     triggers: Option<Arc<Vec<Arc<dyn Trigger<T>>>>>,
     opened: RwLock<Arc<Opened<T>>>,
 }
 
-/// Who says which indexes there are.
+/// The source of the index definitions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// The program: others are an error.
+pub(crate) enum OpenMode {
+    /// The declaration of the program: a different stored definition is an error.
     Declared,
-    /// What is stored.
+    /// The stored definition.
     Stored,
 }
 
-/// What is stored, and what is kept of it in memory.
+/// The stored definition and its cache.
 pub(crate) struct Opened<T> {
     pub(crate) shape: Arc<Shape<T>>,
     pub(crate) cache: Arc<Cache<T>>,
-    /// Where it is in memory only: the rows, which other handles of this process may change.
+    /// The rows of a collection in memory only, which other handles of this process may change.
     ram: Option<Arc<RamRows>>,
 }
 
 impl<T: Document> Opened<T> {
-    /// Indexes, and perhaps documents, in memory, where they can be relied on.
+    /// The resident cache, if it can be used.
     pub(crate) fn resident(&self) -> Option<&Resident<T>> {
         if let Some(ram) = &self.ram
             && let Err(error) = self.cache.follow_ram(&self.shape, ram)
         {
-            tracing::warn!(collection = self.shape.name, %error, "documents are not cached");
+            tracing::warn!(collection = self.shape.name, %error, "updating the cache failed; reads go to the engine");
             return None;
         }
         self.cache.resident()
     }
 
-    /// The same, where all documents are kept.
+    /// The resident cache, if it has all documents.
     pub(crate) fn resident_documents(&self) -> Option<&Resident<T>> {
         if self.shape.policy.keeps_documents() {
             self.resident()
@@ -76,14 +76,14 @@ impl<T: Document> Opened<T> {
 }
 
 impl<T: Document> Collection<T> {
-    /// Opens what a program declares: brings what is stored about it in line.
+    /// Opens a declared collection: the stored definition is reconciled with the declaration.
     pub(crate) fn open(documents: &Documents, declaration: Declaration<T>) -> Result<Self> {
         let core = Arc::clone(documents.core());
         core.run_alone(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
-        Self::with(core, declaration, Mode::Declared)
+        Self::with(core, declaration, OpenMode::Declared)
     }
 
-    /// Opens what is stored, whatever indexes it has.
+    /// Opens a stored collection with its stored indexes.
     pub(crate) fn stored(
         documents: &Documents,
         name: &str,
@@ -107,10 +107,10 @@ impl<T: Document> Collection<T> {
         }
         let mut declaration = Declaration::new(name).policy(policy);
         declaration.schema_version = definition.schema_version;
-        Self::with(core, declaration, Mode::Stored)
+        Self::with(core, declaration, OpenMode::Stored)
     }
 
-    fn with(core: Arc<Core>, mut declaration: Declaration<T>, mode: Mode) -> Result<Self> {
+    fn with(core: Arc<Core>, mut declaration: Declaration<T>, mode: OpenMode) -> Result<Self> {
         let triggers = std::mem::take(&mut declaration.triggers);
         let opened = open(&core, &declaration, mode, None)?;
         Ok(Self {
@@ -134,12 +134,12 @@ impl<T: Document> Collection<T> {
         self.inner.declaration.policy
     }
 
-    /// The policy that servers shall use, where this handle is one of a program that says so.
+    /// The policy for servers, if this handle is of a program that declares one.
     pub(crate) fn declared_policy(&self) -> Option<Policy> {
-        (self.inner.mode == Mode::Declared).then(|| self.policy())
+        (self.inner.mode == OpenMode::Declared).then(|| self.policy())
     }
 
-    /// What is stored about the collection.
+    /// The stored definition of the collection.
     pub fn info(&self) -> Result<Info> {
         Ok(load(&self.inner.core, self.name())?.info())
     }
@@ -156,7 +156,7 @@ impl<T: Document> Collection<T> {
         Arc::clone(&self.inner.opened.read())
     }
 
-    /// Looks again at what is stored.
+    /// Reads the stored definition again.
     pub(crate) fn reopen(&self) -> Result<Arc<Opened<T>>> {
         let before = self.opened();
         let inner = &self.inner;
@@ -166,8 +166,8 @@ impl<T: Document> Collection<T> {
         Ok(opened)
     }
 
-    /// The collection as it is stored now, where it is not as it was when it was opened: another
-    /// program may have dropped it, made it anew, or changed its indexes.
+    /// The collection as it is stored now, if it has changed since it was opened: another program may have
+    /// dropped it, recreated it, or changed its indexes.
     pub(crate) fn changed(
         &self,
         opened: &Opened<T>,
@@ -181,22 +181,22 @@ impl<T: Document> Collection<T> {
         self.reopen().map(Some)
     }
 
-    /// Refuses a collection of other documents than those of the transaction.
-    pub(crate) fn check_home(&self, core: &Core) -> Result<()> {
+    /// Rejects a collection of another [`Documents`] than that of the transaction.
+    pub(crate) fn check_same_documents(&self, core: &Core) -> Result<()> {
         if std::ptr::eq(&*self.inner.core, core) {
             return Ok(());
         }
         Err(Error::argument(format!(
-            "{:?} was opened from other documents than this transaction is of",
+            "{:?} and this transaction belong to different key spaces or prefixes",
             self.name()
         )))
     }
 
-    /// Refuses to write where this program does not know all there is to keep up to date.
+    /// Rejects writes if this program cannot maintain all indexes.
     pub(crate) fn check_writable(&self, shape: &Shape<T>) -> Result<()> {
         if shape.is_migrating {
             return Err(Error::definition(format!(
-                "the documents of {:?} are being brought to another schema version; wait until that is done",
+                "the documents of {:?} are being migrated to another schema version; retry when that is done",
                 shape.name
             )));
         }
@@ -229,9 +229,9 @@ impl<T: Document> Collection<T> {
 
 /// The stored definition of a collection.
 pub(crate) fn load(core: &Core, name: &str) -> Result<Definition> {
-    for home in [Home::Engine, Home::Ram] {
-        let snapshot = core.snapshot(home)?;
-        if let Some(stored) = snapshot.get(&core.layout.definition(home, name))? {
+    for storage in [Storage::Engine, Storage::Ram] {
+        let snapshot = core.snapshot(storage)?;
+        if let Some(stored) = snapshot.get(&core.layout.definition(storage, name))? {
             return Definition::decode(&stored);
         }
     }
@@ -242,15 +242,15 @@ pub(crate) fn load(core: &Core, name: &str) -> Result<Definition> {
 fn open<T: Document>(
     core: &Arc<Core>,
     declaration: &Declaration<T>,
-    mode: Mode,
+    mode: OpenMode,
     before: Option<&Opened<T>>,
 ) -> Result<Opened<T>> {
     let definition = load(core, &declaration.name)?;
-    if mode == Mode::Declared {
+    if mode == OpenMode::Declared {
         reconcile::check_declared(&definition, declaration)?;
     }
-    let home = reconcile::home(declaration.policy);
-    let keys = core.layout.collection(home, definition.id);
+    let storage = reconcile::storage_of(declaration.policy);
+    let keys = core.layout.collection(storage, definition.id);
     let declared = |name: &str| {
         let mut declared = declaration.indexes.iter();
         let index = declared.find(|index| index.name == name)?;
@@ -258,19 +258,19 @@ fn open<T: Document>(
     };
     let shape = Arc::new(bind(&definition, keys, declaration.policy, declared));
     if let Some(before) = before
-        && before.shape.keeps_the_same(&shape)
+        && before.shape.has_same_cache_content(&shape)
     {
         let cache = Arc::clone(&before.cache);
         let ram = before.ram.clone();
         return Ok(Opened { shape, cache, ram });
     }
     let cache = Arc::new(Cache::new(&shape));
-    if cache.is_kept() && definition.migrating_to.is_none() {
-        match home {
-            Home::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
-            Home::Engine => cache.follow(&shape, core)?,
+    if cache.is_enabled() && definition.migrating_to.is_none() {
+        match storage {
+            Storage::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
+            Storage::Engine => cache.follow(&shape, core)?,
         }
     }
-    let ram = (home == Home::Ram).then(|| Arc::clone(&core.ram));
+    let ram = (storage == Storage::Ram).then(|| Arc::clone(&core.ram));
     Ok(Opened { shape, cache, ram })
 }

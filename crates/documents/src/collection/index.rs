@@ -11,13 +11,13 @@ use crate::cache::Hit;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries::{self, Entry};
-use crate::joining::{Joining, join};
 use crate::reader::{Reader, View};
+use crate::set_operation::{SetOperation, combine};
 use crate::shape::BoundIndex;
 use crate::value::IntoValue;
 use crate::{Error, Query, Result, Value};
 
-/// Bytes of a mark: more than any value has.
+/// Bytes of a mark: more than that of any value.
 const MARK_BYTES_MAX: usize = 1024;
 
 /// An index of a collection.
@@ -30,7 +30,7 @@ pub struct Index<T> {
 /// A document that a query found.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// The value by which it was found; none where it cannot be told.
+    /// The value by which it was found; `None` if it cannot be computed.
     pub value: Option<Value>,
     /// Its key.
     pub key: u64,
@@ -40,7 +40,7 @@ pub struct Found<T> {
 
 /// A value of an index, and how many documents have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ValueCount {
     /// The value.
     pub value: Value,
     /// How many documents have it.
@@ -71,20 +71,20 @@ impl<T: Document> Index<T> {
     }
 
     fn snapshot(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot>> {
-        let home = self.opened.shape.keys.home;
-        self.collection.core().snapshot_expecting(home, expect)
+        let storage = self.opened.shape.keys.storage;
+        self.collection.core().snapshot_expecting(storage, expect)
     }
 
-    /// A snapshot from which the entries of a query are going to be read, unless they are in memory.
+    /// A snapshot to read the entries of a query; they are prefetched unless they are in memory.
     fn snapshot_for(&self, query: &Query) -> Result<Box<dyn Snapshot>> {
         self.snapshot(&|expected| {
             if self.opened.resident().is_none() {
-                self.opened.expect_entries(self.bound(), query, expected);
+                self.opened.prefetch_entries(self.bound(), query, expected);
             }
         })
     }
 
-    /// A value that the index may have.
+    /// Validates a value for the index.
     pub(super) fn checked(&self, value: impl IntoValue) -> Result<Option<Value>> {
         let value = value.into_value();
         if let Some(value) = &value {
@@ -99,7 +99,7 @@ impl<T: Document> Index<T> {
         Ok(query)
     }
 
-    /// Where nothing was found: makes sure that the index is still the one that is stored.
+    /// After an empty result: verifies that the index is still the stored one.
     fn check_generation(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let Some(now) = self.collection.changed(&self.opened, snapshot)? else {
             return Ok(());
@@ -115,14 +115,14 @@ impl<T: Document> Index<T> {
             return Ok(());
         }
         Err(Error::definition(format!(
-            "index {:?} of {:?} was dropped or built again; ask for it again",
+            "index {:?} of {:?} was dropped or rebuilt; open it again",
             self.name(),
             shape.name
         )))
     }
 
-    /// The document that has this value. Of several in an index that is not unique, the one with
-    /// the smallest key.
+    /// The document that has this value. If an index that is not unique has several, the one with the
+    /// smallest key.
     pub fn get(&self, value: impl IntoValue) -> Result<Option<Arc<T>>> {
         if let Some(resident) = self.opened.resident_documents() {
             let Some(value) = self.checked(value)? else {
@@ -134,25 +134,25 @@ impl<T: Document> Index<T> {
         Ok(self.get_with_key(value)?.map(|(_, document)| document))
     }
 
-    /// The same, and its key.
+    /// The document that has this value, with its key.
     pub fn get_with_key(&self, value: impl IntoValue) -> Result<Option<(u64, Arc<T>)>> {
         let Some(value) = self.checked(value)? else {
             return Ok(None);
         };
         let resident = self.opened.resident();
-        let held = resident.map(|resident| resident.get_by(self.slot, &value));
-        if let Some(Some((key, Some(document)))) = held {
+        let resident_hit = resident.map(|resident| resident.get_by(self.slot, &value));
+        if let Some(Some((key, Some(document)))) = resident_hit {
             return Ok(Some((key, document)));
         }
-        if self.opened.shape.policy.keeps_documents() && held.is_some() {
+        if self.opened.shape.policy.keeps_documents() && resident_hit.is_some() {
             return Ok(None);
         }
-        let snapshot = self.snapshot(&|expected| match &held {
-            Some(Some((key, _))) => self.opened.expect_document(*key, expected),
+        let snapshot = self.snapshot(&|expected| match &resident_hit {
+            Some(Some((key, _))) => self.opened.prefetch_document(*key, expected),
             Some(None) => {}
-            None => self.opened.expect_value(self.bound(), &value, expected),
+            None => self.opened.prefetch_value(self.bound(), &value, expected),
         })?;
-        let key = match held {
+        let key = match resident_hit {
             Some(found) => found.map(|(key, _)| key),
             None => self.stored_key(&*snapshot, &value)?,
         };
@@ -179,7 +179,7 @@ impl<T: Document> Index<T> {
         Ok(key)
     }
 
-    /// The key of the document that has this value; of several, the smallest.
+    /// The key of the document that has this value; if there are several, the smallest.
     pub fn key(&self, value: impl IntoValue) -> Result<Option<u64>> {
         let Some(value) = self.checked(value)? else {
             return Ok(None);
@@ -188,12 +188,12 @@ impl<T: Document> Index<T> {
             return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
         }
         let expect = |expected: &mut Expected| {
-            self.opened.expect_value(self.bound(), &value, expected);
+            self.opened.prefetch_value(self.bound(), &value, expected);
         };
         self.stored_key(&*self.snapshot(&expect)?, &value)
     }
 
-    /// The keys of the documents that a query finds: in the order of values, then of keys.
+    /// The keys of the documents that match a query, ordered by value, then by key.
     pub fn keys(&self, query: impl Into<Query>) -> Result<Vec<u64>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
@@ -204,13 +204,13 @@ impl<T: Document> Index<T> {
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 
-    /// The documents that a query finds, with their keys: in the order of values, then of keys.
+    /// The documents that match a query, with their keys, ordered by value, then by key.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, Arc<T>)>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident_documents() {
             return Ok(resident.documents(self.slot, &query));
         }
-        if let Some(value) = query.whole() {
+        if let Some(value) = query.unlimited_value() {
             return self.find_value(&query, value);
         }
         let found = self.find_with_values(query)?.into_iter();
@@ -224,15 +224,15 @@ impl<T: Document> Index<T> {
         if keys.is_empty() {
             self.check_generation(&*snapshot)?;
         }
-        let is_meant = |_, full: &[u8]| full.starts_with(value.full());
-        let documents = self.documents(&*snapshot, &keys, is_meant)?;
+        let is_match = |_, full: &[u8]| full.starts_with(value.full());
+        let documents = self.documents(&*snapshot, &keys, is_match)?;
         let found = keys.into_iter().zip(documents);
         Ok(found
             .filter_map(|(key, document)| Some((key, document?)))
             .collect())
     }
 
-    /// The same, with the value by which each was found: what [`Query::after`] wants.
+    /// Like [`Self::find`], with the value by which each document was found, as needed for [`Query::after`].
     pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
         let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
@@ -282,46 +282,46 @@ impl<T: Document> Index<T> {
         Ok(found)
     }
 
-    /// How many entries a query finds.
+    /// The number of entries that match a query.
     pub fn count(&self, query: impl Into<Query>) -> Result<usize> {
         Ok(self.keys(query)?.len())
     }
 
-    /// The documents that have all of these values, in the order of keys: the intersection.
+    /// The documents that have all of these values, in the order of keys (intersection).
     pub fn all<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        self.joined(values, Joining::All)
+        self.combined(values, SetOperation::Intersection)
     }
 
-    /// The documents that have any of these values, each once, in the order of keys: the union.
+    /// The documents that have any of these values, each once, in the order of keys (union).
     pub fn any<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        self.joined(values, Joining::Any)
+        self.combined(values, SetOperation::Union)
     }
 
-    fn joined<V: IntoValue>(
+    fn combined<V: IntoValue>(
         &self,
         values: impl IntoIterator<Item = V>,
-        joining: Joining,
+        operation: SetOperation,
     ) -> Result<Vec<(u64, Arc<T>)>> {
         let values = values.into_iter().map(|value| self.checked(value));
         let values: Vec<Option<Value>> = values.collect::<Result<_>>()?;
-        if joining == Joining::All && values.iter().any(Option::is_none) {
+        if operation == SetOperation::Intersection && values.iter().any(Option::is_none) {
             return Ok(Vec::new());
         }
         let values: Vec<Value> = values.into_iter().flatten().collect();
         if let Some(resident) = self.opened.resident_documents() {
-            return Ok(resident.joined_documents(self.slot, &values, joining));
+            return Ok(resident.combined_documents(self.slot, &values, operation));
         }
         let snapshot = self.snapshot(&|expected| {
             if self.opened.resident().is_none() {
                 for value in &values {
                     let query = Query::value(value);
-                    self.opened.expect_entries(self.bound(), &query, expected);
+                    self.opened.prefetch_entries(self.bound(), &query, expected);
                 }
             }
         })?;
@@ -329,14 +329,14 @@ impl<T: Document> Index<T> {
             let keys = self.keys_of(&*snapshot, value)?.into_iter();
             Ok(keys.map(|key| (key, ())).collect())
         });
-        let joined = join(lists.collect::<Result<_>>()?, joining);
-        let keys: Vec<_> = joined.into_iter().map(|(key, ())| key).collect();
+        let combined = combine(lists.collect::<Result<_>>()?, operation);
+        let keys: Vec<_> = combined.into_iter().map(|(key, ())| key).collect();
         let is_any = |_, full: &[u8]| values.iter().any(|value| full.starts_with(value.full()));
         let documents = self.documents(&*snapshot, &keys, is_any)?;
         let mut found = Vec::with_capacity(keys.len());
         for (key, document) in keys.into_iter().zip(documents) {
             if let Some(document) = document
-                && (joining == Joining::Any || self.has_all(&document, &values)?)
+                && (operation == SetOperation::Union || self.has_all(&document, &values)?)
             {
                 found.push((key, document));
             }
@@ -373,8 +373,8 @@ impl<T: Document> Index<T> {
         }))
     }
 
-    /// The value of a document by its mark ([`Value::mark`]); `None` where the document has no such value
-    /// any more.
+    /// The value of a document by its mark ([`Value::mark`]); `None` if the document no longer has such a
+    /// value.
     pub fn marked(&self, mark: &[u8], key: u64) -> Result<Option<Value>> {
         let index = self.bound();
         if mark.len() > MARK_BYTES_MAX {
@@ -385,24 +385,24 @@ impl<T: Document> Index<T> {
             put_unsigned(&mut row, key);
         }
         let snapshot = self.snapshot(&|expected| expected.key(row.clone()))?;
-        let Some(held) = snapshot.get(&row)? else {
+        let Some(stored) = snapshot.get(&row)? else {
             return Ok(None);
         };
-        // A mark that no page gave may be any bytes.
-        let entry = entries::parse(&row[index.prefix.len()..], &held, index.kind);
+        // A mark that no page returned may be any bytes.
+        let entry = entries::parse(&row[index.prefix.len()..], &stored, index.kind);
         Ok(entry
             .ok()
             .and_then(|(short, full, _)| Value::stored(short, full).ok()))
     }
 
-    /// The values that documents have, in order, and how many documents have each; those that come
-    /// after `after`, at most `limit`.
-    pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
+    /// The distinct values in order, with the number of documents for each; at most `limit` values after
+    /// `after`.
+    pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<ValueCount>> {
         self.values_after(after.map(Value::mark), limit)
     }
 
-    /// The same, those that come after the value of a mark; there may be none that has it any more.
-    pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<Listed>> {
+    /// Like [`Self::values`], after the value of a mark; no document needs to have that value any more.
+    pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<ValueCount>> {
         let index = self.bound();
         let snapshot = self.snapshot(&|_| {})?;
         let mut range = KeyRange::prefix(&index.prefix);
@@ -411,10 +411,10 @@ impl<T: Document> Index<T> {
         {
             range.start = start;
         }
-        let mut listed: Vec<Listed> = Vec::new();
+        let mut listed: Vec<ValueCount> = Vec::new();
         let mut last: Vec<u8> = Vec::new();
-        View(&*snapshot).scan(&range, Direction::Forward, &mut |row, held| {
-            let (short, full, _) = entries::parse(&row[index.prefix.len()..], held, index.kind)?;
+        View(&*snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
+            let (short, full, _) = entries::parse(&row[index.prefix.len()..], stored, index.kind)?;
             let is_full = listed.len() == limit;
             match listed.last_mut() {
                 Some(listed) if last == short => listed.count += 1,
@@ -422,7 +422,7 @@ impl<T: Document> Index<T> {
                 _ => {
                     last = short.to_vec();
                     let value = Value::stored(short, full)?;
-                    listed.push(Listed { value, count: 1 });
+                    listed.push(ValueCount { value, count: 1 });
                 }
             }
             Ok(ControlFlow::Continue(()))

@@ -1,18 +1,18 @@
 //! An open collection.
 //!
-//! `handle.rs` is the collection and what it knows of what is stored, `read.rs` and `write.rs` what
-//! is done with documents by key, `many.rs` reads many at once, `index.rs` is what is done by the
-//! value of an index, `named.rs` reads the documents that its entries name. `expected.rs` tells
-//! beforehand what all of these read.
+//! `handle.rs` is the collection handle with its stored definition, `read.rs` and `write.rs` are the
+//! operations by key, `read_many.rs` reads many documents at once, `index.rs` has the operations by the value of
+//! an index, `entry_documents.rs` reads the documents of index entries. `prefetch.rs` prefetches the rows of all of
+//! these.
 
-mod expected;
+mod entry_documents;
 mod handle;
 mod index;
-mod many;
-mod named;
+mod prefetch;
 mod read;
+mod read_many;
 mod write;
 
 pub use handle::Collection;
 pub(crate) use handle::{Opened, load};
-pub use index::{Found, Index, Listed};
+pub use index::{Found, Index, ValueCount};

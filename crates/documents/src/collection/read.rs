@@ -1,4 +1,4 @@
-//! Reading documents by key.
+//! Operations that read documents by key.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use espalier_keyspace::{Expected, Snapshot};
 use super::Opened;
 use crate::cache::follow;
 use crate::document::{Document, Tag};
-use crate::layout::{Home, State, counter};
+use crate::layout::{State, Storage, counter};
 use crate::reader::{Reader, View};
 use crate::{Collection, Index, Result, Selection};
 
 impl<T: Document> Collection<T> {
-    /// The document of a key.
+    /// The document with a key.
     pub fn get(&self, key: u64) -> Result<Option<Arc<T>>> {
         let opened = self.opened();
         if let Some(resident) = opened.resident_documents() {
@@ -38,14 +38,14 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    /// A snapshot from which a document is going to be read.
+    /// A snapshot to read a document; its row is prefetched.
     fn snapshot_of(&self, opened: &Opened<T>, key: u64) -> Result<Box<dyn Snapshot>> {
-        let expect = |expected: &mut Expected| opened.expect_document(key, expected);
-        let home = opened.shape.keys.home;
-        self.core().snapshot_expecting(home, &expect)
+        let expect = |expected: &mut Expected| opened.prefetch_document(key, expected);
+        let storage = opened.shape.keys.storage;
+        self.core().snapshot_expecting(storage, &expect)
     }
 
-    /// The document of a key as it is stored now, and the name of its state.
+    /// The document with a key as it is stored now, and the tag of its state.
     pub fn get_tagged(&self, key: u64) -> Result<Option<(Arc<T>, Tag)>> {
         let mut opened = self.opened();
         let snapshot = self.snapshot_of(&opened, key)?;
@@ -77,15 +77,15 @@ impl<T: Document> Collection<T> {
         Ok(found)
     }
 
-    /// Calls `visit` with the documents of a selection, as they are at one time, until it breaks
-    /// off. Holds one document at a time; reads the engine under every policy.
+    /// Calls `visit` with the documents of a selection in one snapshot, until it returns `Break`. Holds one
+    /// document at a time; reads the engine under every policy.
     pub fn for_each(
         &self,
         selection: Selection,
         mut visit: impl FnMut(u64, Arc<T>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut opened = self.opened();
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
         if let Some(changed) = self.changed(&opened, &*snapshot)? {
             opened = changed;
         }
@@ -96,7 +96,7 @@ impl<T: Document> Collection<T> {
         if selection.limit == 0 {
             return Ok(());
         }
-        View(&*snapshot).scan(&range, selection.direction, &mut |row, held| {
+        View(&*snapshot).scan(&range, selection.direction, &mut |row, stored| {
             let Some(key) = shape.keys.document_key(row) else {
                 return Ok(ControlFlow::Continue(()));
             };
@@ -105,7 +105,7 @@ impl<T: Document> Collection<T> {
                 return Ok(ControlFlow::Continue(()));
             }
             taken += 1;
-            let flow = visit(key, Arc::new(shape.decode(key, held)?));
+            let flow = visit(key, Arc::new(shape.decode(key, stored)?));
             Ok(if taken >= selection.limit {
                 ControlFlow::Break(())
             } else {
@@ -114,7 +114,7 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn count(&self) -> Result<u64> {
         let mut opened = self.opened();
         if let Some(resident) = opened.resident()
@@ -122,7 +122,7 @@ impl<T: Document> Collection<T> {
         {
             return Ok(resident.count());
         }
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
         if let Some(changed) = self.changed(&opened, &*snapshot)? {
             opened = changed;
         }
@@ -130,12 +130,12 @@ impl<T: Document> Collection<T> {
         counter(snapshot.get(&keys.count())?.as_deref())
     }
 
-    /// The smallest key that has a document.
+    /// The smallest document key.
     pub fn first_key(&self) -> Result<Option<u64>> {
         self.one_key(Selection::all())
     }
 
-    /// The largest key that has a document.
+    /// The largest document key.
     pub fn last_key(&self) -> Result<Option<u64>> {
         self.one_key(Selection::all().reversed())
     }
@@ -143,17 +143,17 @@ impl<T: Document> Collection<T> {
     fn one_key(&self, selection: Selection) -> Result<Option<u64>> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         let mut cursor = snapshot.scan(&keys.documents(0, None), selection.direction)?;
         let row = cursor.next()?;
         Ok(row.and_then(|(row, _)| keys.document_key(row)))
     }
 
-    /// The key that the next inserted document has: one more than the largest that was ever used.
+    /// The key of the next inserted document: the largest key ever used plus one.
     pub fn next_key(&self) -> Result<u64> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         let state = snapshot.get(&keys.state())?;
         Ok(state
             .map(|state| State::decode(&state))
@@ -161,32 +161,37 @@ impl<T: Document> Collection<T> {
             .map_or(0, |state| state.next))
     }
 
-    /// How many commits changed the collection: another number after each.
+    /// The number of commits that changed the collection.
     pub fn sequence(&self) -> Result<u64> {
         let opened = self.opened();
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
+        let snapshot = self.core().snapshot(keys.storage)?;
         counter(snapshot.get(&keys.sequence())?.as_deref())
     }
 
-    /// Sees to it that what is kept in memory, here or by the driver, has every commit that anybody made before this call,
-    /// so that a read after it is linearizable. Costs one look at the engine where nothing changed.
+    /// Brings the caches, here and in the driver, to include every commit made by any process before this
+    /// call, so that a later read is linearizable. Costs one request to the engine if nothing changed.
     pub fn refresh(&self) -> Result<()> {
         let opened = self.opened();
         let core = self.core();
-        match opened.shape.keys.home {
-            Home::Ram => opened.cache.catch_up(&opened.shape, &core.ram.snapshot()),
-            Home::Engine => {
+        match opened.shape.keys.storage {
+            Storage::Ram => opened.cache.catch_up(&opened.shape, &core.ram.snapshot()),
+            Storage::Engine => {
                 core.driver.catch_up()?;
-                if !opened.cache.is_kept() {
+                if !opened.cache.is_enabled() {
                     return Ok(());
                 }
-                follow::catch_up(&opened.cache, &opened.shape, &*core.driver, &core.telling)
+                follow::catch_up(
+                    &opened.cache,
+                    &opened.shape,
+                    &*core.driver,
+                    &core.cache_update_lock,
+                )
             }
         }
     }
 
-    /// An index, by its name.
+    /// The index with a name.
     pub fn index(&self, name: &str) -> Result<Index<T>> {
         let opened = self.opened();
         match opened.shape.slot(name) {
@@ -201,10 +206,10 @@ impl<T: Document> Collection<T> {
 }
 
 impl<T: Document> Opened<T> {
-    /// A document of a snapshot; keeps it where the policy says so.
+    /// Reads a document of a snapshot, and caches it if the policy requires it.
     pub(crate) fn read(&self, snapshot: &dyn Snapshot, key: u64) -> Result<Option<Arc<T>>> {
         let row = snapshot.get(&self.shape.keys.document(key))?;
-        row.map(|row| self.take_row(snapshot.version(), key, &row))
+        row.map(|row| self.decode_row(snapshot.version(), key, &row))
             .transpose()
     }
 }

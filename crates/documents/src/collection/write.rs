@@ -1,4 +1,4 @@
-//! Changing documents, each call in one atomic commit.
+//! Operations that change documents, each in one atomic commit.
 
 use std::sync::Arc;
 
@@ -10,18 +10,19 @@ use crate::value::IntoValue;
 use crate::{Collection, Index, Query, Result, Selection, reconcile};
 
 impl<T: Document> Collection<T> {
-    /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
-    /// Fails with [`crate::ErrorKind::Unique`] before anything is written where a unique index has
-    /// its value already.
+    /// Adds a document and returns its key: the largest key ever used plus one, starting at 0. Fails with
+    /// [`crate::ErrorKind::Unique`] before anything is written if another document has its value of a unique
+    /// index.
     pub fn insert(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        let expect =
+            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.insert(self, Arc::clone(&document))
         })
     }
 
-    /// Adds documents in one commit: all of them or none. Much cheaper than one by one.
+    /// Adds documents in one commit: all of them or none. Much cheaper than single insertions.
     pub fn insert_many(&self, documents: impl IntoIterator<Item = T>) -> Result<Vec<u64>> {
         let documents: Vec<_> = documents.into_iter().map(Arc::new).collect();
         self.core().run(&mut |transaction| {
@@ -32,7 +33,7 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// Sets the document of a key, whether there was one or not, and returns the older one.
+    /// Sets the document of a key, which need not exist, and returns the old one.
     pub fn put(&self, key: u64, document: impl Into<Arc<T>>) -> Result<Option<Arc<T>>> {
         let document = document.into();
         self.change(key, Some(&document), &mut |transaction| {
@@ -40,7 +41,7 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// Adds a document of a key that has none.
+    /// Adds a document with a key that must not exist.
     pub fn put_new(&self, key: u64, document: impl Into<Arc<T>>) -> Result<()> {
         let document = document.into();
         self.change(key, Some(&document), &mut |transaction| {
@@ -48,26 +49,25 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// Changes the document of a key as `change` does: nobody else can change it in between.
-    /// Returns what it is now.
+    /// Changes the document of a key with `change`, atomically. Returns the new document.
     pub fn update(&self, key: u64, change: impl Fn(&mut T)) -> Result<Arc<T>> {
         self.change(key, None, &mut |transaction| {
             transaction.update(self, key, &change)
         })
     }
 
-    /// Replaces the document that has the same value of a unique index, or adds one; returns the
-    /// key.
+    /// Replaces the document that has the same value of a unique index, or adds one; returns the key.
     pub fn upsert(&self, index: &str, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        let expect =
+            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.upsert(self, index, Arc::clone(&document))
         })
     }
 
-    /// Removes the documents of these keys in one commit, also those that cannot be read, and returns
-    /// the keys that had none.
+    /// Removes the documents with these keys in one commit, also unreadable ones; returns the keys that did
+    /// not exist.
     pub fn remove_many(&self, keys: &[u64]) -> Result<Vec<u64>> {
         self.core().run(&mut |transaction| {
             let mut absent = Vec::new();
@@ -80,28 +80,28 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// Removes the document of a key, and returns it.
+    /// Removes the document with a key and returns it.
     pub fn delete(&self, key: u64) -> Result<Option<Arc<T>>> {
         self.change(key, None, &mut |transaction| transaction.delete(self, key))
     }
 
     fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
-        let home = reconcile::home(self.policy());
-        self.core().run_expecting(home, expect, body)
+        let storage = reconcile::storage_of(self.policy());
+        self.core().run_expecting(storage, expect, body)
     }
 
-    /// Changes the document of a key, perhaps to a new one.
+    /// Changes the document with a key; `new` is the new document, if any.
     fn change<R>(&self, key: u64, new: Option<&T>, body: Body<'_, R>) -> Result<R> {
-        let expect = |expected: &mut Expected| self.opened().expect_change(key, new, expected);
+        let expect = |expected: &mut Expected| self.opened().prefetch_change(key, new, expected);
         self.run_expecting(&expect, body)
     }
 
-    /// Removes the documents that `is_meant` says, and returns how many: in one commit.
-    pub fn delete_where(&self, is_meant: impl Fn(u64, &T) -> bool) -> Result<usize> {
+    /// Removes the documents for which `is_match` returns true, in one commit; returns their number.
+    pub fn delete_where(&self, is_match: impl Fn(u64, &T) -> bool) -> Result<usize> {
         self.core().run(&mut |transaction| {
             let mut deleted = 0;
             for (key, document) in transaction.list(self, Selection::all())? {
-                if is_meant(key, &document) {
+                if is_match(key, &document) {
                     transaction.delete(self, key)?;
                     deleted += 1;
                 }
@@ -110,7 +110,7 @@ impl<T: Document> Collection<T> {
         })
     }
 
-    /// Removes the document with the largest key, and returns it.
+    /// Removes the document with the largest key and returns it.
     pub fn pop(&self) -> Result<Option<(u64, Arc<T>)>> {
         self.core().run(&mut |transaction| {
             let last = transaction.list(self, Selection::all().reversed().limit(1))?;
@@ -128,7 +128,7 @@ impl<T: Document> Index<T> {
         let value = self.checked(value)?;
         let expect = |expected: &mut Expected| {
             if let Some(value) = &value {
-                self.opened.expect_value(self.bound(), value, expected);
+                self.opened.prefetch_value(self.bound(), value, expected);
             }
         };
         self.collection.run_expecting(&expect, &mut |transaction| {
@@ -141,7 +141,7 @@ impl<T: Document> Index<T> {
         let (collection, query) = (&self.collection, Query::value(self.checked(value)?));
         collection.core().run(&mut |transaction| {
             let mut keys = transaction.keys(collection, self.name(), query.clone())?;
-            // Of a program's index, a document may have several values that begin with this one.
+            // In an index of a program, a document may have several values that begin with this one.
             keys.sort_unstable();
             keys.dedup();
             for &key in &keys {
@@ -151,27 +151,27 @@ impl<T: Document> Index<T> {
         })
     }
 
-    /// Replaces the document that has the same value as this one has, or adds it; returns the key.
+    /// Replaces the document that has the same value as this one, or adds it; returns the key.
     pub fn update_or_create(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         self.collection.upsert(self.name(), document)
     }
 
-    /// Removes the documents that have this value, and returns how many: in one commit.
+    /// Removes the documents that have this value, in one commit; returns their number.
     pub fn delete(&self, value: impl IntoValue) -> Result<usize> {
         self.delete_where(value, |_, _| true)
     }
 
-    /// Removes those of the documents with this value that `is_meant` says, and returns how many.
+    /// Removes the documents with this value for which `is_match` returns true; returns their number.
     pub fn delete_where(
         &self,
         value: impl IntoValue,
-        is_meant: impl Fn(u64, &T) -> bool,
+        is_match: impl Fn(u64, &T) -> bool,
     ) -> Result<usize> {
         let (collection, query) = (&self.collection, Query::value(self.checked(value)?));
         collection.core().run(&mut |transaction| {
             let mut deleted = 0;
             for (key, document) in transaction.find(collection, self.name(), query.clone())? {
-                if is_meant(key, &document) && transaction.delete(collection, key)?.is_some() {
+                if is_match(key, &document) && transaction.delete(collection, key)?.is_some() {
                     deleted += 1;
                 }
             }

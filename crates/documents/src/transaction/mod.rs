@@ -1,7 +1,7 @@
-//! Several documents, of one collection or of several, changed in one atomic commit.
+//! Transactions: atomic changes of several documents, in one or several collections.
 //!
-//! `state.rs` is a transaction and what follows its commit, `write.rs` changes documents and their
-//! entries in indexes, `unique.rs` says who has a value of a unique index, `read.rs` reads through what the transaction changed.
+//! `state.rs` is a transaction and its end, `write.rs` changes documents and their index entries, `unique.rs`
+//! enforces unique indexes, `read.rs` reads documents with the changes of the transaction.
 
 mod read;
 mod state;
@@ -9,4 +9,4 @@ mod unique;
 pub(crate) mod write;
 
 pub use state::Transaction;
-pub(crate) use state::{After, Committed, Ended, News};
+pub(crate) use state::{After, CacheUpdates, Committed, TransactionOutput};

@@ -1,4 +1,4 @@
-//! Reading through what a transaction changed.
+//! Reads in a transaction; they see its changes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::value::IntoValue;
 use crate::{Collection, Query, Result, Selection};
 
 impl Transaction<'_> {
-    /// The document of a key.
+    /// The document with a key.
     pub fn get<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -63,7 +63,7 @@ impl Transaction<'_> {
         Ok(document.map(|document| (key, document)))
     }
 
-    /// The keys of the documents that a query of an index finds.
+    /// The keys of the documents that match a query of an index.
     pub fn keys<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -80,7 +80,7 @@ impl Transaction<'_> {
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 
-    /// The documents that a query of an index finds, with their keys.
+    /// The documents that match a query of an index, with their keys.
     pub fn find<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -90,7 +90,7 @@ impl Transaction<'_> {
         let keys = self.keys(collection, index, query)?;
         let opened = self.opened(collection)?;
         let rows = keys.iter().map(|key| opened.shape.keys.document(*key));
-        self.rows.bring(&rows.collect::<Vec<_>>())?;
+        self.rows.load(&rows.collect::<Vec<_>>())?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             if let Some(document) = self.get(collection, key)? {
@@ -116,13 +116,13 @@ impl Transaction<'_> {
         }
         let range = shape.keys.documents(selection.from, selection.before);
         self.rows
-            .scan(&range, selection.direction, &mut |row, held| {
+            .scan(&range, selection.direction, &mut |row, stored| {
                 let Some(key) = shape.keys.document_key(row) else {
                     return Ok(ControlFlow::Continue(()));
                 };
                 passed += 1;
                 if passed > selection.offset {
-                    found.push((key, Arc::new(shape.decode(key, held)?)));
+                    found.push((key, Arc::new(shape.decode(key, stored)?)));
                 }
                 Ok(if found.len() >= selection.limit {
                     ControlFlow::Break(())

@@ -1,92 +1,94 @@
-//! A transaction and what follows its commit.
+//! A transaction, and what happens after its commit.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use espalier_keyspace::Version;
 
-use crate::cache::{Fact, Present};
+use crate::cache::{DocumentState, Present};
 use crate::collection::Opened;
 use crate::core::{Body, Core};
 use crate::document::Document;
-use crate::layout::{Home, State, counter, number};
+use crate::layout::{State, Storage, counter, number};
 use crate::limits::TRANSACTION_DOCUMENTS_MAX;
 use crate::rows::{Changes, Rows};
 use crate::{Collection, Error, Result};
 
-/// Changes that happen as a whole or not at all, over a consistent view. What was read must still
-/// be so when it is committed; where it is not, all is done again.
+/// Atomic changes over a consistent snapshot. What was read must be unchanged at the commit; otherwise the
+/// transaction is run again.
 pub struct Transaction<'a> {
     pub(super) core: &'a Core,
     pub(crate) rows: Rows<'a>,
-    news: News,
+    cache_updates: CacheUpdates,
     after: After,
     documents: usize,
-    unsettled: Vec<Settle>,
+    deferred_checks: Vec<DeferredCheck>,
 }
 
-/// What is looked at when all that a transaction changes is known.
-type Settle = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()>>;
+/// A check that runs when all changes of the transaction are known.
+type DeferredCheck = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()>>;
 
-/// What is called after a commit, by the thread whose transaction it was.
+/// Callbacks after a commit, run by the thread of the transaction.
 pub(crate) type After = Vec<Box<dyn FnOnce()>>;
 
-/// What a transaction leaves.
+/// The results of a transaction.
 #[derive(Default)]
-pub(crate) struct Ended {
+pub(crate) struct TransactionOutput {
     pub(crate) changes: Changes,
-    pub(crate) news: News,
+    pub(crate) cache_updates: CacheUpdates,
     pub(crate) after: After,
 }
 
-/// Which versions a commit made.
+/// The versions that a commit created.
 #[derive(Clone, Copy)]
 pub(crate) struct Committed {
-    /// None where nothing was written to the engine.
+    /// `None` if nothing was written to the engine.
     pub(crate) engine: Option<Version>,
     pub(crate) ram: Version,
 }
 
-/// What caches are told of a commit.
+/// The cache updates of a commit.
 #[derive(Default)]
-pub(crate) struct News(Vec<Box<dyn NewsOfOne>>);
+pub(crate) struct CacheUpdates(Vec<Box<dyn CacheUpdate>>);
 
-impl News {
-    /// How much there is of each cache.
+impl CacheUpdates {
+    /// The number of updates for each cache.
     pub(crate) fn lengths(&self) -> Vec<usize> {
-        self.0.iter().map(|news| news.len()).collect()
+        self.0.iter().map(|update| update.len()).collect()
     }
 
-    /// Takes back all that has come since there was so much of each cache.
+    /// Discards the updates after these numbers for each cache.
     pub(crate) fn truncate(&mut self, lengths: &[usize]) {
         self.0.truncate(lengths.len());
-        for (news, length) in self.0.iter_mut().zip(lengths) {
-            news.truncate(*length);
+        for (update, length) in self.0.iter_mut().zip(lengths) {
+            update.truncate(*length);
         }
     }
 
-    /// Tells them, in order.
-    pub(crate) fn tell(self, committed: Committed) {
-        self.0.into_iter().for_each(|news| news.tell(committed));
+    /// Applies the updates, in order.
+    pub(crate) fn apply(self, committed: Committed) {
+        self.0
+            .into_iter()
+            .for_each(|update| update.apply(committed));
     }
 }
 
-/// What one cache is told.
-trait NewsOfOne: Send {
+/// The updates of one cache.
+trait CacheUpdate: Send {
     fn as_any(&mut self) -> &mut dyn Any;
     fn len(&self) -> usize;
     fn truncate(&mut self, length: usize);
-    fn tell(self: Box<Self>, committed: Committed);
+    fn apply(self: Box<Self>, committed: Committed);
 }
 
-struct NewsOf<T> {
+struct CollectionUpdate<T> {
     opened: Arc<Opened<T>>,
-    /// How many commits there were.
+    /// The number of earlier commits.
     before: u64,
     changes: Vec<(u64, Option<Present<T>>)>,
 }
 
-impl<T: Document> NewsOfOne for NewsOf<T> {
+impl<T: Document> CacheUpdate for CollectionUpdate<T> {
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
@@ -99,63 +101,66 @@ impl<T: Document> NewsOfOne for NewsOf<T> {
         self.changes.truncate(length);
     }
 
-    fn tell(self: Box<Self>, committed: Committed) {
+    fn apply(self: Box<Self>, committed: Committed) {
         let shape = &self.opened.shape;
-        let version = match (shape.keys.home, committed.engine) {
-            (Home::Ram, _) => committed.ram,
-            (Home::Engine, Some(version)) => version,
-            (Home::Engine, None) => return,
+        let version = match (shape.keys.storage, committed.engine) {
+            (Storage::Ram, _) => committed.ram,
+            (Storage::Engine, Some(version)) => version,
+            (Storage::Engine, None) => return,
         };
-        let facts = self.changes.into_iter().map(|(key, present)| Fact {
-            key,
-            version,
-            present,
-        });
+        let updates = self
+            .changes
+            .into_iter()
+            .map(|(key, present)| DocumentState {
+                key,
+                version,
+                present,
+            });
         self.opened
             .cache
-            .commit(shape, facts.collect(), self.before);
+            .commit(shape, updates.collect(), self.before);
     }
 }
 
 impl<'a> Transaction<'a> {
-    /// A transaction over these rows, which follows others that leave this news.
-    pub(crate) fn new(core: &'a Core, rows: Rows<'a>, news: News) -> Self {
+    /// A transaction over these rows; `cache_updates` are the cache updates of earlier ones of its group.
+    pub(crate) fn new(core: &'a Core, rows: Rows<'a>, cache_updates: CacheUpdates) -> Self {
         Self {
             core,
             rows,
-            news,
+            cache_updates,
             after: After::new(),
             documents: 0,
-            unsettled: Vec::new(),
+            deferred_checks: Vec::new(),
         }
     }
 
-    /// Has something looked at when all that this transaction changes is known.
-    pub(super) fn settle_later(
+    /// Defers a check to the end of the transaction, when all its changes are known.
+    pub(super) fn defer_check(
         &mut self,
-        settle: impl FnOnce(&mut Transaction<'_>) -> Result<()> + 'static,
+        check: impl FnOnce(&mut Transaction<'_>) -> Result<()> + 'static,
     ) {
-        self.unsettled.push(Box::new(settle));
+        self.deferred_checks.push(Box::new(check));
     }
 
-    /// Does what `body` says, and looks at what was left to its end.
+    /// Runs `body`, then the deferred checks.
     pub(crate) fn run<R>(&mut self, body: Body<'_, R>) -> Result<R> {
         let result = body(self)?;
-        for settle in std::mem::take(&mut self.unsettled) {
-            settle(self)?;
+        for check in std::mem::take(&mut self.deferred_checks) {
+            check(self)?;
         }
         Ok(result)
     }
 
-    pub(crate) fn end(self) -> Ended {
-        Ended {
+    pub(crate) fn end(self) -> TransactionOutput {
+        TransactionOutput {
             changes: self.rows.into_changes(),
-            news: self.news,
+            cache_updates: self.cache_updates,
             after: self.after,
         }
     }
 
-    /// The collection as it is stored now. Requires that it stays so.
+    /// The collection as it is stored now, with a precondition that it stays so.
     pub(crate) fn opened<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -168,20 +173,20 @@ impl<'a> Transaction<'a> {
         Ok(opened)
     }
 
-    /// The collection as it is defined now, even where its rows say otherwise. Requires that the
-    /// definition stays so.
-    pub(crate) fn opened_anyway<T: Document>(
+    /// The collection as it is defined now, even if its rows are inconsistent. Requires that the definition
+    /// stays so.
+    pub(crate) fn opened_unverified<T: Document>(
         &mut self,
         collection: &Collection<T>,
     ) -> Result<Arc<Opened<T>>> {
         let opened = collection.opened();
         let shape = &opened.shape;
-        let row = self.core.layout.definition(shape.keys.home, &shape.name);
+        let row = self.core.layout.definition(shape.keys.storage, &shape.name);
         self.rows.read(&row)?;
         Ok(opened)
     }
 
-    /// The collection as it is stored now, and the first key that was never used.
+    /// The collection as it is stored now, and the next new key.
     pub(super) fn opened_to_insert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -202,13 +207,14 @@ impl<'a> Transaction<'a> {
         State::decode(row.ok_or_else(|| Error::corrupt("a collection has no state"))?)
     }
 
-    /// The collection as it is stored now, where `generation` reads that, and what else it reads.
+    /// The collection as it is stored now, verified with the row that `generation` reads; also returns what
+    /// else that reads.
     fn opened_at<T: Document, R>(
         &mut self,
         collection: &Collection<T>,
         generation: impl Fn(&mut Self, &Opened<T>) -> Result<Option<(u64, R)>>,
     ) -> Result<(Arc<Opened<T>>, R)> {
-        collection.check_home(self.core)?;
+        collection.check_same_documents(self.core)?;
         for is_second in [false, true] {
             let opened = match is_second {
                 false => collection.opened(),
@@ -223,8 +229,8 @@ impl<'a> Transaction<'a> {
         Err(espalier_keyspace::Error::conflict(&collection.opened().shape.keys.generation()).into())
     }
 
-    /// Notes that a document changes.
-    pub(super) fn tell<T: Document>(
+    /// Records the change of a document for the cache.
+    pub(super) fn record_change<T: Document>(
         &mut self,
         opened: &Arc<Opened<T>>,
         key: u64,
@@ -233,22 +239,22 @@ impl<'a> Transaction<'a> {
         self.documents += 1;
         if self.documents > TRANSACTION_DOCUMENTS_MAX {
             return Err(Error::limit(format!(
-                "a transaction changes more than {TRANSACTION_DOCUMENTS_MAX} documents; divide it"
+                "a transaction changes more than {TRANSACTION_DOCUMENTS_MAX} documents; split it"
             )));
         }
-        if !opened.cache.is_kept() {
+        if !opened.cache.is_enabled() {
             return Ok(());
         }
-        for news in &mut self.news.0 {
-            if let Some(news) = news.as_any().downcast_mut::<NewsOf<T>>()
-                && Arc::ptr_eq(&news.opened.cache, &opened.cache)
+        for update in &mut self.cache_updates.0 {
+            if let Some(update) = update.as_any().downcast_mut::<CollectionUpdate<T>>()
+                && Arc::ptr_eq(&update.opened.cache, &opened.cache)
             {
-                news.changes.push((key, present));
+                update.changes.push((key, present));
                 return Ok(());
             }
         }
         let before = self.rows.peek(&opened.shape.keys.sequence())?;
-        self.news.0.push(Box::new(NewsOf {
+        self.cache_updates.0.push(Box::new(CollectionUpdate {
             opened: Arc::clone(opened),
             before: counter(before.as_deref())?,
             changes: vec![(key, present)],
@@ -256,8 +262,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Has something called after the commit.
-    pub(super) fn call_after(&mut self, after: impl FnOnce() + 'static) {
+    /// Adds a callback to run after the commit.
+    pub(super) fn run_after_commit(&mut self, after: impl FnOnce() + 'static) {
         self.after.push(Box::new(after));
     }
 }

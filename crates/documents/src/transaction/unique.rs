@@ -1,21 +1,21 @@
-//! Which document has a value of a unique index: at the end of a transaction one at most, within it
-//! perhaps several, as documents may exchange values.
+//! Unique indexes: at the end of a transaction at most one document has a value; within it several may,
+//! because documents may exchange values.
 
 use std::sync::Arc;
 
 use super::Transaction;
-use super::write::{Was, missing};
+use super::write::{OldDocument, missing};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
-use crate::error::Clash;
-use crate::extract::Values;
+use crate::error::UniqueConflict;
+use crate::index_values::Values;
 use crate::layout::{take_key, unique_row};
 use crate::shape::{BoundIndex, Shape};
 use crate::{Error, Result, Value};
 
 impl Transaction<'_> {
-    /// The document that a unique index names for a value, where it is another one.
+    /// The document that a unique index has for a value, if it is not `key`.
     pub(crate) fn other_holder<T>(
         &mut self,
         index: &BoundIndex<T>,
@@ -25,14 +25,14 @@ impl Transaction<'_> {
         if index.kind != Kind::Unique {
             return Ok(None);
         }
-        let held = self.rows.read(&unique_row(&index.prefix, value))?;
-        let holder = held.map(take_key).transpose()?;
+        let stored = self.rows.read(&unique_row(&index.prefix, value))?;
+        let holder = stored.map(take_key).transpose()?;
         Ok(holder.filter(|holder| *holder != key))
     }
 
-    /// Where another document has the value of a unique index, has it looked at when the transaction
-    /// ends which of them has it then.
-    pub(super) fn contest<T: Document>(
+    /// If another document has the value of a unique index, defers a check that only one of them has it at
+    /// the end of the transaction.
+    pub(super) fn check_at_end<T: Document>(
         &mut self,
         opened: &Arc<Opened<T>>,
         slot: usize,
@@ -41,33 +41,33 @@ impl Transaction<'_> {
     ) -> Result<()> {
         if let Some(other) = self.other_holder(&opened.shape.indexes[slot], value, key)? {
             let (opened, value) = (Arc::clone(opened), value.clone());
-            self.settle_later(move |transaction| {
-                transaction.settle_value(&opened, slot, &value, [other, key])
+            self.defer_check(move |transaction| {
+                transaction.resolve_value(&opened, slot, &value, [other, key])
             });
         }
         Ok(())
     }
 
-    /// Sees to it that at most one document has a value of a unique index, and that the index names
-    /// it. Whoever had the value and lost its entry to another is one of those that contest, or is
-    /// looked at when that one is settled; so all are found.
-    fn settle_value<T: Document>(
+    /// Makes sure that at most one document has a value of a unique index, and that the index refers to it. A
+    /// document that had the value and lost its entry to another one is either checked itself, or found by
+    /// the check of that other one; so all are found.
+    fn resolve_value<T: Document>(
         &mut self,
         opened: &Opened<T>,
         slot: usize,
         value: &Value,
-        contesting: [u64; 2],
+        candidates: [u64; 2],
     ) -> Result<()> {
         let index = &opened.shape.indexes[slot];
         let named = self.rows.read(&unique_row(&index.prefix, value))?;
         let named = named.map(take_key).transpose()?;
         let mut holder = None;
-        for key in contesting.into_iter().chain(named) {
+        for key in candidates.into_iter().chain(named) {
             if holder == Some(key) || !self.has(opened, slot, value, key)? {
                 continue;
             }
             if let Some(holder) = holder {
-                return Err(Error::unique(Clash {
+                return Err(Error::unique(UniqueConflict {
                     index: index.name.clone(),
                     value: value.to_string(),
                     key: holder,
@@ -77,12 +77,12 @@ impl Transaction<'_> {
             holder = Some(key);
         }
         if let (Some(holder), true) = (holder, holder != named) {
-            self.enter(index, value, holder);
+            self.insert_entry(index, value, holder);
         }
         Ok(())
     }
 
-    /// Whether a document has a value. Of one that cannot be read, the index is believed.
+    /// Whether a document has a value. For an unreadable document the index is trusted.
     fn has<T: Document>(
         &mut self,
         opened: &Opened<T>,
@@ -90,29 +90,32 @@ impl Transaction<'_> {
         value: &Value,
         key: u64,
     ) -> Result<bool> {
-        match self.was(opened, key)? {
-            Was::Nothing => Ok(false),
-            Was::Unreadable => Ok(true),
-            Was::Document(document) => {
+        match self.old_document(opened, key)? {
+            OldDocument::Nothing => Ok(false),
+            OldDocument::Unreadable => Ok(true),
+            OldDocument::Document(document) => {
                 let values = opened.shape.indexes[slot].values(&document)?;
                 Ok(values.contains(value))
             }
         }
     }
 
-    /// Reads the entries of unique indexes that a document may lose, many at once.
-    pub(super) fn bring_unique<T: Document>(
+    /// Reads the entries of unique indexes that a document may lose in advance, many at once.
+    pub(super) fn load_unique_entries<T: Document>(
         &mut self,
         shape: &Shape<T>,
-        were: &[Values],
-        are: &[Values],
+        old_values: &[Values],
+        new_values: &[Values],
     ) -> Result<()> {
         let mut rows = Vec::new();
         for (slot, index) in shape.indexes.iter().enumerate() {
             if index.kind == Kind::Unique {
-                rows.extend(missing(were, are, slot).map(|value| unique_row(&index.prefix, value)));
+                rows.extend(
+                    missing(old_values, new_values, slot)
+                        .map(|value| unique_row(&index.prefix, value)),
+                );
             }
         }
-        self.rows.bring(&rows)
+        self.rows.load(&rows)
     }
 }

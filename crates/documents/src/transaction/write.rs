@@ -1,4 +1,4 @@
-//! Changing documents and their entries in indexes.
+//! Changes of documents and of their index entries.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::{Document, Tag};
 use crate::entries;
-use crate::extract::Values;
-use crate::layout::{State, shared_held, shared_row, unique_held, unique_row};
+use crate::index_values::Values;
+use crate::layout::{State, shared_entry_value, shared_row, unique_entry_value, unique_row};
 use crate::limits::KEY_MAX;
 use crate::reader::Reader;
 use crate::shape::{BoundIndex, Shape};
@@ -20,7 +20,7 @@ use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 
 impl Transaction<'_> {
-    /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
+    /// Adds a document and returns its key: the largest key ever used plus one, starting at 0.
     pub fn insert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -32,15 +32,15 @@ impl Transaction<'_> {
             collection,
             &opened,
             key,
-            Was::Nothing,
+            OldDocument::Nothing,
             Some(document.into()),
         )?;
-        self.raise(&opened, state, key);
+        self.raise_next_key(&opened, state, key);
         Ok(key)
     }
 
-    /// Sets the document of a key, whether there was one or not, and returns the older one; nothing
-    /// where that cannot be read.
+    /// Sets the document of a key, which need not exist, and returns the old one; `None` if that is
+    /// unreadable.
     pub fn put<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -48,18 +48,18 @@ impl Transaction<'_> {
         document: impl Into<Arc<T>>,
     ) -> Result<Option<Arc<T>>> {
         let opened = self.opened(collection)?;
-        let was = self.was(&opened, key)?;
-        let old = was.document().cloned();
-        let is_new = matches!(was, Was::Nothing);
-        self.change(collection, &opened, key, was, Some(document.into()))?;
+        let stored = self.old_document(&opened, key)?;
+        let old = stored.document().cloned();
+        let is_new = matches!(stored, OldDocument::Nothing);
+        self.change(collection, &opened, key, stored, Some(document.into()))?;
         if is_new {
             let state = self.state(&opened)?;
-            self.raise(&opened, state, key);
+            self.raise_next_key(&opened, state, key);
         }
         Ok(old)
     }
 
-    /// Adds a document of a key that has none.
+    /// Adds a document with a key that must not exist.
     pub fn put_new<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -69,16 +69,13 @@ impl Transaction<'_> {
         let opened = self.opened(collection)?;
         let row = opened.shape.keys.document(key);
         if self.rows.read(&row)?.is_some() {
-            let message = format!(
-                "there is a document {key} in {:?} already",
-                collection.name()
-            );
+            let message = format!("document {key} already exists in {:?}", collection.name());
             return Err(Error::new(ErrorKind::Exists, message));
         }
         self.put(collection, key, document).map(drop)
     }
 
-    /// Changes the document of a key as `change` does.
+    /// Changes the document of a key with `change`.
     pub fn update<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -93,12 +90,12 @@ impl Transaction<'_> {
         let old = Arc::new(opened.shape.decode(key, row)?);
         change(&mut new);
         let new = Arc::new(new);
-        let was = Was::Document(old);
-        self.change(collection, &opened, key, was, Some(Arc::clone(&new)))?;
+        let stored = OldDocument::Document(old);
+        self.change(collection, &opened, key, stored, Some(Arc::clone(&new)))?;
         Ok(new)
     }
 
-    /// Removes the document of a key, and returns it.
+    /// Removes the document with a key and returns it.
     pub fn delete<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -108,34 +105,37 @@ impl Transaction<'_> {
         let Some(old) = self.document(&opened, key)? else {
             return Ok(None);
         };
-        let was = Was::Document(Arc::clone(&old));
-        self.change(collection, &opened, key, was, None)?;
+        let stored = OldDocument::Document(Arc::clone(&old));
+        self.change(collection, &opened, key, stored, None)?;
         Ok(Some(old))
     }
 
-    /// Removes the document of a key, also one that cannot be read, and returns whether there was one.
+    /// Removes the document with a key, also an unreadable one; returns whether it existed.
     pub fn remove<T: Document>(&mut self, collection: &Collection<T>, key: u64) -> Result<bool> {
         let opened = self.opened(collection)?;
-        let was = self.was(&opened, key)?;
-        let is_there = !matches!(was, Was::Nothing);
-        if is_there {
-            self.change(collection, &opened, key, was, None)?;
+        let stored = self.old_document(&opened, key)?;
+        let exists = !matches!(stored, OldDocument::Nothing);
+        if exists {
+            self.change(collection, &opened, key, stored, None)?;
         }
-        Ok(is_there)
+        Ok(exists)
     }
 
-    /// What a key has now.
-    pub(super) fn was<T: Document>(&mut self, opened: &Opened<T>, key: u64) -> Result<Was<T>> {
+    /// The current document of a key.
+    pub(super) fn old_document<T: Document>(
+        &mut self,
+        opened: &Opened<T>,
+        key: u64,
+    ) -> Result<OldDocument<T>> {
         match self.document(opened, key) {
-            Ok(None) => Ok(Was::Nothing),
-            Ok(Some(document)) => Ok(Was::Document(document)),
-            Err(error) if error.is_unreadable() => Ok(Was::Unreadable),
+            Ok(None) => Ok(OldDocument::Nothing),
+            Ok(Some(document)) => Ok(OldDocument::Document(document)),
+            Err(error) if error.is_unreadable() => Ok(OldDocument::Unreadable),
             Err(error) => Err(error),
         }
     }
 
-    /// Replaces the document that has the same value of a unique index, or adds one; returns the
-    /// key.
+    /// Replaces the document that has the same value of a unique index, or adds one; returns the key.
     pub fn upsert<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -146,11 +146,11 @@ impl Transaction<'_> {
         let opened = self.opened(collection)?;
         let bound = &opened.shape.indexes[opened.unique_slot(index)?];
         let value = bound.values(&document)?.into_iter().next();
-        let held = match value {
+        let existing_key = match value {
             Some(value) => self.key_by(collection, index, value)?,
             None => None,
         };
-        match held {
+        match existing_key {
             Some(key) => self.put(collection, key, document).map(|_| key),
             None => self.insert(collection, document),
         }
@@ -177,7 +177,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Requires that the document of a key is in a certain state.
+    /// Requires that the document of a key is in a given state.
     pub fn require<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -190,13 +190,13 @@ impl Transaction<'_> {
             return Ok(());
         }
         let message = format!(
-            "document {key} of {:?} was changed meanwhile",
+            "document {key} of {:?} was changed in the meantime",
             collection.name()
         );
         Err(Error::new(ErrorKind::Changed, message))
     }
 
-    /// The state of a document as this transaction leaves it.
+    /// The tag of a document with the changes of this transaction.
     pub fn tag<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -207,8 +207,8 @@ impl Transaction<'_> {
         Ok(row.map(Tag::of))
     }
 
-    /// Sees to it that the key is never given again.
-    fn raise<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
+    /// Makes sure that the key is never assigned to a new document.
+    fn raise_next_key<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
         if key < state.next {
             return;
         }
@@ -219,54 +219,55 @@ impl Transaction<'_> {
         self.rows.put(opened.shape.keys.state(), next.encode());
     }
 
-    /// Changes a document and its entries. All that can refuse it comes before anything is changed,
-    /// but that another document has a value of a unique index too: that is looked at when the
-    /// transaction ends, as the other may change in it.
+    /// Changes a document and its index entries. All checks run before anything is changed, except for unique
+    /// indexes: they are checked at the end of the transaction, because the other document may change in it
+    /// as well.
     pub(super) fn change<T: Document>(
         &mut self,
         collection: &Collection<T>,
         opened: &Arc<Opened<T>>,
         key: u64,
-        was: Was<T>,
+        stored: OldDocument<T>,
         new: Option<Arc<T>>,
     ) -> Result<()> {
         let shape = &opened.shape;
         if key > KEY_MAX {
-            let message = format!("key {key} is over the limit of {KEY_MAX}");
+            let message = format!("key {key} exceeds the limit of {KEY_MAX}");
             return Err(Error::limit(message));
         }
         collection.check_writable(shape)?;
-        let old = was.document().cloned();
+        let old = stored.document().cloned();
         collection.check_triggers(&Changed {
             key,
             old: old.as_deref(),
             new: new.as_deref(),
         })?;
         let row = new.as_deref().map(|new| shape.encode(new)).transpose()?;
-        let were = values(shape, old.as_deref())?;
-        let are = values(shape, new.as_deref())?;
-        if matches!(was, Was::Unreadable) {
-            self.take_out_everywhere(shape, key)?;
+        let old_values = values(shape, old.as_deref())?;
+        let new_values = values(shape, new.as_deref())?;
+        if matches!(stored, OldDocument::Unreadable) {
+            self.remove_from_all_indexes(shape, key)?;
         }
-        self.bring_unique(shape, &were, &are)?;
+        self.load_unique_entries(shape, &old_values, &new_values)?;
         for (slot, index) in shape.indexes.iter().enumerate() {
-            for value in missing(&are, &were, slot) {
-                self.contest(opened, slot, value, key)?;
+            for value in missing(&new_values, &old_values, slot) {
+                self.check_at_end(opened, slot, value, key)?;
             }
-            for value in missing(&were, &are, slot) {
-                self.take_out(index, value, key)?;
+            for value in missing(&old_values, &new_values, slot) {
+                self.remove_entry(index, value, key)?;
             }
-            for value in missing(&are, &were, slot) {
-                self.enter(index, value, key);
+            for value in missing(&new_values, &old_values, slot) {
+                self.insert_entry(index, value, key);
             }
         }
         let present = new.as_ref().zip(row.as_ref());
-        let present = present.filter(|_| opened.cache.is_kept());
-        let present = present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(are));
-        self.put_row(shape, key, !matches!(was, Was::Nothing), row);
-        self.tell(opened, key, present)?;
+        let present = present.filter(|_| opened.cache.is_enabled());
+        let present =
+            present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(new_values));
+        self.put_row(shape, key, !matches!(stored, OldDocument::Nothing), row);
+        self.record_change(opened, key, present)?;
         if let Some(triggers) = collection.triggers() {
-            self.call_after(move || {
+            self.run_after_commit(move || {
                 let changed = Changed {
                     key,
                     old: old.as_deref(),
@@ -284,14 +285,14 @@ impl Transaction<'_> {
         &mut self,
         shape: &Shape<T>,
         key: u64,
-        was: bool,
+        existed: bool,
         row: Option<Vec<u8>>,
     ) {
-        let place = shape.keys.document(key);
-        let more = i64::from(row.is_some()) - i64::from(was);
+        let row_key = shape.keys.document(key);
+        let more = i64::from(row.is_some()) - i64::from(existed);
         match row {
-            Some(row) => self.rows.put(place, row),
-            None => self.rows.delete(place),
+            Some(row) => self.rows.put(row_key, row),
+            None => self.rows.delete(row_key),
         }
         if more != 0 {
             self.rows.add(shape.keys.count(), more);
@@ -299,7 +300,7 @@ impl Transaction<'_> {
         self.count_commit(shape);
     }
 
-    /// Counts this commit, once.
+    /// Counts this commit, once per transaction.
     pub(crate) fn count_commit<T: Document>(&mut self, shape: &Shape<T>) {
         let sequence = shape.keys.sequence();
         if self.rows.added(&sequence) == 0 {
@@ -307,34 +308,34 @@ impl Transaction<'_> {
         }
     }
 
-    /// Enters a document in an index.
-    pub(crate) fn enter<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
-        let held = match index.kind {
-            Kind::Unique => unique_held(value, key),
-            Kind::Partition | Kind::Tags => shared_held(value),
+    /// Adds the entry of a document to an index.
+    pub(crate) fn insert_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
+        let entry_value = match index.kind {
+            Kind::Unique => unique_entry_value(value, key),
+            Kind::Partition | Kind::Tags => shared_entry_value(value),
         };
-        self.rows.put(entry_row(index, value, key), held);
+        self.rows.put(entry_row(index, value, key), entry_value);
     }
 
-    /// Takes a document out of an index. A unique one may name another for the value: while it is
-    /// built, and within a transaction in which documents exchange values.
-    fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
+    /// Removes the entry of a document from an index. A unique index may have another document for the value:
+    /// while it is built, and within a transaction in which documents exchange values.
+    fn remove_entry<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
         if self.other_holder(index, value, key)?.is_none() {
             self.rows.delete(entry_row(index, value, key));
         }
         Ok(())
     }
 
-    /// Takes a document of which nobody can tell the values out of all indexes.
-    fn take_out_everywhere<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
-        // Requires that no entry comes meanwhile.
+    /// Removes a document whose values cannot be computed from all indexes.
+    fn remove_from_all_indexes<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
+        // Requires that no entry is added in the meantime.
         self.rows.read(&shape.keys.sequence())?;
         let mut found = Vec::new();
         for index in &shape.indexes {
             let range = KeyRange::prefix(&index.prefix);
             self.rows
-                .scan(&range, Direction::Forward, &mut |row, held| {
-                    let parsed = entries::parse(&row[index.prefix.len()..], held, index.kind);
+                .scan(&range, Direction::Forward, &mut |row, stored| {
+                    let parsed = entries::parse(&row[index.prefix.len()..], stored, index.kind);
                     if parsed.is_ok_and(|(_, _, named)| named == key) {
                         found.push(row.to_vec());
                     }
@@ -346,15 +347,15 @@ impl Transaction<'_> {
     }
 }
 
-/// What a key had before a change.
-pub(super) enum Was<T> {
+/// The document of a key before a change.
+pub(super) enum OldDocument<T> {
     Nothing,
     Document(Arc<T>),
-    /// A document that cannot be read.
+    /// An unreadable document.
     Unreadable,
 }
 
-impl<T> Was<T> {
+impl<T> OldDocument<T> {
     pub(super) fn document(&self) -> Option<&Arc<T>> {
         match self {
             Self::Document(document) => Some(document),
@@ -370,12 +371,12 @@ fn entry_row<T>(index: &BoundIndex<T>, value: &Value, key: u64) -> Vec<u8> {
     }
 }
 
-/// The values of a document in each index; none where there is no document.
+/// The values of a document in each index; empty without a document.
 fn values<T: Document>(shape: &Shape<T>, document: Option<&T>) -> Result<Vec<Values>> {
     document.map_or_else(|| Ok(Vec::new()), |document| shape.values(document))
 }
 
-/// Those of one document's values in an index that another document does not have.
+/// The values of one document in an index that another document does not have.
 pub(super) fn missing<'v>(
     of: &'v [Values],
     other: &'v [Values],

@@ -1,4 +1,4 @@
-//! What can be indexed, and what it becomes.
+//! The types that can be indexed, and their conversion.
 
 use super::Value;
 use super::number;
@@ -9,10 +9,10 @@ pub trait Component {
     fn append_to(&self, value: &mut Value);
 }
 
-/// What the function of an index may return, and what a query may ask for: a component, several
-/// as a tuple, or an `Option` of these, of which `None` is not indexed.
+/// The result of an index function, or the value of a query: a component, several as a tuple, or an `Option`
+/// of these, of which `None` is not indexed.
 pub trait IntoValue {
-    /// The value; none for what is not indexed.
+    /// The value; `None` if it is not indexed.
     fn into_value(self) -> Option<Value>;
 }
 

@@ -1,4 +1,4 @@
-//! From the bytes of a value back to what people and programs read.
+//! Decodes values to JSON.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ const BINARY: u8 = 0x03;
 const ESCAPE: u8 = 0x01;
 
 impl Value {
-    /// A value as it is stored: the key, and what the row holds where the key is shortened.
+    /// Decodes a stored value: from its key, and from its row if the key is shortened.
     pub(crate) fn stored(short: &[u8], full: &[u8]) -> Result<Self> {
         let mut value = Self::default();
         let mut rest = if full.is_empty() { short } else { full };
@@ -48,7 +48,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Moves one component to a value.
+/// Moves one component from the encoding to a value.
 fn take_into(rest: &mut &[u8], value: &mut Value) -> Result<()> {
     let before = *rest;
     match before.first() {
@@ -65,7 +65,7 @@ fn take_into(rest: &mut &[u8], value: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// Moves past one component of a key, where a long string may be shortened.
+/// Skips one component of a key; a long string may be shortened.
 pub(crate) fn skip(rest: &mut &[u8]) -> Result<()> {
     match rest.first() {
         Some(&STRING | &BINARY) => Ok(tuple::skip(rest)?),
@@ -117,10 +117,10 @@ fn damaged() -> Error {
     Error::corrupt("an indexed value cannot be read")
 }
 
-/// How many bytes of an encoding stand before the place from which on the order of keys is not the
-/// order of values: after the first bytes of the first long string. None where there is no such
-/// string. The same for either encoding.
-pub(crate) fn wide_prefix(bytes: &[u8]) -> Option<usize> {
+/// The length of the prefix of an encoding after which the order of keys may differ from the order of values:
+/// up to and including the first bytes of the first long string. `None` if there is no such string. The same
+/// for either encoding.
+pub(crate) fn ordered_prefix(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     while let Some(&tag) = rest.first() {
         let at = bytes.len() - rest.len();
@@ -134,7 +134,7 @@ pub(crate) fn wide_prefix(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The length of the escaped first bytes of a string that has more.
+/// The escaped length of the first bytes of a string that is longer.
 fn long_string(escaped: &[u8]) -> Option<usize> {
     let mut at = 0;
     for _ in 0..LONG_PREFIX_BYTES {

@@ -1,4 +1,4 @@
-//! The bytes of a value.
+//! The encoding of values.
 
 use espalier_keyspace::tuple;
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::limits::{COMPONENTS_MAX, VALUE_BYTES_MAX};
 use crate::{Error, Result};
 
-/// Bytes of a value that need no allocation.
+/// Values up to this size need no allocation.
 const INLINE_BYTES: usize = 24;
 
 const STRING: u8 = 0x02;
@@ -16,12 +16,11 @@ const ESCAPE: u8 = 0x01;
 const ESCAPED_ZERO: u8 = 0x01;
 const ESCAPED_ONE: u8 = 0x02;
 
-/// The bytes of a value as indexes in memory keep them.
+/// The encoding of a value in resident indexes.
 pub(crate) type Bytes = SmallVec<[u8; INLINE_BYTES]>;
 
-/// A value as an index has it: of one component, or of several that sort one after another.
-/// Strings, numbers, truth values and bytes sort among their like as everybody expects; numbers
-/// sort by value, whatever type they come from.
+/// An indexed value: one component, or several that are compared in order. Strings, numbers, booleans and
+/// bytes have their usual order within their type; numbers sort by value, independently of their type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value {
     full: Bytes,
@@ -30,28 +29,28 @@ pub struct Value {
 }
 
 impl Value {
-    /// A value of these components.
+    /// A value with these components.
     pub fn of(value: impl super::IntoValue) -> Option<Self> {
         value.into_value()
     }
 
-    /// Bytes that name the value among those of an index: a few hundred of them, however long it is.
-    /// [`crate::Index::marked`] finds it by them.
+    /// Bytes that identify the value among those of an index: at most a few hundred, independently of its
+    /// length. [`crate::Index::marked`] finds the value by its mark.
     pub fn mark(&self) -> &[u8] {
         self.short()
     }
 
-    /// Whether its mark says less than it does: it has a string of more than some hundred bytes.
+    /// Whether its mark is shorter than its encoding: it has a string of more than some hundred bytes.
     pub fn is_long(&self) -> bool {
         self.is_shortened()
     }
 
-    /// The encoding in full.
+    /// The full encoding.
     pub(crate) fn full(&self) -> &[u8] {
         &self.full
     }
 
-    /// The encoding as it stands in keys.
+    /// The encoding in keys.
     pub(crate) fn short(&self) -> &[u8] {
         self.short.as_deref().unwrap_or(&self.full)
     }
@@ -61,22 +60,22 @@ impl Value {
         self.short.is_some()
     }
 
-    /// How many components it has.
+    /// The number of components.
     pub(crate) fn components(&self) -> usize {
         usize::from(self.components)
     }
 
-    /// Checks the named limits.
+    /// Checks the limits.
     pub(crate) fn check(&self) -> Result<()> {
         if self.components() > COMPONENTS_MAX {
             return Err(Error::limit(format!(
-                "an indexed value of {} components is over the limit of {COMPONENTS_MAX}",
+                "an indexed value of {} components exceeds the limit of {COMPONENTS_MAX}",
                 self.components
             )));
         }
         if self.full.len() > VALUE_BYTES_MAX {
             return Err(Error::limit(format!(
-                "an indexed value of {} bytes is over the limit of {VALUE_BYTES_MAX}",
+                "an indexed value of {} bytes exceeds the limit of {VALUE_BYTES_MAX}",
                 self.full.len()
             )));
         }

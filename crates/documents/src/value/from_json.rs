@@ -1,4 +1,4 @@
-//! Values of JSON documents, and of queries that are written as JSON.
+//! Conversion of JSON to values, for documents and for queries.
 
 use serde_json::Value as Json;
 
@@ -15,14 +15,14 @@ fn append(json: &Json, value: &mut Value) -> Result<()> {
             (Some(unsigned), ..) => unsigned.append_to(value),
             (_, Some(signed), _) => signed.append_to(value),
             (_, _, Some(double)) => double.append_to(value),
-            _ => return Err(unfit(json)),
+            _ => return Err(not_indexable(json)),
         },
-        Json::Null | Json::Array(_) | Json::Object(_) => return Err(unfit(json)),
+        Json::Null | Json::Array(_) | Json::Object(_) => return Err(not_indexable(json)),
     }
     Ok(())
 }
 
-fn unfit(json: &Json) -> Error {
+fn not_indexable(json: &Json) -> Error {
     let what = match json {
         Json::Null => "null",
         Json::Array(_) => "an array",
@@ -34,7 +34,7 @@ fn unfit(json: &Json) -> Error {
     Error::new(ErrorKind::Document, message)
 }
 
-/// A value of these components.
+/// A value with these components.
 pub(crate) fn from_json<'a>(components: impl IntoIterator<Item = &'a Json>) -> Result<Value> {
     let mut value = Value::default();
     for component in components {
@@ -46,11 +46,11 @@ pub(crate) fn from_json<'a>(components: impl IntoIterator<Item = &'a Json>) -> R
 impl TryFrom<&Json> for Value {
     type Error = Error;
 
-    /// A string, a number or a truth value is one component; an array of these is several.
+    /// A string, a number or a boolean is one component; an array of these is several.
     fn try_from(json: &Json) -> Result<Self> {
         match json {
             Json::Array(components) if components.is_empty() => Err(Error::argument(
-                "an empty array is no value; a value has one component at least",
+                "an empty array is not a value; a value has at least one component",
             )),
             Json::Array(components) => from_json(components),
             single => from_json([single]),

@@ -1,8 +1,8 @@
-//! Indexed values: typed on the way in, bytes that sort as the values do inside, JSON on the way out.
+//! Indexed values: typed as input, sortable bytes internally, JSON as output.
 //!
-//! A value has two encodings. The *full* one is never shortened, so resident indexes and sorting
-//! are exact. The *short* one stands in keys of the engine, whose length is limited; where the two
-//! differ, the row holds the full one.
+//! A value has two encodings. The *full* one is never shortened, so resident indexes and sorting are exact.
+//! The *short* one is used in engine keys, whose length is limited; if the two differ, the row holds the full
+//! one.
 
 mod component;
 mod decode;
@@ -11,7 +11,7 @@ mod from_json;
 mod number;
 
 pub use component::{Component, IntoValue};
-pub(crate) use decode::{skip, wide_prefix};
+pub(crate) use decode::{ordered_prefix, skip};
 pub(crate) use encode::Bytes;
 pub use encode::Value;
 pub(crate) use from_json::from_json;

@@ -1,19 +1,19 @@
-//! Numbers of any type in one order.
+//! A common sort order for numbers of all types.
 //!
-//! A number is the integer below it, as tuples have it, then `00` where that is all, or `01` and
-//! the bits of the double in the order of numbers. What lies beyond 64 bits has a tag of its own
-//! on either side.
+//! A number is encoded as the integer part (rounded down) in the tuple encoding, then `00` if it is an
+//! integer, or `01` and the bits of the double in sortable form. Numbers beyond 64 bits have tags of their
+//! own at either end.
 
 use espalier_keyspace::tuple;
 use smallvec::SmallVec;
 
-const WHOLE: u8 = 0x00;
-const BROKEN: u8 = 0x01;
+const INTEGER: u8 = 0x00;
+const FRACTIONAL: u8 = 0x01;
 /// Smaller than all tags of integers.
 pub(super) const BELOW: u8 = 0x0b;
 /// Larger than all tags of integers.
 pub(super) const ABOVE: u8 = 0x1d;
-/// What is no number sorts after all that are.
+/// NaN sorts after all numbers.
 pub(super) const NAN: u8 = 0x1e;
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -26,14 +26,14 @@ pub(super) type NumberBytes = SmallVec<[u8; 24]>;
 pub(super) fn of_unsigned(number: u64) -> NumberBytes {
     let mut key = Vec::with_capacity(10);
     tuple::put_unsigned(&mut key, number);
-    key.push(WHOLE);
+    key.push(INTEGER);
     SmallVec::from_slice(&key)
 }
 
 pub(super) fn of_signed(number: i64) -> NumberBytes {
     let mut key = Vec::with_capacity(10);
     tuple::put_signed(&mut key, number);
-    key.push(WHOLE);
+    key.push(INTEGER);
     SmallVec::from_slice(&key)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn of_float(number: f64) -> NumberBytes {
     };
     if floor != number {
         key.pop();
-        key.push(BROKEN);
+        key.push(FRACTIONAL);
         key.extend_from_slice(&ordered(number).to_be_bytes());
     }
     key
@@ -68,7 +68,7 @@ fn tagged(tag: u8, number: f64) -> NumberBytes {
     key
 }
 
-/// Bits that sort as the numbers do.
+/// Bits that sort like the numbers.
 fn ordered(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
@@ -82,16 +82,16 @@ fn number_of(ordered: u64) -> f64 {
     })
 }
 
-/// Takes what follows the integer: a double where the number is broken.
+/// Decodes the part after the integer: a double if the number is not an integer.
 pub(super) fn take_rest(bytes: &mut &[u8]) -> Option<Option<f64>> {
     match *bytes.split_off_first()? {
-        WHOLE => Some(None),
-        BROKEN => take_double(bytes).map(Some),
+        INTEGER => Some(None),
+        FRACTIONAL => take_double(bytes).map(Some),
         _ => None,
     }
 }
 
-/// Takes a double.
+/// Decodes a double.
 pub(super) fn take_double(bytes: &mut &[u8]) -> Option<f64> {
     let bits = bytes.split_off(..8)?.try_into().ok()?;
     Some(number_of(u64::from_be_bytes(bits)))

@@ -237,7 +237,7 @@ fn what_is_of_the_wrong_kind_is_a_problem() {
     problem(
         server.send("PUT", "/documents/cars", &json!({"policy": "fast"})),
         400,
-        "no policy",
+        "not a policy",
     );
     problem(
         server.send("PUT", "/documents/cars", &json!({"indices": []})),

@@ -1,9 +1,9 @@
-//! Writes kept in memory for a moment, and committed together.
+//! A write buffer: writes are kept in memory for a short time and committed together.
 //!
-//! What is lost when the process is killed: writes of the last [`Limits::interval`], at most
-//! [`Limits::writes`]. Nothing is lost when the buffer is dropped, flushed or refused by the
-//! engine for the moment. Writes to one metric keep their order; those that can be added up before
-//! are. A reading of the store does not see what is still in the buffer: flush first.
+//! If the process is killed, the writes of the last [`Limits::interval`], at most [`Limits::writes`], are
+//! lost. Nothing is lost if the buffer is dropped or flushed, or if the engine fails temporarily. Writes to
+//! one metric keep their order; writes that can be added up are combined first. Reads of the store do not
+//! include buffered writes: flush first.
 
 mod pending;
 mod writer;

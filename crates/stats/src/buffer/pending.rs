@@ -1,48 +1,48 @@
-//! Writes that wait, added up where that changes nothing.
+//! Buffered writes, combined where that does not change the result.
 
 use std::collections::HashMap;
 
 use crate::calendar::seconds;
 use crate::{Action, Metric, Write};
 
-/// Writes that wait, in order.
+/// Buffered writes, in order.
 #[derive(Default)]
 pub(super) struct Pending {
     writes: Vec<Write>,
-    /// The last write of each metric: only into that may another one go.
+    /// The index of the last write of each metric: only that one may be combined with the next.
     last: HashMap<Metric, usize>,
 }
 
 impl Pending {
-    /// How many writes wait.
+    /// The number of buffered writes.
     pub(super) fn len(&self) -> usize {
         self.writes.len()
     }
 
-    /// Takes a write; into the last of its metric where both do the same in the same second.
+    /// Adds a write; it is combined with the last one of its metric if both have the same action and second.
     pub(super) fn push(&mut self, write: Write) {
         let last = self.last.get(&write.metric).copied();
-        match last.map(|index| join(&mut self.writes[index], &write)) {
-            Some(Join::Done) => return,
-            // It will be refused, and nothing else should be with it.
-            Some(Join::Impossible) => drop(self.last.remove(&write.metric)),
-            Some(Join::Unlike) | None => {
+        match last.map(|index| combine(&mut self.writes[index], &write)) {
+            Some(Combined::Merged) => return,
+            // It will be rejected, and must not be combined with valid writes.
+            Some(Combined::OutOfRange) => drop(self.last.remove(&write.metric)),
+            Some(Combined::Different) | None => {
                 self.last.insert(write.metric.clone(), self.writes.len());
             }
         }
         self.writes.push(write);
     }
 
-    /// All that wait.
+    /// Removes and returns all writes.
     pub(super) fn take(&mut self) -> Vec<Write> {
         self.last.clear();
         std::mem::take(&mut self.writes)
     }
 
-    /// Puts back what was taken, before what came since.
+    /// Puts writes back, before those added since.
     pub(super) fn put_back(&mut self, mut writes: Vec<Write>) {
-        let since = self.take();
-        writes.extend(since);
+        let newer = self.take();
+        writes.extend(newer);
         for (index, write) in writes.iter().enumerate() {
             self.last.insert(write.metric.clone(), index);
         }
@@ -50,31 +50,31 @@ impl Pending {
     }
 }
 
-/// What became of putting a write into another.
-enum Join {
-    /// It is in the other.
-    Done,
-    /// The two do different things, or at different times.
-    Unlike,
-    /// A sum does not fit.
-    Impossible,
+/// The result of combining two writes.
+enum Combined {
+    /// The write is part of the other one.
+    Merged,
+    /// The writes differ in action or time.
+    Different,
+    /// A sum is out of range.
+    OutOfRange,
 }
 
-/// Puts a write into the one before it, where the two may be one.
-fn join(before: &mut Write, write: &Write) -> Join {
-    let alike = before.action == write.action
+/// Combines a write with the previous one, if possible.
+fn combine(before: &mut Write, write: &Write) -> Combined {
+    let is_same_kind = before.action == write.action
         && before.listing == write.listing
         && seconds(before.at) == seconds(write.at);
-    if !alike || write.action == Action::Observe {
-        return Join::Unlike;
+    if !is_same_kind || write.action == Action::Observe {
+        return Combined::Different;
     }
     if write.action == Action::Assert {
         for (path, number) in &write.values {
             before.values.set(path.clone(), *number);
         }
     } else if before.values.add(&write.values).is_err() {
-        return Join::Impossible;
+        return Combined::OutOfRange;
     }
     before.calls = before.calls.saturating_add(write.calls);
-    Join::Done
+    Combined::Merged
 }

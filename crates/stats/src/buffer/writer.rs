@@ -1,4 +1,4 @@
-//! The buffer, and the thread that flushes it.
+//! The buffer, and its flush thread.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use parking_lot::{Condvar, Mutex};
 use super::pending::Pending;
 use crate::{Error, Request, Result, Stats, Write};
 
-/// Parts of the buffer that threads fill at the same time. A metric is always in the same part, so
-/// that its writes keep their order.
+/// The number of parts, which threads fill in parallel. A metric always belongs to the same part, so that its
+/// writes keep their order.
 const PARTS: usize = 16;
 
-/// How much a buffer holds, and for how long.
+/// The capacity and the flush interval of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Writes (after adding up) that wait at most; the one who brings more flushes.
+    /// The maximum number of buffered writes (after combining); a thread that exceeds it flushes.
     pub writes: usize,
-    /// How long a write waits at most.
+    /// The maximum time that a write is buffered.
     pub interval: Duration,
 }
 
 impl Default for Limits {
-    /// 4096 writes, a second.
+    /// 4096 writes, one second.
     fn default() -> Self {
         Self {
             writes: 4096,
@@ -33,17 +33,17 @@ impl Default for Limits {
     }
 }
 
-/// A write that the store refused for what it is, such as a sum that does not fit, with what was
-/// added up with it. It is not in the store and does not wait any more.
+/// A write that the store rejected permanently, for example because a sum is out of range, with the writes
+/// that were combined with it. It is neither in the store nor in the buffer.
 #[derive(Debug)]
 pub struct Refused {
     /// The write.
     pub write: Write,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
-/// A buffer before a store. May be shared between threads; dropping it flushes it.
+/// A write buffer for a store. May be shared between threads; it is flushed when dropped.
 pub struct Buffer {
     shared: Arc<Shared>,
     worker: Option<JoinHandle<()>>,
@@ -62,12 +62,12 @@ struct Shared {
 #[derive(Default)]
 struct Part {
     pending: Mutex<Pending>,
-    /// Held while the part is committed, so that what is committed next cannot come before it.
+    /// Held while the part is committed, so that a later commit cannot overtake this one.
     committing: Mutex<()>,
 }
 
 impl Buffer {
-    /// A buffer before `stats`, with a thread that flushes it.
+    /// A buffer for `stats`, with a thread that flushes it.
     pub fn new(stats: Arc<Stats>, limits: Limits) -> Result<Self> {
         let shared = Arc::new(Shared {
             stats,
@@ -81,21 +81,22 @@ impl Buffer {
         let own = Arc::clone(&shared);
         let worker = std::thread::Builder::new()
             .name("statistics buffer".to_owned())
-            .spawn(move || own.work())
-            .map_err(|error| Error::argument(format!("no thread for the buffer: {error}")))?;
+            .spawn(move || own.run_worker())
+            .map_err(|error| {
+                Error::argument(format!("starting the flush thread failed: {error}"))
+            })?;
         Ok(Self {
             shared,
             worker: Some(worker),
         })
     }
 
-    /// The store behind it.
+    /// The store behind the buffer.
     pub fn stats(&self) -> &Arc<Stats> {
         &self.shared.stats
     }
 
-    /// Takes a write. Where too many wait already, they are committed first; when the engine refuses
-    /// that, the write is not taken.
+    /// Adds a write. If the buffer is full, it is flushed first; if that fails, the write is not added.
     pub fn submit(&self, write: Write) -> Result<()> {
         write.check()?;
         let part = self.shared.part_of(&write);
@@ -112,12 +113,12 @@ impl Buffer {
         }
     }
 
-    /// Commits all that wait. An error is that of the engine; what is not committed still waits.
+    /// Commits all buffered writes. On an error of the engine, uncommitted writes stay in the buffer.
     pub fn flush(&self) -> Result<()> {
         self.shared.flush()
     }
 
-    /// The writes that were refused for what they are since this was last asked.
+    /// Removes and returns the writes that were rejected since the last call.
     pub fn refused(&self) -> Vec<Refused> {
         std::mem::take(&mut *self.shared.refused.lock())
     }
@@ -128,7 +129,7 @@ impl Drop for Buffer {
         *self.shared.stopping.lock() = true;
         self.shared.stopped.notify_all();
         if let Some(worker) = self.worker.take() {
-            // A worker that panicked has nothing more to do; the flush below is the last.
+            // A worker that panicked has nothing left to do; the flush below is the last one.
             drop(worker.join());
         }
         drop(self.shared.flush());
@@ -141,13 +142,13 @@ impl Shared {
         &self.parts[hash as usize % PARTS]
     }
 
-    fn work(&self) {
+    fn run_worker(&self) {
         let mut stopping = self.stopping.lock();
         while !*stopping {
             let next = Instant::now() + self.limits.interval;
             self.stopped.wait_until(&mut stopping, next);
             parking_lot::MutexGuard::unlocked(&mut stopping, || {
-                // What fails still waits, and is tried again after the next interval.
+                // Writes that failed stay in the buffer, and are retried after the next interval.
                 drop(self.flush());
             });
         }
@@ -171,15 +172,15 @@ impl Shared {
         match whole {
             Ok(_) => Ok(()),
             Err(error) if error.keyspace().is_some() => {
-                self.keep(part, writes, &error);
+                self.put_back(part, writes, &error);
                 Err(error)
             }
-            Err(_) => self.one_by_one(part, writes),
+            Err(_) => self.submit_individually(part, writes),
         }
     }
 
-    /// What a commit that failed was made of waits on, unless it may have happened.
-    fn keep(&self, part: &Part, writes: Vec<Write>, error: &Error) {
+    /// Puts the writes of a failed commit back, unless the commit may have happened.
+    fn put_back(&self, part: &Part, writes: Vec<Write>, error: &Error) {
         let kind = error.keyspace().map(espalier_keyspace::Error::kind);
         if kind == Some(espalier_keyspace::ErrorKind::OutcomeUnknown) {
             let refused = writes.into_iter().map(|write| Refused {
@@ -192,15 +193,15 @@ impl Shared {
         }
     }
 
-    /// One of the writes cannot be: each for itself.
-    fn one_by_one(&self, part: &Part, writes: Vec<Write>) -> Result<()> {
+    /// Commits each write by itself, because one of them was rejected.
+    fn submit_individually(&self, part: &Part, writes: Vec<Write>) -> Result<()> {
         let mut writes = writes.into_iter();
         while let Some(write) = writes.next() {
             match self.stats.submit(write.clone()) {
                 Ok(_) => {}
                 Err(error) if error.keyspace().is_some() => {
                     let rest = std::iter::once(write).chain(writes).collect();
-                    self.keep(part, rest, &error);
+                    self.put_back(part, rest, &error);
                     return Err(error);
                 }
                 Err(error) => self.refused.lock().push(Refused { write, error }),

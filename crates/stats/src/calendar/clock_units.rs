@@ -1,10 +1,10 @@
-//! Buckets of seconds, minutes and hours: stretches of the local clock.
+//! Buckets of seconds, minutes and hours: intervals of the local clock.
 //!
-//! The clock face is cut into segments: `6h` into 00:00 to 06:00, 06:00 to 12:00, and so on. A
-//! bucket begins when the clock enters a segment. Where the clock is put forward over the start of
-//! a segment, that moment is the start. Where it is put back within a segment, the bucket goes on;
-//! where it is put back to the start of a segment or to an earlier one, a new bucket begins, so
-//! that the hour that comes twice has two buckets.
+//! The clock face is divided into segments: `6h` into 00:00 to 06:00, 06:00 to 12:00, and so on. A bucket
+//! begins when the clock enters a segment. If the clock is put forward over the start of a segment, the
+//! bucket begins at that moment. If it is put back within a segment, the bucket continues; if it is put back
+//! to the start of a segment or to an earlier one, a new bucket begins, so that a repeated hour has two
+//! buckets.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -13,7 +13,7 @@ use super::{Granularity, Unit};
 
 type Bounds = Result<(i64, i64), jiff::Error>;
 
-/// The bucket that `at` lies in, in seconds since 1970.
+/// The bucket that contains `at`, in seconds since 1970.
 pub(super) fn bounds(zone: &TimeZone, granularity: Granularity, at: i64) -> Bounds {
     let clock = Clock { zone };
     let offset = clock.offset(at)?;
@@ -24,17 +24,17 @@ pub(super) fn bounds(zone: &TimeZone, granularity: Granularity, at: i64) -> Boun
     ))
 }
 
-/// A time without a change of the clock: the buckets that lie in it follow from its offset alone.
+/// A period without a clock change: its buckets follow from the offset alone.
 #[derive(Clone, Copy)]
-pub(super) struct Steady {
+pub(super) struct ConstantOffset {
     /// The first second, and the first after it.
     from: i64,
     to: i64,
     offset: i64,
 }
 
-impl Steady {
-    /// The one that `at` lies in.
+impl ConstantOffset {
+    /// The period that contains `at`.
     pub(super) fn around(zone: &TimeZone, at: i64) -> Result<Self, jiff::Error> {
         let clock = Clock { zone };
         Ok(Self {
@@ -44,8 +44,8 @@ impl Steady {
         })
     }
 
-    /// The bucket that `at` lies in, in seconds since 1970; none where it begins or ends with a
-    /// change of the clock, or has one in it.
+    /// The bucket that contains `at`, in seconds since 1970; `None` if it is cut by a clock change or
+    /// contains one.
     pub(super) fn bounds(self, granularity: Granularity, at: i64) -> Option<(i64, i64)> {
         let segment = Segment::around(granularity, at + self.offset);
         let bounds = (segment.from - self.offset, segment.to - self.offset);
@@ -53,7 +53,7 @@ impl Steady {
     }
 }
 
-/// A stretch of the clock face, in seconds since 1970 as if the clock had never been changed.
+/// A segment of the clock face, in seconds since 1970 at a constant offset.
 #[derive(Clone, Copy)]
 struct Segment {
     from: i64,
@@ -125,14 +125,14 @@ impl Clock<'_> {
         }
     }
 
-    /// The last time at or before `at` when the clock was changed.
+    /// The time of the last clock change at or before `at`.
     fn last_change(&self, at: i64) -> Result<Option<i64>, jiff::Error> {
         let from = Timestamp::from_second(at + 1)?;
         let change = self.zone.preceding(from).next();
         Ok(change.map(|change| change.timestamp().as_second()))
     }
 
-    /// The first time after `at` when the clock is changed.
+    /// The time of the first clock change after `at`.
     fn next_change(&self, at: i64) -> Result<Option<i64>, jiff::Error> {
         let from = Timestamp::from_second(at)?;
         let change = self.zone.following(from).next();

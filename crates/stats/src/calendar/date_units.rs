@@ -1,8 +1,8 @@
-//! Buckets of days, weeks, months, quarters and years: stretches of the calendar.
+//! Buckets of days, weeks, months, quarters and years: intervals of the calendar.
 //!
-//! A bucket begins with the first moment of its first day. Where midnight does not exist, that is
-//! the moment when the clock was put forward; where it comes twice, the first. A time belongs to
-//! the last bucket that has begun.
+//! A bucket begins at the first moment of its first day. If midnight does not exist, that is the moment when
+//! the clock was put forward; if it occurs twice, the first one. A time belongs to the last bucket that has
+//! begun.
 
 use jiff::civil::{Date, Weekday as CivilWeekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -12,7 +12,7 @@ use super::{Calendar, Granularity, Unit, Weekday};
 
 type Result<T> = std::result::Result<T, jiff::Error>;
 
-/// The bucket that `at` lies in, in seconds since 1970.
+/// The bucket that contains `at`, in seconds since 1970.
 pub(super) fn bounds(calendar: &Calendar, granularity: Granularity, at: i64) -> Result<(i64, i64)> {
     let zone = &calendar.zone;
     let local = zone.to_datetime(Timestamp::from_second(at)?).date();
@@ -30,7 +30,7 @@ pub(super) fn bounds(calendar: &Calendar, granularity: Granularity, at: i64) -> 
     Ok((start, end))
 }
 
-/// Days that share a bucket.
+/// The days of one bucket.
 struct Segment {
     first: Date,
     after: Date,
@@ -48,7 +48,7 @@ impl Segment {
         }
     }
 
-    /// Steps of so many days from `origin`, cut off at New Year.
+    /// Steps of a number of days from `origin`, cut off at New Year.
     fn steps(date: Date, origin: Date, days: i64) -> Result<Self> {
         let since = i64::from(origin.until(date)?.get_days());
         let first = origin.checked_add(Span::new().days(since / days * days))?;
@@ -99,7 +99,7 @@ fn next_year(date: Date) -> Date {
     date.first_of_year().saturating_add(Span::new().years(1))
 }
 
-/// The first moment of a day, or of the next that exists.
+/// The first moment of a day, or of the next day that exists.
 fn first_moment(zone: &TimeZone, date: Date) -> Result<i64> {
     let midnight = date.at(0, 0, 0, 0);
     let moment = match zone.to_ambiguous_timestamp(midnight).offset() {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::limits::GRANULARITY_COUNT_MAX;
 use crate::{Error, Result};
 
-/// What a granularity counts.
+/// The unit of a granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
     /// Seconds, from the start of the minute.
@@ -39,12 +39,12 @@ impl Unit {
         Self::Year,
     ];
 
-    /// Whether buckets are stretches of the clock, and not whole days.
-    pub(crate) fn is_of_clock(self) -> bool {
+    /// Whether buckets are intervals of the clock, not whole days.
+    pub(crate) fn is_clock_unit(self) -> bool {
         matches!(self, Self::Second | Self::Minute | Self::Hour)
     }
 
-    /// As it is written.
+    /// The text form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Second => "s",
@@ -58,7 +58,7 @@ impl Unit {
         }
     }
 
-    /// The number that stands for it in keys; never given to another.
+    /// The id of the unit in keys; never reused.
     pub(crate) fn id(self) -> u8 {
         match self {
             Self::Second => 1,
@@ -73,7 +73,7 @@ impl Unit {
     }
 }
 
-/// How long the buckets of a series are: a count of units. The shortest first.
+/// The length of the buckets of a series: a count of units. Ordered by length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Granularity {
     unit: Unit,
@@ -92,17 +92,18 @@ impl Granularity {
         Ok(Self { unit, count })
     }
 
-    /// What is counted.
+    /// The unit.
     pub fn unit(self) -> Unit {
         self.unit
     }
 
-    /// How many of them.
+    /// The count of units.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// The seven of a new store: a minute, an hour, a day, a week, a month, a quarter, a year.
+    /// The default granularities of a new store: a minute, an hour, a day, a week, a month, a quarter, a
+    /// year.
     pub fn usual() -> Vec<Self> {
         let units = Unit::ALL[1..].iter();
         units.map(|&unit| Self { unit, count: 1 }).collect()
@@ -115,14 +116,16 @@ impl FromStr for Granularity {
     fn from_str(text: &str) -> Result<Self> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (count, unit) = text.split_at(digits);
-        let unit = Unit::ALL.into_iter().find(|known| known.as_str() == unit);
+        let unit = Unit::ALL
+            .into_iter()
+            .find(|candidate| candidate.as_str() == unit);
         let unit = unit.filter(|_| digits > 0).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
             Error::syntax(format!(
-                "{shown:?} is no granularity; write a number and s, m, h, d, w, mo, q or y, such as 15m"
+                "{shown:?} is not a granularity; write a number and s, m, h, d, w, mo, q or y, such as 15m"
             ))
         })?;
-        // Digits that are no number are more than any.
+        // A number that does not parse has too many digits.
         let count = count.parse().map_err(|_| too_long(count))?;
         Self::new(count, unit)
     }
@@ -131,7 +134,7 @@ impl FromStr for Granularity {
 fn too_long(count: &str) -> Error {
     let shown: String = count.chars().take(40).collect();
     Error::limit(format!(
-        "{shown} is over the limit of {GRANULARITY_COUNT_MAX} units"
+        "{shown} exceeds the limit of {GRANULARITY_COUNT_MAX} units"
     ))
 }
 

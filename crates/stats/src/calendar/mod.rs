@@ -1,10 +1,9 @@
-//! Buckets of time: which there are at a granularity, and which one a time lies in.
+//! Buckets of time: the sequence of buckets of a granularity, and the bucket of a given time.
 //!
-//! Buckets are intervals of time that follow one another without a gap: each time lies in exactly
-//! one, and a series is found by going from the end of one to the next. So what is written at a
-//! time is always found by a reading of a range that holds the time. (The alternative, adding a
-//! length to the start of a bucket, meets buckets that no writer fills: at the end of an hour
-//! that 33 minutes do not divide, at New Year, and where clocks are changed.)
+//! Buckets are consecutive intervals of time without gaps: each time is in exactly one, and a series follows
+//! from the end of one to the next. So a write at a time is always found by a read of a range that contains
+//! the time. (The alternative, adding a fixed length to the start of a bucket, yields buckets that no writer
+//! fills: at the end of an hour that 33 minutes do not divide, at New Year, and at clock changes.)
 //!
 //! | unit | where counting begins again | |
 //! |---|---|---|
@@ -14,18 +13,17 @@
 //! | `mo` `q` | January | |
 //! | `y` | the year 0 | |
 //!
-//! Buckets that the clock crosses: `1h` has two buckets for an hour that comes twice; `6h` of
-//! that day is an hour longer. A bucket of days begins with the first moment of its first day,
-//! which is not always midnight.
+//! Buckets across clock changes: `1h` has two buckets for a repeated hour; `6h` of that day is an hour
+//! longer. A bucket of days begins at the first moment of its first day, which is not always midnight.
 
 mod clock_units;
 mod date_units;
 mod granularity;
-mod text;
+mod time_text;
+mod time_zone;
 mod timeline;
-mod zone;
 
 pub use granularity::{Granularity, Unit};
+pub(crate) use time_zone::seconds;
+pub use time_zone::{Calendar, Weekday};
 pub use timeline::{Bucket, Timeline};
-pub(crate) use zone::seconds;
-pub use zone::{Calendar, Weekday};

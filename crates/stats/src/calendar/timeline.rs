@@ -1,8 +1,8 @@
-//! Buckets one after the other.
+//! Iteration over consecutive buckets.
 
 use jiff::Timestamp;
 
-use super::clock_units::Steady;
+use super::clock_units::ConstantOffset;
 use super::{Calendar, Granularity};
 use crate::Result;
 
@@ -16,22 +16,22 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// When it begins.
+    /// The start time.
     pub fn begins(self) -> Timestamp {
         Timestamp::from_second(self.start).unwrap_or(Timestamp::MIN)
     }
 }
 
-/// The buckets of a range, from the first to the last.
+/// The buckets of a range, in order.
 pub struct Timeline<'a> {
     calendar: &'a Calendar,
     granularity: Granularity,
     next: Option<Bucket>,
-    /// The range: its first bucket and its last.
+    /// The first and last bucket of the range.
     first: Bucket,
     last: Bucket,
-    /// For seconds, minutes and hours: the time without a change of the clock that was met last.
-    steady: Option<Steady>,
+    /// For seconds, minutes and hours: the last period without a clock change.
+    constant_offset: Option<ConstantOffset>,
 }
 
 impl<'a> Timeline<'a> {
@@ -47,7 +47,7 @@ impl<'a> Timeline<'a> {
             next: Some(first),
             first,
             last,
-            steady: None,
+            constant_offset: None,
         }
     }
 
@@ -66,14 +66,16 @@ impl<'a> Timeline<'a> {
             return Ok(None);
         }
         let at = bucket.end;
-        let steady = self.steady.as_ref();
-        if let Some((start, end)) = steady.and_then(|steady| steady.bounds(self.granularity, at)) {
+        let constant_offset = self.constant_offset.as_ref();
+        if let Some((start, end)) =
+            constant_offset.and_then(|constant_offset| constant_offset.bounds(self.granularity, at))
+        {
             return Ok(Some(Bucket { start, end }));
         }
         let next = Bucket { start: at, end: at };
         let next = self.calendar.bucket(self.granularity, next.begins())?;
-        if self.granularity.unit().is_of_clock() {
-            self.steady = self.calendar.steady(next.start);
+        if self.granularity.unit().is_clock_unit() {
+            self.constant_offset = self.calendar.constant_offset(next.start);
         }
         Ok(Some(next))
     }

@@ -1,27 +1,27 @@
-//! Committing requests: with what was read as the condition, again where somebody was faster.
+//! Commits requests optimistically: what was read is a precondition, and conflicts are retried.
 
 use espalier_keyspace::{
     Batch, Contention, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot,
     Version, Writer,
 };
 
-use super::latest::on_latest;
+use super::latest::add_to_latest;
 use super::plan::{Planner, Target};
-use super::rows::{Rows, Was};
+use super::rows::{RowBefore, Rows};
 use crate::calendar::seconds;
-use crate::import::{Done, other};
+use crate::import::{ImportProgress, name_in_use};
 use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
 use crate::number::{put_varint, take_varint};
-use crate::row::How;
-use crate::stats::{Rules, Stats};
+use crate::row::MergeMode;
+use crate::stats::{ActiveSettings, Stats};
 use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
 
-/// Requests that are forgotten by one that has a name.
-const FORGOTTEN_AT_ONCE: usize = 16;
+/// The maximum number of old request names that a named request removes.
+const REQUESTS_REMOVED_MAX: usize = 16;
 
 impl Stats {
-    /// Does each request whole or not at all; one result for each. They share a commit, unless one
-    /// of them has to be refused.
+    /// Executes each request atomically; returns one result for each. The requests share a commit, unless one
+    /// of them is rejected.
     pub(crate) fn commit(&self, requests: &[Request]) -> Vec<Result<Outcome>> {
         match self.commit_together(requests) {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
@@ -29,7 +29,7 @@ impl Stats {
             Err(error)
                 if error
                     .keyspace()
-                    .is_some_and(|error| !is_of_one(error.kind())) =>
+                    .is_some_and(|error| !may_be_of_one_request(error.kind())) =>
             {
                 requests.iter().map(|_| Err(error.again())).collect()
             }
@@ -41,96 +41,101 @@ impl Stats {
     }
 
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
-        let rules = self.rules();
+        let active = self.active();
         let mut is_current = false;
         let mut contention = Contention::new();
         loop {
             let result = match contention.tries() {
-                CONFLICTS_MAX => self.commit_alone(&rules, requests).map_err(Refusal::of),
-                _ => self.commit_on_newest(&rules, requests),
+                CONFLICTS_MAX => self.commit_alone(&active, requests).map_err(Rejection::of),
+                _ => self.commit_on_newest(&active, requests),
             };
             match result {
                 Ok(outcomes) => {
-                    if let Some(known) = self.time_to_store(&rules) {
-                        self.retention_clock.is_stored(known);
+                    if let Some(trusted) = self.trusted_time_to_store(&active) {
+                        self.retention_clock.set_stored(trusted);
                     }
                     return Ok(outcomes);
                 }
-                Err(Refusal { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
+                Err(Rejection { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
                     contention.overtaken()?;
                 }
-                // What is refused may be refused for what is long over.
-                Err(Refusal {
+                // A rejection may be based on stale data.
+                Err(Rejection {
                     error,
-                    seen: Some(seen),
+                    read_version: Some(read_version),
                 }) if error.keyspace().is_none() && !is_current => {
-                    if self.driver.is_current(seen)? {
+                    if self.driver.is_current(read_version)? {
                         return Err(error);
                     }
                     is_current = true;
                 }
-                Err(Refusal { error, .. }) => return Err(error),
+                Err(Rejection { error, .. }) => return Err(error),
             }
         }
     }
 
     fn commit_on_newest(
         &self,
-        rules: &Rules,
+        active: &ActiveSettings,
         requests: &[Request],
-    ) -> std::result::Result<Vec<Outcome>, Refusal> {
-        let expect = |expected: &mut Expected| self.expect(rules, requests, expected);
+    ) -> std::result::Result<Vec<Outcome>, Rejection> {
+        let expect = |expected: &mut Expected| self.prefetch(active, requests, expected);
         let mut writes = requests.iter().flat_map(|request| &request.writes);
-        // What is adjusted goes on from the bucket before, which no precondition names where it is newer
-        // than what is seen.
+        // An adjustment continues from an earlier bucket; if a newer bucket than the visible one exists, no
+        // precondition covers it.
         let snapshot = match writes.any(|write| write.action == Action::Adjust) {
             true => self.driver.snapshot_expecting(&expect),
             false => self.driver.snapshot_to_change(&expect),
         };
-        let snapshot = snapshot.map_err(|error| Refusal::of(error.into()))?;
-        let seen = Some(snapshot.version());
-        let committed = self.commit_on(snapshot, rules, requests);
-        committed.map_err(|error| Refusal { error, seen })
+        let snapshot = snapshot.map_err(|error| Rejection::of(error.into()))?;
+        let read_version = Some(snapshot.version());
+        let committed = self.commit_on(snapshot, active, requests);
+        committed.map_err(|error| Rejection {
+            error,
+            read_version,
+        })
     }
 
     fn commit_on(
         &self,
         snapshot: Box<dyn Snapshot + Send>,
-        rules: &Rules,
+        active: &ActiveSettings,
         requests: &[Request],
     ) -> Result<Vec<Outcome>> {
-        let (batch, outcomes) = self.batch(rules, &*snapshot, requests)?;
+        let (batch, outcomes) = self.batch(active, &*snapshot, requests)?;
         drop(snapshot);
         self.driver.commit(batch)?;
         Ok(outcomes)
     }
 
-    /// How far the import of a name is done; `None` where none is remembered.
-    pub(crate) fn imported(&self, id: &str) -> Result<Option<Done>> {
+    /// The progress of the import with a name; `None` if none is remembered.
+    pub(crate) fn imported(&self, id: &str) -> Result<Option<ImportProgress>> {
         self.driver.catch_up()?;
         let snapshot = self.driver.snapshot()?;
         let stored = snapshot.get(&self.layout.request(id))?;
-        let known = remembered(stored.as_deref(), seconds(self.retention_now()))?;
-        known.map(|known| Done::decode(id, known)).transpose()
+        let remembered_request = remembered(stored.as_deref(), seconds(self.retention_now()))?;
+        remembered_request
+            .map(|remembered_request| ImportProgress::decode(id, remembered_request))
+            .transpose()
     }
 
-    /// Tells the rows that requests read, as far as the requests alone say.
-    fn expect(&self, rules: &Rules, requests: &[Request], expected: &mut Expected) {
-        let mut planner = Planner::new(self, rules);
+    /// Prefetches the rows that requests read, as far as these are determined by the requests.
+    fn prefetch(&self, active: &ActiveSettings, requests: &[Request], expected: &mut Expected) {
+        let mut planner = Planner::new(self, active);
         for request in requests {
             if let Some(id) = &request.id {
                 expected.key(self.layout.request(id));
             }
             for write in &request.writes {
-                self.expect_write(&mut planner, write, expected);
+                self.prefetch_write(&mut planner, write, expected);
                 if let Ok(Some(listing)) = planner.listing(write) {
-                    self.expect_write(&mut planner, &listing, expected);
+                    self.prefetch_write(&mut planner, &listing, expected);
                 }
             }
         }
     }
 
-    fn expect_write(&self, planner: &mut Planner<'_>, write: &Write, expected: &mut Expected) {
+    fn prefetch_write(&self, planner: &mut Planner<'_>, write: &Write, expected: &mut Expected) {
         if write.values.is_empty() {
             return;
         }
@@ -147,22 +152,22 @@ impl Stats {
         }
     }
 
-    /// Commits in a write, which no other can come before where the engine has them wait.
-    fn commit_alone(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
+    /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
+    fn commit_alone(&self, active: &ActiveSettings, requests: &[Request]) -> Result<Vec<Outcome>> {
         let mut result = Ok(Vec::new());
         let written = self.driver.write(&[], &mut |writer| {
-            let planned = match writer.snapshot() {
-                Ok(snapshot) => self.batch(rules, &*snapshot, requests),
+            let prepared = match writer.snapshot() {
+                Ok(snapshot) => self.batch(active, &*snapshot, requests),
                 Err(error) => return Err(error),
             };
-            match planned {
+            match prepared {
                 Ok((batch, outcomes)) => {
                     result = Ok(outcomes);
                     apply(writer, &batch)
                 }
                 Err(error) => {
                     result = Err(error);
-                    let message = "the statistics were refused";
+                    let message = "the request was rejected";
                     Err(espalier_keyspace::Error::new(
                         KeyspaceErrorKind::Aborted,
                         message,
@@ -179,32 +184,32 @@ impl Stats {
 
     fn batch(
         &self,
-        rules: &Rules,
+        active: &ActiveSettings,
         snapshot: &dyn Snapshot,
         requests: &[Request],
     ) -> Result<(Batch, Vec<Outcome>)> {
-        let mut work = Work {
+        let mut builder = BatchBuilder {
             stats: self,
-            planner: Planner::new(self, rules),
+            planner: Planner::new(self, active),
             rows: Rows::new(snapshot),
             snapshot,
         };
-        let outcomes = requests.iter().map(|request| work.request(request));
+        let outcomes = requests.iter().map(|request| builder.request(request));
         let outcomes = outcomes.collect::<Result<_>>()?;
-        let mut batch = work.rows.into_batch();
-        if let Some(known) = self.time_to_store(rules) {
-            batch.put(self.layout.clock(), known.encode());
+        let mut batch = builder.rows.into_batch();
+        if let Some(trusted) = self.trusted_time_to_store(active) {
+            batch.put(self.layout.clock(), trusted.encode());
         }
         Ok((batch, outcomes))
     }
 }
 
-/// The second of which requests are remembered still.
+/// The oldest second whose requests are still remembered.
 fn oldest(now: i64) -> i64 {
     now.saturating_sub(REQUEST_ID_SECONDS)
 }
 
-/// What the row of a request says of it, where it is remembered still.
+/// The content of a request's row, if it is still remembered.
 fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     let Some(mut row) = stored else {
         return Ok(None);
@@ -213,21 +218,24 @@ fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     Ok((done_at >= oldest(now)).then_some(row))
 }
 
-/// Why nothing was committed.
-struct Refusal {
+/// The reason why nothing was committed.
+struct Rejection {
     error: Error,
-    /// The version that it was decided on, where it may have been behind.
-    seen: Option<Version>,
+    /// The engine version that the decision was based on, if it may be stale.
+    read_version: Option<Version>,
 }
 
-impl Refusal {
+impl Rejection {
     fn of(error: Error) -> Self {
-        let seen = None;
-        Self { error, seen }
+        let read_version = None;
+        Self {
+            error,
+            read_version,
+        }
     }
 }
 
-/// Whether somebody else was faster.
+/// Whether another writer was faster.
 fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     matches!(
         error.kind(),
@@ -235,8 +243,8 @@ fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     )
 }
 
-/// Whether an error of a batch may be the fault of one request in it.
-fn is_of_one(kind: KeyspaceErrorKind) -> bool {
+/// Whether an error of a batch may be caused by one of its requests.
+fn may_be_of_one_request(kind: KeyspaceErrorKind) -> bool {
     matches!(
         kind,
         KeyspaceErrorKind::KeyTooLong
@@ -257,15 +265,15 @@ fn apply(writer: &mut dyn Writer, batch: &Batch) -> espalier_keyspace::Result<()
         })
 }
 
-/// The state of making one batch.
-struct Work<'a> {
+/// The state while one batch is built.
+struct BatchBuilder<'a> {
     stats: &'a Stats,
     planner: Planner<'a>,
     rows: Rows<'a>,
     snapshot: &'a dyn Snapshot,
 }
 
-impl Work<'_> {
+impl BatchBuilder<'_> {
     fn request(&mut self, request: &Request) -> Result<Outcome> {
         if let Some(id) = &request.id
             && !self.is_due(request, id)?
@@ -274,8 +282,8 @@ impl Work<'_> {
         }
         let mut too_old = 0;
         for write in &request.writes {
-            let placed = self.write(write);
-            if !placed.map_err(|error| error.at(&write.metric))? {
+            let is_retained = self.write(write);
+            if !is_retained.map_err(|error| error.at(&write.metric))? {
                 too_old += 1;
             }
             if let Some(listing) = self.planner.listing(write)? {
@@ -289,7 +297,7 @@ impl Work<'_> {
         })
     }
 
-    /// Writes to the buckets that are kept: whether there are any, or nothing to write.
+    /// Writes to the retained buckets; returns whether there are any, or there is nothing to write.
     fn write(&mut self, write: &Write) -> Result<bool> {
         let values = write.values.as_slice();
         if values.is_empty() {
@@ -299,36 +307,36 @@ impl Work<'_> {
         let is_kept = !targets.is_empty();
         for target in targets {
             let key = target.key();
-            let was = match write.action {
-                Action::Track => self.rows.change(&key, values, How::Add)?,
-                Action::Assert => self.rows.change(&key, values, How::Set)?,
+            let before = match write.action {
+                Action::Track => self.rows.change(&key, values, MergeMode::Add)?,
+                Action::Assert => self.rows.change(&key, values, MergeMode::Set)?,
                 Action::Adjust => {
-                    let added = on_latest(&mut self.rows, self.snapshot, &target, &write.values)?;
-                    self.rows.change(&key, added.as_slice(), How::Add)?
+                    let added =
+                        add_to_latest(&mut self.rows, self.snapshot, &target, &write.values)?;
+                    self.rows.change(&key, added.as_slice(), MergeMode::Add)?
                 }
                 Action::Observe => self.observe(&key, write)?,
             };
-            if was == Was::Absent {
+            if before == RowBefore::Absent {
                 self.begin_bucket(write, &target)?;
             }
         }
         Ok(is_kept)
     }
 
-    fn observe(&mut self, bucket: &[u8], write: &Write) -> Result<Was> {
-        let mut was = Was::There;
+    fn observe(&mut self, bucket: &[u8], write: &Write) -> Result<RowBefore> {
+        let mut before = RowBefore::Present;
         for (path, number) in &write.values {
             let key = layout::sketch(bucket, path);
             let row = sketch::observed(self.rows.get(&key)?, path, *number)?;
-            if self.rows.put(&key, row)? == Was::Absent {
-                was = Was::Absent;
+            if self.rows.put(&key, row)? == RowBefore::Absent {
+                before = RowBefore::Absent;
             }
         }
-        Ok(was)
+        Ok(before)
     }
 
-    /// With the first value of a bucket the metric is entered in the list, and buckets that are no
-    /// longer kept go.
+    /// On the first value of a bucket: adds the metric to the list of metrics, and removes expired buckets.
     fn begin_bucket(&mut self, write: &Write, target: &Target) -> Result<()> {
         let key = self.stats.layout.metric(&write.metric);
         self.rows.put(&key, write.metric.encode())?;
@@ -340,28 +348,30 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether a request with a name is to be done: not where one of that name was done within the time
-    /// for which names are remembered, and it is an error if that was another. Remembers this one, and
-    /// forgets some older ones.
+    /// Whether a named request is to be executed: not if the same request was executed under its name while
+    /// names are remembered; a different request under that name is an error. Stores the name, and removes
+    /// some old ones.
     fn is_due(&mut self, request: &Request, id: &str) -> Result<bool> {
         let now = seconds(self.planner.now());
         let key = self.stats.layout.request(id);
         let stored = self.rows.get(&key)?;
-        let known = remembered(stored, now)?;
+        let remembered_request = remembered(stored, now)?;
         let rest = match request.part {
             Some(part) => {
-                let done = known.map(|known| Done::decode(id, known)).transpose()?;
+                let done = remembered_request
+                    .map(|remembered_request| ImportProgress::decode(id, remembered_request))
+                    .transpose()?;
                 if done.map_or(0, |done| done.line) != part.after {
                     return Ok(false);
                 }
-                part.done.encode()
+                part.progress.encode()
             }
             None => {
                 let fingerprint = request.fingerprint();
-                match known {
-                    // Earlier versions remembered the time alone: the rest was empty.
+                match remembered_request {
+                    // Earlier versions stored the time only; the rest is empty.
                     Some(done) if done.is_empty() || done == fingerprint => return Ok(false),
-                    Some(_) => return Err(other(id)),
+                    Some(_) => return Err(name_in_use(id)),
                     None => fingerprint.to_vec(),
                 }
             }
@@ -372,20 +382,20 @@ impl Work<'_> {
         self.rows.put(&key, value)?;
         let time = self.stats.layout.request_time(now.max(0), id);
         self.rows.put(&time, key)?;
-        self.forget_before(oldest(now))?;
+        self.remove_requests_before(oldest(now))?;
         Ok(true)
     }
 
-    fn forget_before(&mut self, second: i64) -> Result<()> {
+    fn remove_requests_before(&mut self, second: i64) -> Result<()> {
         let range = self.stats.layout.requests_before(second);
         let mut cursor = self
             .snapshot
             .scan(&range, espalier_keyspace::Direction::Forward)?;
-        for _ in 0..FORGOTTEN_AT_ONCE {
+        for _ in 0..REQUESTS_REMOVED_MAX {
             let Some((time, request)) = cursor.next()? else {
                 break;
             };
-            self.rows.forget(time, request, second)?;
+            self.rows.forget_request(time, request, second)?;
         }
         Ok(())
     }

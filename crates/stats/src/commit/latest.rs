@@ -1,4 +1,4 @@
-//! Adding to the latest values, which may stand in an earlier bucket.
+//! Adds to the latest values of a metric, which may be in an earlier bucket.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
@@ -8,8 +8,8 @@ use crate::layout::{bucket, bucket_start};
 use crate::row::{Row, entries, row};
 use crate::{Number, Packed, Path, Result};
 
-/// What is to be added to a bucket, so that each of its values becomes the latest there is and these.
-pub(super) fn on_latest(
+/// The amounts to add to a bucket so that each value becomes the latest existing value plus the given one.
+pub(super) fn add_to_latest(
     rows: &mut Rows<'_>,
     snapshot: &dyn Snapshot,
     target: &Target,
@@ -19,7 +19,7 @@ pub(super) fn on_latest(
     let mut added = values.clone();
     for (path, number) in values {
         if rows.number(&key, path)?.is_none()
-            && let Some(latest) = before(rows, snapshot, target, path)?
+            && let Some(latest) = latest_before(rows, snapshot, target, path)?
         {
             added.set(
                 path.clone(),
@@ -30,9 +30,9 @@ pub(super) fn on_latest(
     Ok(added)
 }
 
-/// The value of a path in the last bucket before this one that has it. The commit requires that it is
-/// still so in that bucket; a later one that another process begins meanwhile is not noticed.
-fn before(
+/// The value of a path in the last earlier bucket that has it. The commit requires that this bucket is
+/// unchanged; a later bucket that another process starts in the meantime is not detected.
+fn latest_before(
     rows: &mut Rows<'_>,
     snapshot: &dyn Snapshot,
     target: &Target,
@@ -43,7 +43,7 @@ fn before(
     let first = first.map_or_else(|| buckets.clone(), |first| bucket(buckets, first));
     let range = KeyRange::new(first, target.key());
     let start = |key: &[u8]| bucket_start(&key[buckets.len()..]);
-    // What this commit has changed is newer than what is stored.
+    // The changes of this commit are newer than the stored rows.
     let mut changed: Vec<i64> = rows.keys(&range).map(start).collect::<Result<_>>()?;
     let mut cursor = snapshot.scan(&range, Direction::Backward)?;
     loop {

@@ -1,8 +1,8 @@
-//! From requests to one commit of the key space.
+//! The path from requests to one commit of the key space.
 //!
-//! `queue.rs` puts requests that come at once together, `plan.rs` finds the rows that they change,
-//! `rows.rs` changes them (`latest.rs` by what stands in earlier ones), `attempt.rs` commits. There is no other way in which buckets change,
-//! but deletion.
+//! `queue.rs` groups concurrent requests, `plan.rs` finds the rows that they change, `rows.rs` changes them
+//! (`latest.rs` based on earlier buckets), `attempt.rs` commits. Buckets are changed in no other way, except
+//! by deletion.
 
 mod attempt;
 mod latest;

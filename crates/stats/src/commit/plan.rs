@@ -1,37 +1,37 @@
-//! Which rows a write changes.
+//! Finds the rows that a write changes.
 
-use crate::layout::{self, Kind};
+use crate::layout::{self, BucketKind};
 use crate::metric::{SYSTEM_METRIC, UNTRACKED};
-use crate::stats::{Rules, Stats};
+use crate::stats::{ActiveSettings, Stats};
 use crate::write::Listing;
 use crate::{
     Action, Bucket, Granularity, Metric, Number, Packed, Path, Result, SystemMetric, Timestamp,
     Write,
 };
 
-/// The buckets that a write goes to.
+/// A bucket that a write goes to.
 pub(super) struct Target {
-    /// What the keys of the metric's buckets begin with.
+    /// The key prefix of the metric's buckets.
     pub(super) buckets: Vec<u8>,
-    /// The bucket.
+    /// The start of the bucket.
     pub(super) start: i64,
-    /// The start before which buckets are not kept, where there is one.
+    /// Buckets that start earlier have expired; `None` if there is no retention.
     pub(super) kept_from: Option<i64>,
 }
 
-/// Finds buckets; remembers those of the last time, as most writes are of the same.
+/// Finds buckets, and caches the last ones, because most writes go to the same buckets.
 pub(super) struct Planner<'a> {
     stats: &'a Stats,
-    rules: &'a Rules,
+    active: &'a ActiveSettings,
     now: Timestamp,
     last: Vec<(Granularity, Bucket)>,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(stats: &'a Stats, rules: &'a Rules) -> Self {
+    pub(super) fn new(stats: &'a Stats, active: &'a ActiveSettings) -> Self {
         Self {
             stats,
-            rules,
+            active,
             now: stats.retention_now(),
             last: Vec::new(),
         }
@@ -42,21 +42,26 @@ impl<'a> Planner<'a> {
         self.now
     }
 
-    /// The buckets of a write, one of each granularity that still keeps it.
+    /// The buckets of a write, one of each granularity that retains it.
     pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
         let kind = match write.action {
-            Action::Track | Action::Assert | Action::Adjust => Kind::Numbers,
-            Action::Observe => Kind::Sketches,
+            Action::Track | Action::Assert | Action::Adjust => BucketKind::Numbers,
+            Action::Observe => BucketKind::Sketches,
         };
         self.targets_of(&write.metric, kind, write.at)
     }
 
-    fn targets_of(&mut self, metric: &Metric, kind: Kind, at: Timestamp) -> Result<Vec<Target>> {
-        let granularities = self.rules.settings.granularities.iter();
+    fn targets_of(
+        &mut self,
+        metric: &Metric,
+        kind: BucketKind,
+        at: Timestamp,
+    ) -> Result<Vec<Target>> {
+        let granularities = self.active.settings.granularities.iter();
         let mut targets = Vec::with_capacity(granularities.len());
         for &granularity in granularities.clone() {
             let start = self.bucket(granularity, at)?.start;
-            let kept_from = self.rules.kept_from(granularity, self.now)?;
+            let kept_from = self.active.kept_from(granularity, self.now)?;
             if kept_from.is_none_or(|kept| start >= kept) {
                 targets.push(Target {
                     buckets: self.stats.layout.buckets(kind, metric, granularity),
@@ -73,23 +78,23 @@ impl<'a> Planner<'a> {
         let last = self
             .last
             .iter_mut()
-            .find(|(known, _)| *known == granularity);
+            .find(|(cached, _)| *cached == granularity);
         if let Some((_, bucket)) = &last
             && (bucket.start..bucket.end).contains(&second)
         {
             return Ok(*bucket);
         }
-        let bucket = self.rules.calendar.bucket(granularity, at)?;
+        let bucket = self.active.calendar.bucket(granularity, at)?;
         match last {
-            Some((_, known)) => *known = bucket,
+            Some((_, cached)) => *cached = bucket,
             None => self.last.push((granularity, bucket)),
         }
         Ok(bucket)
     }
 
-    /// What a write adds to the system metric, where it does.
+    /// The write to the system metric that lists this write, if it is listed.
     pub(super) fn listing(&self, write: &Write) -> Result<Option<Write>> {
-        let is_listed = self.rules.settings.system == SystemMetric::Written
+        let is_listed = self.active.settings.system == SystemMetric::Written
             && write.metric.name != SYSTEM_METRIC;
         if !is_listed {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! Requests that come at once are committed together: whoever comes first leads, the others wait.
+//! Group commit of concurrent requests: one thread is the leader and commits for the others, which wait.
 //!
-//! So writers to the same buckets do not get into conflicts with one another, and share the flush
-//! of a durable commit. Each request is still done as a whole or refused alone.
+//! So writers to the same buckets do not conflict, and share the flush of a durable commit. Each request is
+//! still executed or rejected individually.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, ErrorKind, Outcome, Request, Result};
 
-/// Requests that one leader takes at once.
+/// The maximum number of requests in one group.
 const GROUP_MAX: usize = 256;
 
-/// Who leads, and who waits.
+/// The state of leadership and the waiting requests.
 pub(crate) struct Queue {
     state: Mutex<State>,
-    turned: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    is_led: bool,
+    has_leader: bool,
     waiting: VecDeque<Ticket>,
 }
 
@@ -33,13 +33,13 @@ struct Ticket {
 /// Commits requests together; one result for each.
 type Commit<'a> = &'a dyn Fn(&[Request]) -> Vec<Result<Outcome>>;
 
-/// Being the leader. Dropping it, in a panic too, passes the lead on.
-struct Lead<'a>(&'a Queue);
+/// Leadership. Dropping it, also in a panic, passes it on.
+struct Leadership<'a>(&'a Queue);
 
-impl Drop for Lead<'_> {
+impl Drop for Leadership<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().is_led = false;
-        self.0.turned.notify_all();
+        self.0.state.lock().has_leader = false;
+        self.0.changed.notify_all();
     }
 }
 
@@ -47,11 +47,11 @@ impl Queue {
     pub(crate) fn new() -> Self {
         Self {
             state: Mutex::default(),
-            turned: Condvar::new(),
+            changed: Condvar::new(),
         }
     }
 
-    /// Has a request committed, by this thread or by another.
+    /// Has a request committed by this thread or by another one.
     pub(crate) fn submit(&self, request: Request, commit: Commit<'_>) -> Result<Outcome> {
         let result = Arc::new(Mutex::new(None));
         let mut state = self.state.lock();
@@ -63,11 +63,11 @@ impl Queue {
             if let Some(result) = result.lock().take() {
                 return result;
             }
-            if state.is_led {
-                self.turned.wait(&mut state);
+            if state.has_leader {
+                self.changed.wait(&mut state);
                 continue;
             }
-            state.is_led = true;
+            state.has_leader = true;
             let size = state.waiting.len().min(GROUP_MAX);
             let group: Vec<_> = state.waiting.drain(..size).collect();
             drop(state);
@@ -77,25 +77,25 @@ impl Queue {
     }
 
     fn lead(&self, group: Vec<Ticket>, commit: Commit<'_>) {
-        let _lead = Lead(self);
-        let (requests, mut places): (Vec<_>, Vec<_>) = group
+        let _leadership = Leadership(self);
+        let (requests, mut slots): (Vec<_>, Vec<_>) = group
             .into_iter()
-            .map(|ticket| (ticket.request, Place(ticket.result)))
+            .map(|ticket| (ticket.request, ResultSlot(ticket.result)))
             .unzip();
         let results = commit(&requests);
-        for (place, result) in places.drain(..).zip(results) {
-            *place.0.lock() = Some(result);
+        for (slot, result) in slots.drain(..).zip(results) {
+            *slot.0.lock() = Some(result);
         }
     }
 }
 
-/// Where a result goes. When the leader panics, those who wait are told.
-struct Place(Arc<Mutex<Option<Result<Outcome>>>>);
+/// Where the result of a request goes. If the leader panics, waiting threads get an error.
+struct ResultSlot(Arc<Mutex<Option<Result<Outcome>>>>);
 
-impl Drop for Place {
+impl Drop for ResultSlot {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let message = "the thread that committed for this one panicked";
+            let message = "the thread that committed this request panicked";
             let mut result = self.0.lock();
             result.get_or_insert_with(|| Err(Error::new(ErrorKind::Keyspace, message)));
         }

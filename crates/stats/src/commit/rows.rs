@@ -1,4 +1,4 @@
-//! Rows as a commit changes them: read when first needed, written at its end.
+//! The rows of a commit: read on demand, written at the end.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,30 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
 use crate::limits::ROW_BYTES;
 use crate::number::take_varint;
-use crate::row::{DEPTH_MAX, How, Row, entries, entry_digit, leaf, merge, row, spread_marker};
+use crate::row::{
+    DEPTH_MAX, MergeMode, Row, entries, entry_digit, leaf, merge, row, spread_marker,
+};
 use crate::{Number, Path, Result};
 
-/// The rows that a commit reads, and what becomes of them.
+/// The rows that a commit reads and changes.
 pub(super) struct Rows<'a> {
     snapshot: &'a dyn Snapshot,
-    rows: BTreeMap<Vec<u8>, Held>,
+    rows: BTreeMap<Vec<u8>, RowState>,
     dropped: Vec<KeyRange>,
 }
 
-struct Held {
+struct RowState {
     before: Option<Vec<u8>>,
-    now: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
 }
 
-/// Whether a row was there before.
+/// Whether a row existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Was {
-    /// There was none.
+pub(super) enum RowBefore {
+    /// It did not exist.
     Absent,
-    /// There was one.
-    There,
+    /// It existed.
+    Present,
 }
 
 impl<'a> Rows<'a> {
@@ -39,30 +41,30 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn held(&mut self, key: &[u8]) -> Result<&mut Held> {
+    fn row(&mut self, key: &[u8]) -> Result<&mut RowState> {
         if !self.rows.contains_key(key) {
             let before = self.snapshot.get(key)?.map(std::borrow::Cow::into_owned);
-            let now = before.clone();
-            self.rows.insert(key.to_vec(), Held { before, now });
+            let new = before.clone();
+            self.rows.insert(key.to_vec(), RowState { before, new });
         }
         self.rows
             .get_mut(key)
-            .ok_or_else(|| crate::Error::corrupt("a row was lost while it was changed"))
+            .ok_or_else(|| crate::Error::corrupt("a row disappeared while it was changed"))
     }
 
-    /// What a row holds now.
+    /// The current value of a row.
     pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        Ok(self.held(key)?.now.as_deref())
+        Ok(self.row(key)?.new.as_deref())
     }
 
     /// The value of a path in the bucket at `key`.
     pub(super) fn number(&mut self, key: &[u8], path: &Path) -> Result<Option<Number>> {
         let (name, mut key) = (path.as_str().as_bytes(), key.to_vec());
         for depth in 0..=DEPTH_MAX {
-            let Some(held) = self.get(&key)? else {
+            let Some(stored) = self.get(&key)? else {
                 return Ok(None);
             };
-            match row(held)? {
+            match row(stored)? {
                 Row::Spread => key.push(entry_digit(name, depth)),
                 Row::Leaf(all) => {
                     for entry in entries(all) {
@@ -75,7 +77,7 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        Err(crate::Error::corrupt("a row is spread too far"))
+        Err(crate::Error::corrupt("a row is nested too deep"))
     }
 
     /// The keys of a range that were read or changed, in order.
@@ -84,31 +86,36 @@ impl<'a> Rows<'a> {
         rows.map(|(key, _)| key.as_slice())
     }
 
-    /// Sets what a row holds.
-    pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<Was> {
-        let held = self.held(key)?;
-        let was = if held.now.is_none() {
-            Was::Absent
+    /// Sets the value of a row.
+    pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<RowBefore> {
+        let state = self.row(key)?;
+        let before_change = if state.new.is_none() {
+            RowBefore::Absent
         } else {
-            Was::There
+            RowBefore::Present
         };
-        held.now = Some(value);
-        Ok(was)
+        state.new = Some(value);
+        Ok(before_change)
     }
 
-    /// Forgets a request that was done before `second`, unless one of its name was done since.
-    pub(super) fn forget(&mut self, time: &[u8], request: &[u8], second: i64) -> Result<()> {
-        self.held(time)?.now = None;
-        let held = self.held(request)?;
-        if let Some(mut done) = held.now.as_deref()
+    /// Forgets a request that was executed before `second`, unless one with its name was executed since.
+    pub(super) fn forget_request(
+        &mut self,
+        time: &[u8],
+        request: &[u8],
+        second: i64,
+    ) -> Result<()> {
+        self.row(time)?.new = None;
+        let state = self.row(request)?;
+        if let Some(mut done) = state.new.as_deref()
             && i64::try_from(take_varint(&mut done)?).is_ok_and(|done| done < second)
         {
-            held.now = None;
+            state.new = None;
         }
         Ok(())
     }
 
-    /// Drops what an engine may still hold of a range.
+    /// Deletes a range, including keys that were not read.
     pub(super) fn drop_range(&mut self, range: KeyRange) {
         if !self.dropped.contains(&range) {
             self.dropped.push(range);
@@ -120,9 +127,9 @@ impl<'a> Rows<'a> {
         &mut self,
         key: &[u8],
         values: &[(Path, Number)],
-        how: How,
-    ) -> Result<Was> {
-        self.change_below(key.to_vec(), 0, values, how)
+        mode: MergeMode,
+    ) -> Result<RowBefore> {
+        self.change_below(key.to_vec(), 0, values, mode)
     }
 
     fn change_below(
@@ -130,30 +137,30 @@ impl<'a> Rows<'a> {
         key: Vec<u8>,
         depth: usize,
         values: &[(Path, Number)],
-        how: How,
-    ) -> Result<Was> {
-        let old = self.held(&key)?.now.as_deref();
-        let was = if old.is_none() {
-            Was::Absent
+        mode: MergeMode,
+    ) -> Result<RowBefore> {
+        let old = self.row(&key)?.new.as_deref();
+        let before_change = if old.is_none() {
+            RowBefore::Absent
         } else {
-            Was::There
+            RowBefore::Present
         };
         let old = match old.map(row).transpose()? {
             None => &[],
             Some(Row::Leaf(entries)) => entries,
             Some(Row::Spread) => {
-                self.change_children(&key, depth, values, how)?;
-                return Ok(was);
+                self.change_children(&key, depth, values, mode)?;
+                return Ok(before_change);
             }
         };
         let mut new = Vec::with_capacity(old.len() + 16 * values.len());
-        merge(old, values, how, &mut new)?;
+        merge(old, values, mode, &mut new)?;
         if new.len() > ROW_BYTES && depth < DEPTH_MAX {
-            self.spread(&key, depth, &new)?;
+            self.split(&key, depth, &new)?;
         } else {
-            self.held(&key)?.now = Some(leaf(&new));
+            self.row(&key)?.new = Some(leaf(&new));
         }
-        Ok(was)
+        Ok(before_change)
     }
 
     fn change_children(
@@ -161,7 +168,7 @@ impl<'a> Rows<'a> {
         key: &[u8],
         depth: usize,
         values: &[(Path, Number)],
-        how: How,
+        mode: MergeMode,
     ) -> Result<()> {
         let mut children: BTreeMap<u8, Vec<(Path, Number)>> = BTreeMap::new();
         for (path, number) in values {
@@ -172,35 +179,35 @@ impl<'a> Rows<'a> {
                 .push((path.clone(), *number));
         }
         for (digit, values) in children {
-            self.change_below(child(key, digit), depth + 1, &values, how)?;
+            self.change_below(child(key, digit), depth + 1, &values, mode)?;
         }
         Ok(())
     }
 
-    /// Moves the entries of a row that grew too large to 16 rows below it.
-    fn spread(&mut self, key: &[u8], depth: usize, all: &[u8]) -> Result<()> {
+    /// Moves the entries of a row that has grown too large to 16 rows below it.
+    fn split(&mut self, key: &[u8], depth: usize, all: &[u8]) -> Result<()> {
         let mut values = Vec::new();
         for entry in entries(all) {
             let entry = entry?;
             values.push((Path::stored(entry.path)?, entry.number));
         }
-        self.held(key)?.now = Some(spread_marker());
-        self.change_children(key, depth, &values, How::Set)
+        self.row(key)?.new = Some(spread_marker());
+        self.change_children(key, depth, &values, MergeMode::Set)
     }
 
-    /// The commit: what was read must still be so, and what changed is written.
+    /// The commit: the reads as preconditions, and the changes.
     pub(super) fn into_batch(self) -> Batch {
         let mut batch = Batch::new();
         for range in self.dropped {
             batch.delete_range(range);
         }
-        for (key, held) in self.rows {
-            match held.now {
-                Some(now) if held.before.as_ref() != Some(&now) => batch.put(key.clone(), now),
-                None if held.before.is_some() => batch.delete(key.clone()),
+        for (key, state) in self.rows {
+            match state.new {
+                Some(new) if state.before.as_ref() != Some(&new) => batch.put(key.clone(), new),
+                None if state.before.is_some() => batch.delete(key.clone()),
                 _ => {}
             }
-            batch.require(key, held.before);
+            batch.require(key, state.before);
         }
         batch
     }

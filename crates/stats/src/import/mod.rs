@@ -1,14 +1,14 @@
-//! Writes from what other programs say: lines of StatsD, the text format of Prometheus, JSON lines.
+//! Import of formats of other programs: StatsD lines, the Prometheus text format, and JSON lines.
 
-mod done;
 mod jsonl;
+mod parsed_text;
+mod progress;
 mod prometheus;
-mod reading;
+mod run;
 mod statsd;
-mod text;
 
-pub(crate) use done::{Done, Part, other};
+pub use parsed_text::{Imported, Skipped};
+pub(crate) use progress::{ImportPart, ImportProgress, name_in_use};
 pub use prometheus::prometheus;
-pub use reading::{Format, Report, SKIPPED_TOLD};
+pub use run::{Format, Report, SKIPPED_TOLD};
 pub use statsd::statsd;
-pub use text::{Imported, Skipped};

@@ -1,13 +1,13 @@
 //! The text format of Prometheus: `name{label="value"} number [milliseconds]`.
 //!
-//! What Prometheus exposes are readings (also counters: how much since the start), so `value` is
-//! set, and a bucket holds the last reading in it. Histograms and summaries are the several
-//! metrics that they are written as. Comments are read past. `NaN` and infinities are no readings.
+//! Prometheus exposes gauge readings (counters as well: the total since the start), so `value` is set, and a
+//! bucket holds the last reading in it. Histograms and summaries are stored as the several metrics in which
+//! they are exposed. Comments are skipped. `NaN` and infinities are rejected.
 
-use super::text::{Imported, put_label};
+use super::parsed_text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
-/// The writes that a text means; at the given time where a line has none.
+/// Parses a text into writes; lines without a time get the given one.
 pub fn prometheus(text: &str, at: Timestamp) -> Imported {
     Imported::read(text, |line| writes(line, at))
 }
@@ -22,7 +22,7 @@ pub(super) fn writes(line: &str, at: Timestamp) -> Result<Vec<Write>> {
 fn sample(line: &str, at: Timestamp) -> Result<Write> {
     let end = line
         .find(|letter: char| letter == '{' || letter.is_whitespace())
-        .ok_or_else(|| Error::syntax("a line has a name and a number"))?;
+        .ok_or_else(|| Error::syntax("a line needs a name and a number"))?;
     let (name, mut rest) = line.split_at(end);
     let mut metric = Metric::new(name);
     if let Some(labels) = rest.trim_start().strip_prefix('{') {
@@ -37,11 +37,11 @@ fn sample(line: &str, at: Timestamp) -> Result<Write> {
     let at = match words.next().map(str::parse) {
         None => at,
         Some(Ok(milliseconds)) => Timestamp::from_millisecond(milliseconds)
-            .map_err(|_| Error::syntax("the time is beyond all time"))?,
-        Some(Err(_)) => return Err(Error::syntax("the time is no number of milliseconds")),
+            .map_err(|_| Error::syntax("the time is out of range"))?,
+        Some(Err(_)) => return Err(Error::syntax("the time is not a number of milliseconds")),
     };
     if words.next().is_some() {
-        return Err(Error::syntax("there is something after the time"));
+        return Err(Error::syntax("there is text after the time"));
     }
     Ok(Write::assert(
         metric,
@@ -50,7 +50,7 @@ fn sample(line: &str, at: Timestamp) -> Result<Write> {
     ))
 }
 
-/// Takes labels and the bracket that ends them off the front; gives what is after.
+/// Parses labels up to the closing bracket; returns the rest of the text.
 fn take_labels<'a>(text: &'a str, metric: &mut Metric) -> Result<&'a str> {
     let mut rest = text.trim_start();
     loop {
@@ -59,11 +59,11 @@ fn take_labels<'a>(text: &'a str, metric: &mut Metric) -> Result<&'a str> {
         }
         let (name, value) = rest
             .split_once('=')
-            .ok_or_else(|| Error::syntax("labels do not end with }"))?;
+            .ok_or_else(|| Error::syntax("the closing } of the labels is missing"))?;
         let quoted = value
             .trim_start()
             .strip_prefix('"')
-            .ok_or_else(|| Error::syntax("the value of a label is in quotes"))?;
+            .ok_or_else(|| Error::syntax("the value of a label must be in quotes"))?;
         let (value, after) = take_quoted(quoted)?;
         put_label(metric, name.trim(), value)?;
         let after = after.trim_start();
@@ -71,7 +71,7 @@ fn take_labels<'a>(text: &'a str, metric: &mut Metric) -> Result<&'a str> {
     }
 }
 
-/// Takes text up to the quote that ends it; gives what is after.
+/// Parses text up to the closing quote; returns the rest.
 fn take_quoted(text: &str) -> Result<(String, &str)> {
     let mut value = String::new();
     let mut letters = text.char_indices();
@@ -83,7 +83,7 @@ fn take_quoted(text: &str) -> Result<(String, &str)> {
                 Some((_, letter @ ('"' | '\\'))) => value.push(letter),
                 _ => {
                     return Err(Error::syntax(
-                        "a backslash is before neither n, a quote nor a backslash",
+                        "a backslash must be followed by n, a quote or a backslash",
                     ));
                 }
             },

@@ -1,25 +1,26 @@
-//! StatsD lines: `name:value|type|@rate|#tag:value,tag`. One may have several values, as StatsD has them
-//! (`name:1|c:2|ms|@0.1:3|c`) and as DogStatsD has them (`name:1:2|c`); tags and time are of all of them.
+//! StatsD lines: `name:value|type|@rate|#tag:value,tag`. A line may have several values, in the syntax of
+//! StatsD (`name:1|c:2|ms|@0.1:3|c`) and in that of DogStatsD (`name:1:2|c`); tags and time apply to all of
+//! them.
 //!
 //! | type | becomes |
 //! |---|---|
-//! | `c` | `count` is added to, by the value divided by the sampling rate |
-//! | `g` | `value` is set; with a sign it is added to the latest, which may stand in an earlier bucket |
-//! | `ms` `h` `d` | `count` and `sum` are added to, and `value` observed in a sketch |
-//! | `s` | `members` gets the value as a name, with 1 |
+//! | `c` | `count` increases by the value divided by the sampling rate |
+//! | `g` | `value` is set; with a sign it is added to the latest value, which may be in an earlier bucket |
+//! | `ms` `h` `d` | `count` and `sum` increase, and `value` is added to a sketch |
+//! | `s` | `members` gets an entry named by the value, with 1 |
 //!
-//! Of the further parts of dialects, `T` is when it was so, in seconds since 1970; `c:` `e:` and `card:`
-//! say where a line comes from, and are read past.
+//! Of the extensions in dialects, `T` is the time in seconds since 1970; `c:`, `e:` and `card:` give the
+//! origin of a line, and are ignored.
 
 use std::mem;
 
-use super::text::{Imported, put_label};
+use super::parsed_text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
-/// Parts of a line that say where it comes from.
+/// Prefixes of the parts of a line that give its origin.
 const ORIGINS: [&str; 3] = ["c:", "e:", "card:"];
 
-/// The writes that StatsD lines mean; at the given time where a line has none.
+/// Parses StatsD lines into writes; lines without a time get the given one.
 pub fn statsd(text: &str, at: Timestamp) -> Imported {
     Imported::read(text, |line| writes(line, at))
 }
@@ -37,7 +38,7 @@ struct Line<'a> {
 
 /// Values of one type.
 struct Group<'a> {
-    /// With colons between them.
+    /// Separated by colons.
     values: &'a str,
     kind: Option<&'a str>,
     rate: Number,
@@ -59,7 +60,7 @@ impl<'a> Line<'a> {
         let head = parts.next().unwrap_or_default();
         let (name, values) = head
             .split_once(':')
-            .ok_or_else(|| Error::syntax("a line has a name, a colon and a value"))?;
+            .ok_or_else(|| Error::syntax("a line needs a name, a colon and a value"))?;
         let mut line = Self {
             metric: Metric::new(name),
             groups: Vec::new(),
@@ -67,7 +68,7 @@ impl<'a> Line<'a> {
         };
         let mut group = Group::new(values);
         for part in parts {
-            // What comes after the colon in a type or a rate are further values.
+            // After a colon in a type or a rate there are more values.
             let (own, further) = match part.split_once(':') {
                 Some((own, further)) => (own, Some(further)),
                 None => (part, None),
@@ -99,12 +100,12 @@ impl<'a> Line<'a> {
         } else if let Some(seconds) = part.strip_prefix('T') {
             let at = seconds.parse().ok();
             let at = at.and_then(|seconds| Timestamp::from_second(seconds).ok());
-            let wrong = || Error::syntax(format!("{part:?} is no time in seconds since 1970"));
+            let wrong = || Error::syntax(format!("{part:?} is not a time in seconds since 1970"));
             self.at = Some(at.ok_or_else(wrong)?);
         } else if !ORIGINS.iter().any(|origin| part.starts_with(origin)) {
             let shown: String = part.chars().take(40).collect();
             return Err(Error::syntax(format!(
-                "{shown:?} is none of @rate, #tags and Ttime"
+                "{shown:?} is not one of @rate, #tags and Ttime"
             )));
         }
         Ok(())
@@ -143,10 +144,10 @@ impl<'a> Line<'a> {
             Some(kind) => {
                 let shown: String = kind.chars().take(20).collect();
                 return Err(Error::syntax(format!(
-                    "{shown:?} is no type; there are c, g, ms, h, d and s"
+                    "{shown:?} is not a type; use c, g, ms, h, d or s"
                 )));
             }
-            None => return Err(Error::syntax("a line has a type after the value")),
+            None => return Err(Error::syntax("a line needs a type after the value")),
         }
         Ok(())
     }
@@ -185,15 +186,15 @@ fn sampling_rate(text: &str) -> Result<Number> {
     let rate = text.parse()?;
     if rate <= Number::ZERO || rate > Number::ONE {
         return Err(Error::syntax(format!(
-            "{text} is no sampling rate; it is over 0 and at most 1"
+            "{text} is not a sampling rate; it must be greater than 0 and at most 1"
         )));
     }
     Ok(rate)
 }
 
-/// What stands for all that was sampled at a rate.
+/// Scales a sampled value up to the estimated total.
 fn sampled(value: Number, rate: Number) -> Result<Number> {
     value
         .divide(rate)
-        .ok_or_else(|| Error::syntax("the value divided by the rate is no number"))
+        .ok_or_else(|| Error::syntax("the value divided by the rate is out of range"))
 }

@@ -1,10 +1,10 @@
-//! Adding and dividing numbers.
+//! Arithmetic of numbers.
 
 use super::value::{Decimal, Number};
 use crate::{Error, ErrorKind, Result};
 
 impl Number {
-    /// The sum: exact where both are, else a float. A sum that does not fit is an error.
+    /// The sum: exact if both numbers are, otherwise a float. A sum out of range is an error.
     pub fn plus(self, other: Self) -> Result<Self> {
         if let (Self::Exact(left), Self::Exact(right)) = (self, other) {
             return add_exact(left, right)
@@ -19,7 +19,7 @@ impl Number {
         }
     }
 
-    /// The number times a count, as [`Self::plus`] so often would give.
+    /// The number times a count: the same as adding it that often with [`Self::plus`].
     pub fn times(self, count: u64) -> Result<Self> {
         let product = match self {
             Self::Exact(decimal) => decimal
@@ -39,7 +39,7 @@ impl Number {
         self.plus(other.negate())
     }
 
-    /// The number with the other sign.
+    /// The negated number.
     #[must_use]
     pub fn negate(self) -> Self {
         match self {
@@ -52,7 +52,7 @@ impl Number {
         }
     }
 
-    /// The product: exact where both are and it fits, else the nearest float.
+    /// The product: exact if both numbers are and it is in range, otherwise the nearest float.
     pub fn multiply(self, other: Self) -> Option<Self> {
         if let (Self::Exact(left), Self::Exact(right)) = (self, other) {
             let scale = u32::from(left.scale()) + u32::from(right.scale());
@@ -64,8 +64,8 @@ impl Number {
         finite(self.to_f64() * other.to_f64())
     }
 
-    /// The quotient: exact where it has few enough digits, else the nearest float; `None` for a
-    /// division by zero.
+    /// The quotient: exact if it has few enough digits, otherwise the nearest float; `None` for a division by
+    /// zero.
     pub fn divide(self, other: Self) -> Option<Self> {
         if other.is_zero() {
             return None;
@@ -108,6 +108,6 @@ fn divide_exact(left: Decimal, right: Decimal) -> Option<Decimal> {
 }
 
 fn overflow(left: Number, right: Number) -> Error {
-    let message = format!("{left} and {right} together are beyond what a number can be");
+    let message = format!("the sum of {left} and {right} is out of range");
     Error::new(ErrorKind::Overflow, message)
 }

@@ -1,4 +1,4 @@
-//! Numbers in JSON: digit by digit what they are, never by way of a float.
+//! JSON output of numbers: with all digits, never converted to a float.
 
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;

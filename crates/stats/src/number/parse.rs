@@ -1,4 +1,4 @@
-//! Numbers from text.
+//! Parsing of numbers.
 
 use std::str::FromStr;
 
@@ -9,15 +9,14 @@ use crate::{Error, Result};
 /// Digits of the longest exact number.
 const DIGITS_MAX: usize = 38;
 
-/// So many digits of a decimal number a float tells apart: it is written with no more.
+/// The number of significant digits of a float: a float is written with at most this many digits.
 const FLOAT_DIGITS: usize = 17;
 
 impl FromStr for Number {
     type Err = Error;
 
-    /// Reads `12`, `-0.5`, `1e9`. What no exact number is (0.0014285714285714286 has too many digits
-    /// after the point) becomes a float, as it is with an exponent; unless it has more digits than a
-    /// float keeps.
+    /// Parses `12`, `-0.5`, `1e9`. A number that cannot be exact (0.0014285714285714286 has too many decimal
+    /// places) becomes a float, like one with an exponent, unless it has more digits than a float keeps.
     fn from_str(text: &str) -> Result<Self> {
         let parts = Parts::split(text).ok_or_else(|| no_number(text))?;
         if let Some(decimal) = parts.decimal() {
@@ -25,21 +24,19 @@ impl FromStr for Number {
         }
         if parts.exponent.is_none() && parts.digits() > FLOAT_DIGITS {
             return Err(Error::syntax(format!(
-                "{text} has more digits than the {DIGITS_MAX} of an exact number, or more than {SCALE_MAX} after the point: leave out some, or write it with an exponent to have the nearest float"
+                "{text} has more digits than the {DIGITS_MAX} of an exact number, or more than {SCALE_MAX} decimal places: remove some, or write it with an exponent for the nearest float"
             )));
         }
         let value: f64 = text.parse().map_err(|_| no_number(text))?;
         if value.is_finite() {
             Ok(Self::Float(value))
         } else {
-            Err(Error::syntax(format!(
-                "{text} is beyond what a number can be"
-            )))
+            Err(Error::syntax(format!("{text} is out of range")))
         }
     }
 }
 
-/// The exact number that a float is written as, where there is one.
+/// The exact number in the shortest decimal form of a float, if there is one.
 pub(super) fn exact_of_float(value: f64) -> Option<Decimal> {
     if value.abs() < 1e15 && value.fract() == 0.0 {
         return Decimal::new(value as i128, 0);
@@ -47,7 +44,7 @@ pub(super) fn exact_of_float(value: f64) -> Option<Decimal> {
     Parts::split(&format!("{value:e}"))?.decimal()
 }
 
-/// The parts of a number as JSON has it, with a leading `+` or `.` allowed.
+/// The parts of a number in JSON syntax; a leading `+` or `.` is allowed as well.
 struct Parts<'a> {
     negative: bool,
     whole: &'a str,
@@ -73,7 +70,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// How many digits there are from the first to the last that is not 0.
+    /// The number of digits from the first to the last nonzero one.
     fn digits(&self) -> usize {
         let all = [self.whole, self.fraction].concat();
         all.trim_matches('0').len()
@@ -104,5 +101,5 @@ impl<'a> Parts<'a> {
 
 fn no_number(text: &str) -> Error {
     let shown: String = text.chars().take(40).collect();
-    Error::syntax(format!("{shown:?} is no number"))
+    Error::syntax(format!("{shown:?} is not a number"))
 }

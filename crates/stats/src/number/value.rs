@@ -1,4 +1,4 @@
-//! What a number is.
+//! The number type.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use crate::limits::SCALE_MAX;
 use crate::{Error, Result};
 
-/// The largest integer below which every integer is a float.
+/// Every integer up to this one has an exact float.
 const FLOAT_INTEGER_MAX: u128 = 1 << 53;
 
-/// An exact number: `mantissa / 10^scale`, with as small a scale as it can have.
+/// An exact number: `mantissa / 10^scale`, with the smallest possible scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     mantissa: i128,
@@ -23,8 +23,7 @@ impl Decimal {
         scale: 0,
     };
 
-    /// `mantissa / 10^scale`, or `None` where the scale is over [`SCALE_MAX`] even without zeros at
-    /// its end.
+    /// `mantissa / 10^scale`, or `None` if the scale exceeds [`SCALE_MAX`] even without trailing zeros.
     pub fn new(mut mantissa: i128, mut scale: u32) -> Option<Self> {
         if mantissa == 0 {
             return Some(Self::ZERO);
@@ -37,17 +36,17 @@ impl Decimal {
         Some(Self { mantissa, scale })
     }
 
-    /// The integer that is scaled.
+    /// The scaled integer.
     pub fn mantissa(self) -> i128 {
         self.mantissa
     }
 
-    /// The digits after the point.
+    /// The number of decimal places.
     pub fn scale(self) -> u8 {
         self.scale
     }
 
-    /// The mantissa for a larger scale, where it fits.
+    /// The mantissa for a larger scale, if it is in range.
     pub(crate) fn scaled(self, scale: u8) -> Option<i128> {
         let power = 10_i128.pow(u32::from(scale - self.scale));
         self.mantissa.checked_mul(power)
@@ -58,7 +57,7 @@ impl Decimal {
         if self.mantissa.unsigned_abs() <= FLOAT_INTEGER_MAX {
             return self.mantissa as f64 / 10_f64.powi(i32::from(self.scale));
         }
-        // Correctly rounded, which dividing two rounded numbers is not.
+        // Correctly rounded; dividing two rounded numbers is not.
         self.to_string().parse().unwrap_or(f64::NAN)
     }
 }
@@ -81,12 +80,12 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// A number that is counted, summed or set. Never infinite, never NaN.
+/// A number that is counted, summed or set. Never infinite or NaN.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// An integer or a decimal, exact.
     Exact(Decimal),
-    /// A float that has more digits than an exact number can have, or a sum with such a one.
+    /// A float with more digits than an exact number can have, or a sum with a float.
     Float(f64),
 }
 
@@ -100,11 +99,11 @@ impl Number {
         scale: 0,
     });
 
-    /// A float as it is written: 0.1 becomes the exact number 0.1. One with more digits than an
-    /// exact number has stays a float; an infinite one and NaN are refused.
+    /// Converts a float by its shortest decimal form: 0.1 becomes the exact number 0.1. One with more digits
+    /// than an exact number has stays a float; infinities and NaN are rejected.
     pub fn from_f64(value: f64) -> Result<Self> {
         if !value.is_finite() {
-            return Err(Error::syntax(format!("{value} is no number to count with")));
+            return Err(Error::syntax(format!("{value} is not a finite number")));
         }
         Ok(super::parse::exact_of_float(value).map_or(Self::Float(value), Self::Exact))
     }
@@ -117,7 +116,7 @@ impl Number {
         }
     }
 
-    /// Whether it is an integer or a decimal that has not met a float.
+    /// Whether it is exact: no float was involved.
     pub fn is_exact(self) -> bool {
         matches!(self, Self::Exact(_))
     }

@@ -1,11 +1,11 @@
-//! A line for each point, a column for each path.
+//! CSV output: a line for each point, a column for each path.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::{Calendar, Path, Point};
 
-/// Points as CSV: `at` and the paths in the first line; nothing where a value is absent.
+/// Points as CSV: `at` and the paths in the first line; absent values are empty.
 pub fn csv(points: &[Point], calendar: &Calendar) -> String {
     let paths: BTreeSet<&Path> = points
         .iter()

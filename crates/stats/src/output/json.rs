@@ -1,4 +1,4 @@
-//! `{"at": [...], "values": [...]}`: times, and for each the values under their names; and settings.
+//! JSON output: `{"at": [...], "values": [...]}` with times and nested values; and settings.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ struct Document {
     values: Vec<Nested>,
 }
 
-/// Points as a JSON document, with times as they are in its time zone.
+/// Points as a JSON document, with times in the calendar's time zone.
 pub fn json(points: &[Point], calendar: &Calendar) -> Result<String> {
     let at = points.iter().map(|point| calendar.show_time(point.at));
     let values = points.iter().map(|point| Nested::unpack(&point.values));

@@ -1,4 +1,4 @@
-//! Series as documents: JSON as Trifle has it, and CSV (RFC 4180).
+//! Output formats of series: JSON in the format of Trifle, and CSV (RFC 4180).
 
 mod csv;
 mod json;

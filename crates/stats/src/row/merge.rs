@@ -1,25 +1,25 @@
-//! Adding values to a row, and setting them.
+//! Merges values into a row.
 
 use std::cmp::Ordering;
 
-use super::read::Entry;
+use super::encoding::Entry;
 use crate::number::{put_number, put_text};
 use crate::{Number, Path, Result};
 
-/// What becomes of a value that is there already.
+/// How an existing value is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// The new one is added to it.
+pub(crate) enum MergeMode {
+    /// The new value is added.
     Add,
-    /// The new one takes its place.
+    /// The new value replaces it.
     Set,
 }
 
-/// Writes the entries of `old`, changed by `values`, to `out`. Both are in the order of paths.
+/// Writes the entries of `old`, changed by `values`, to `out`. Both are sorted by path.
 pub(crate) fn merge(
     old: &[u8],
     values: &[(Path, Number)],
-    how: How,
+    mode: MergeMode,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut rest = old;
@@ -32,7 +32,8 @@ pub(crate) fn merge(
             match path.as_str().as_bytes().cmp(entry.path) {
                 Ordering::Less => put(out, path.as_str().as_bytes(), *value),
                 Ordering::Equal => {
-                    let now = combine(entry.number, *value, how).map_err(|error| error.at(path))?;
+                    let now =
+                        combine(entry.number, *value, mode).map_err(|error| error.at(path))?;
                     put(out, entry.path, now);
                     is_changed = true;
                 }
@@ -50,10 +51,10 @@ pub(crate) fn merge(
     Ok(())
 }
 
-fn combine(old: Number, new: Number, how: How) -> Result<Number> {
-    match how {
-        How::Add => old.plus(new),
-        How::Set => Ok(new),
+fn combine(old: Number, new: Number, mode: MergeMode) -> Result<Number> {
+    match mode {
+        MergeMode::Add => old.plus(new),
+        MergeMode::Set => Ok(new),
     }
 }
 

@@ -1,23 +1,22 @@
-//! Rows: the values of a bucket, packed.
+//! Rows: the packed values of a bucket.
 //!
-//! All values of a bucket stand in one row, in the order of their paths, as long as they fit
-//! [`crate::limits::ROW_BYTES`]. A bucket with more is spread over 16 rows by a hash of the path,
-//! and each of those that grows too large over 16 more (`spread.rs`), so that adding to one of a
+//! All values of a bucket are in one row, sorted by path, as long as they fit into
+//! [`crate::limits::ROW_BYTES`]. The values of a larger bucket are distributed over 16 rows by a hash of the
+//! path, and each of those that grows too large over 16 more (`hash_tree.rs`), so that adding to one of a
 //! million values costs a few rows of 4 KiB.
 //!
-//! # Why packed, and not a key for each value
-//! One key for each value would let the engine add without anything being read (`Batch::add`).
-//! What decided against it, measured with 23 values at 7 granularities (161 counters), stands in
-//! ARCHITECTURE.md: the 161 counters cost the engine 161 searches, the seven rows cost seven; a
-//! series is read by 23 times fewer keys; and only in a row of our own can numbers be wider than
-//! 64 bits or decimals. What a row costs is that it is read before it is written. So writes of one
-//! process are made one group after the other (`commit/queue.rs`), and those of several processes
-//! notice one another by preconditions.
+//! # Why rows, and not a key for each value
+//! With one key for each value the engine could add without a read (`Batch::add`). The measurements that
+//! decided against it, with 23 values at 7 granularities (161 counters), are in ARCHITECTURE.md: the 161
+//! counters cost the engine 161 searches, the seven rows cost seven; a series is read from 23 times fewer
+//! keys; and only in a row can numbers be wider than 64 bits, or decimals. The price of a row is that it is
+//! read before it is written. Therefore the writes of one process are grouped (`commit/queue.rs`), and those
+//! of several processes detect each other by preconditions.
 
+mod encoding;
+mod hash_tree;
 mod merge;
-mod read;
-mod spread;
 
-pub(crate) use merge::{How, merge};
-pub(crate) use read::{Row, entries, row};
-pub(crate) use spread::{DEPTH_MAX, entry_digit, leaf, spread_marker};
+pub(crate) use encoding::{Row, entries, row};
+pub(crate) use hash_tree::{DEPTH_MAX, entry_digit, leaf, spread_marker};
+pub(crate) use merge::{MergeMode, merge};

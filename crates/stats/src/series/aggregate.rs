@@ -1,11 +1,11 @@
-//! One number of many.
+//! Aggregates: one number from many.
 
 use std::str::FromStr;
 
 use super::Series;
 use crate::{Error, Number, Path, Point, Result};
 
-/// How one number is made of many.
+/// The aggregate function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
     /// Their sum; 0 for none.
@@ -16,7 +16,7 @@ pub enum Aggregate {
     Min,
     /// The largest.
     Max,
-    /// How many there are.
+    /// The number of values.
     Count,
 }
 
@@ -35,7 +35,7 @@ impl Aggregate {
         }
     }
 
-    /// The aggregate of some numbers; `None` for the smallest and the largest of none.
+    /// The aggregate of some numbers; `None` for the minimum and the maximum of none.
     pub fn of(self, numbers: impl IntoIterator<Item = Number>) -> Result<Option<Number>> {
         let mut numbers = numbers.into_iter();
         Ok(match self {
@@ -61,19 +61,18 @@ impl FromStr for Aggregate {
             .into_iter()
             .find(|aggregate| aggregate.as_str() == text);
         found.ok_or_else(|| {
-            let message =
-                format!("{text:?} is no aggregate; there are sum, mean, min, max and count");
+            let message = format!("{text:?} is not an aggregate; use sum, mean, min, max or count");
             Error::syntax(message)
         })
     }
 }
 
 impl Series {
-    /// The aggregate of the values at a path, one for each of so many slices. Points without the
-    /// value do not count.
+    /// The aggregate of the values at a path, one for each of `slices` slices. Points without the value do
+    /// not count.
     ///
     /// # Errors
-    /// The path has no value anywhere, but there are values below it: which of them is not said.
+    /// If the path itself has no value in any point, but there are values below it.
     pub fn aggregate(
         &self,
         aggregate: Aggregate,
@@ -87,7 +86,7 @@ impl Series {
         self.slices(slices)?.map(of).collect()
     }
 
-    /// Refuses the path of a group of values.
+    /// Rejects the path of a group of values.
     fn check_value(&self, path: &Path) -> Result<()> {
         let points = self.points();
         if self.computed.contains(path)
@@ -95,12 +94,12 @@ impl Series {
         {
             return Ok(());
         }
-        let mut held = points.iter().flat_map(|point| &point.values);
-        let Some((below, _)) = held.find(|(held, _)| held.is_below(path)) else {
+        let mut values = points.iter().flat_map(|point| &point.values);
+        let Some((below, _)) = values.find(|(other, _)| other.is_below(path)) else {
             return Ok(());
         };
         Err(Error::argument(format!(
-            "{path} is no value but a group of several, such as {below}; name one of them"
+            "{path} is a group of values, not a value; name one of its values, such as {below}"
         )))
     }
 }

@@ -1,11 +1,11 @@
-//! What is made of the values of a range: aggregates, timelines, categories, further values.
+//! Computations on the values of a range: aggregates, timelines, categories, expressions.
 
 mod aggregate;
 mod expression;
-mod format;
+mod plot;
 mod points;
 
 pub use aggregate::Aggregate;
 pub use expression::Expression;
-pub use format::{Categories, Timelines};
+pub use plot::{Categories, Timelines};
 pub use points::Series;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::stats::Stats;
 use crate::{Error, Metric, Path, Point, Range, Result};
 
-/// The values of a metric over a range, for further use.
+/// The values of a metric over a range, for further computations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Series {
     points: Vec<Point>,
-    /// The paths of what was computed, though it be nothing everywhere.
+    /// The paths of computed values, also if no point has a value.
     pub(super) computed: BTreeSet<Path>,
 }
 
@@ -38,13 +38,13 @@ impl Series {
         &mut self.points
     }
 
-    /// The points in so many parts of the same length, the oldest first. What is left over is at
-    /// the old end and in no part.
+    /// The points in `count` slices of equal length, the oldest first. A remainder at the old end is in no
+    /// slice.
     pub fn slices(&self, count: usize) -> Result<impl Iterator<Item = &[Point]>> {
         let length = self.points.len().checked_div(count).unwrap_or(0);
         if length == 0 && !(count == 1 && self.points.is_empty()) {
             return Err(Error::argument(format!(
-                "{} points do not make {count} slices",
+                "{} points cannot be divided into {count} slices",
                 self.points.len()
             )));
         }

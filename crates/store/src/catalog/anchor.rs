@@ -16,8 +16,8 @@ use crate::tree::{Datastore, Stamp, StampRecord, Tree, stamp_key};
 
 const KIND: &str = "anchor";
 
-/// Stands after the schema set of an anchor that is not validated; no name has it.
-const STRUCTURE: char = '\u{1}';
+/// Follows the schema set name of an anchor whose constraints are not validated; no name contains it.
+const STRUCTURE_ONLY_SUFFIX: char = '\u{1}';
 
 /// How much of a model the data of an anchor must meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Store {
             let id = Self::allocate_id(snapshot, batch)?;
             batch.put(key, encode(id, schema_set, Validation::default()));
             batch.put(keys::use_by(dataspace, set.id, id), name.as_bytes());
-            // Since when running is as it is, before anything is committed.
+            // The creation time: it is running's last-modified time until the first commit.
             let made = Stamp {
                 version: 0,
                 time: self.now(),
@@ -103,11 +103,11 @@ impl Store {
             .collect()
     }
 
-    /// Says how much of the model the data of an anchor must meet. Trees that are open keep to what it
-    /// was, and their commits are refused.
+    /// Sets how much of the model the data of an anchor must meet. Trees that are already open keep the old
+    /// setting, and their commits are rejected.
     ///
     /// # Errors
-    /// [`Error::Data`] with every violation, where the data must be valid from now on and are not.
+    /// [`Error::Data`] with every violation if the data must be valid from now on and are not.
     pub fn set_validation(
         &self,
         dataspace: &str,
@@ -123,7 +123,7 @@ impl Store {
             let anchor = info(snapshot, dataspace, name)?;
             let row = encode(anchor.id, &anchor.schema_set, validation);
             batch.put(keys::anchor(dataspace, name), row);
-            // They were not kept, or will not be; who needs them builds them.
+            // Indexes and counts are not maintained without full validation; they are rebuilt on demand.
             for subspace in [Subspace::Index, Subspace::Count] {
                 batch.delete_range(KeyRange::prefix(&anchor_prefix(subspace, anchor.id)));
             }
@@ -134,7 +134,7 @@ impl Store {
     /// The names of the dataspace of an open tree, and of the schema set in it that its anchor is bound to.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where the anchor is gone.
+    /// [`Error::Unknown`] if the anchor was deleted.
     pub fn schema_set_of(&self, tree: &Tree) -> Result<(String, String)> {
         let AnchorRow { id, name, .. } = tree.anchor();
         for dataspace in self.dataspaces()? {
@@ -180,7 +180,7 @@ impl Store {
 }
 
 impl Store {
-    /// The anchor with a row in the catalog, and its schema; none where it was deleted.
+    /// The anchor of a catalog row, and its schema; `None` if the anchor was deleted.
     pub(crate) fn anchor_at(
         &self,
         snapshot: &dyn Snapshot,
@@ -198,7 +198,7 @@ impl Store {
     }
 }
 
-/// The anchors of a dataspace in a state, by name, with the schema sets that they are bound to.
+/// The anchors of a dataspace in a snapshot, by name, with their schema sets.
 pub(crate) fn anchors_of(
     state: &dyn Snapshot,
     dataspace: &str,
@@ -212,13 +212,13 @@ pub(crate) fn anchors_of(
     names.iter().map(bound).collect()
 }
 
-/// An anchor as found in a dataspace.
+/// An anchor with the id of its dataspace.
 pub(crate) struct BoundAnchor {
     dataspace: u64,
     anchor: AnchorInfo,
 }
 
-/// The row of an anchor in the catalog: every commit to its data requires that it still stands.
+/// The catalog row of an anchor. Every commit to its data requires that the row is unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct AnchorRow {
     pub id: u64,
@@ -247,8 +247,8 @@ impl BoundAnchor {
     }
 }
 
-/// Puts it into a batch that the data of an anchor have to meet the structure of its model alone.
-pub(super) fn loosen(row: &mut AnchorRow, schema_set: &str, batch: &mut Batch) {
+/// Sets an anchor to [`Validation::Structure`] in a batch.
+pub(super) fn set_structure_only(row: &mut AnchorRow, schema_set: &str, batch: &mut Batch) {
     row.validation = Validation::Structure;
     batch.put(
         row.key.clone(),
@@ -269,7 +269,7 @@ fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInf
     let id = take_varint(&mut rest)?;
     let schema_set = std::str::from_utf8(rest)
         .map_err(|_| Error::corrupt("the schema set of an anchor is not UTF-8"))?;
-    let (schema_set, validation) = match schema_set.strip_suffix(STRUCTURE) {
+    let (schema_set, validation) = match schema_set.strip_suffix(STRUCTURE_ONLY_SUFFIX) {
         Some(schema_set) => (schema_set, Validation::Structure),
         None => (schema_set, Validation::Full),
     };
@@ -286,7 +286,7 @@ fn encode(id: u64, schema_set: &str, validation: Validation) -> Vec<u8> {
     put_varint(&mut value, id);
     value.extend_from_slice(schema_set.as_bytes());
     if validation == Validation::Structure {
-        value.push(STRUCTURE as u8);
+        value.push(STRUCTURE_ONLY_SUFFIX as u8);
     }
     value
 }

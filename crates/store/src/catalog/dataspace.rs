@@ -43,7 +43,7 @@ impl Store {
                 (keys::anchors(id), "an anchor"),
                 (keys::schema_sets(id), "a schema set"),
             ] {
-                if Self::first_below(snapshot, &prefix)?.is_some() {
+                if Self::first_key_with_prefix(snapshot, &prefix)?.is_some() {
                     return Err(Error::InUse {
                         kind: KIND,
                         name: name.to_owned(),
@@ -61,8 +61,11 @@ impl Store {
         dataspaces_of(&*self.driver().snapshot()?)
     }
 
-    /// Whatever key comes first below a prefix.
-    pub(super) fn first_below(snapshot: &dyn Snapshot, prefix: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// The first key below a prefix.
+    pub(super) fn first_key_with_prefix(
+        snapshot: &dyn Snapshot,
+        prefix: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
         let range = KeyRange::below(prefix);
         let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
         Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
@@ -92,7 +95,7 @@ impl Store {
     }
 }
 
-/// The names of the dataspaces of a state, sorted.
+/// The names of the dataspaces in a snapshot, sorted.
 pub(crate) fn dataspaces_of(state: &dyn Snapshot) -> Result<Vec<String>> {
     Store::names(state, &keys::dataspaces(), None, usize::MAX)
 }

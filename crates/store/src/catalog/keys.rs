@@ -75,13 +75,13 @@ pub(super) fn use_by(dataspace: u64, schema_set: u64, anchor: u64) -> Vec<u8> {
     numbered(uses(dataspace, schema_set), anchor)
 }
 
-/// How often the modules of a schema set were put, and which they are.
+/// The row that counts the replacements of a schema set's modules, with their digest.
 pub(super) fn upgrades(schema_set: u64) -> Vec<u8> {
     numbered(row(6), schema_set)
 }
 
 fn named(mut key: Vec<u8>, name: &str) -> Vec<u8> {
-    // Names are at most 255 bytes; in full, so that they can be listed from the keys alone.
+    // Names are at most 255 bytes. They are stored in full, so that a key scan can list them.
     key.extend_from_slice(name.as_bytes());
     key
 }

@@ -1,11 +1,11 @@
-//! What names may look like.
+//! Validation of names in the catalog.
 
 use crate::error::{Error, Result};
 
 /// Bytes in the name of a dataspace, schema set or anchor.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Refuses names that are empty, too long, or hold control characters or a slash.
+/// Rejects names that are empty, too long, or contain control characters or a slash.
 pub(super) fn check(kind: &'static str, name: &str) -> Result<()> {
     let reason = if name.is_empty() {
         "it is empty"

@@ -10,7 +10,7 @@ use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use serde::{Deserialize, Serialize};
 
 use super::dataspace::dataspace_id;
-use super::upgrade::hashes_elsewhere;
+use super::upgrade::hashes_in_use;
 use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ impl Store {
             let dataspace = dataspace_id(snapshot, dataspace)?;
             let record = record(snapshot, dataspace, name)?;
             let uses = keys::uses(dataspace, record.id);
-            if Self::first_below(snapshot, &uses)?.is_some() {
+            if Self::first_key_with_prefix(snapshot, &uses)?.is_some() {
                 return Err(Error::InUse {
                     kind: KIND,
                     name: name.to_owned(),
@@ -111,7 +111,7 @@ impl Store {
                 });
             }
             let key = keys::schema_set(dataspace, name);
-            let elsewhere = hashes_elsewhere(snapshot, &key)?;
+            let elsewhere = hashes_in_use(snapshot, &key)?;
             for module in record
                 .modules
                 .iter()
@@ -127,8 +127,8 @@ impl Store {
     }
 }
 
-/// That the modules of a schema set are still those that they are in a snapshot: every commit under
-/// them requires it, so that nothing is validated under modules that were replaced.
+/// A precondition that the modules of a schema set are those in the snapshot. Every commit requires it, so
+/// that no data is validated against replaced modules.
 pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<Precondition> {
     let key = keys::upgrades(record.id);
     let value = snapshot.get(&key)?.map(Cow::into_owned);
@@ -138,8 +138,9 @@ pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<P
 /// Bytes of the digest of modules and numbers.
 const DIGEST_BYTES: usize = 16;
 
-/// How often the modules of a schema set were put, and a digest of what they are now and of how their
-/// nodes are numbered: a store that is copied over this one may have put others as often.
+/// The value of the upgrades row: how often the modules were put, and a digest of the modules and of their
+/// node numbers. The count alone is not enough: a store copied over this one may have the same count with
+/// other modules.
 fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<Vec<u8>> {
     let count = match snapshot.get(key)? {
         Some(value) => take_varint(&mut &*value)?,
@@ -156,8 +157,8 @@ fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<
     Ok(value)
 }
 
-/// Puts the record of a schema set and the texts of its modules. Returns the record, and what holds as
-/// long as the set has these modules, once the batch is committed.
+/// Puts the record of a schema set and the texts of its modules into the batch. Returns the record, and the
+/// precondition that holds while the set has these modules.
 pub(super) fn put_record(
     snapshot: &dyn Snapshot,
     key: &[u8],
@@ -225,7 +226,7 @@ impl ModuleRecord {
     fn source(&self, snapshot: &dyn Snapshot) -> Result<ModuleSource> {
         let text = snapshot.get(&keys::module(self.hash.as_bytes()))?;
         let Some(text) = text else {
-            let what = format!("the text of module {} is gone", self.name);
+            let what = format!("the text of module {} is missing", self.name);
             return Err(Error::corrupt(what));
         };
         let text = String::from_utf8(text.into_owned());
@@ -233,7 +234,10 @@ impl ModuleRecord {
             name: self.name.clone(),
             revision: self.revision.clone(),
             text: text.map_err(|_| {
-                Error::corrupt(format!("the text of module {} is no text", self.name))
+                Error::corrupt(format!(
+                    "the text of module {} is not valid text",
+                    self.name
+                ))
             })?,
         })
     }
@@ -250,7 +254,7 @@ pub(super) fn record(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Res
     }
 }
 
-/// What the text of a module is stored under.
+/// The hash under which the text of a module is stored.
 pub(super) fn hash_of(module: &ModuleSource) -> String {
     blake3::hash(module.text.as_bytes()).to_hex()[..32].to_owned()
 }

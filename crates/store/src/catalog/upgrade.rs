@@ -1,4 +1,4 @@
-//! Other modules in place of those of a schema set, and what that does to the data under them.
+//! Upgrades of schema sets: the modules are replaced, and the data is converted and validated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, Errors, Schema};
 
-use super::anchor::{AnchorRow, loosen};
+use super::anchor::{AnchorRow, set_structure_only};
 use super::dataspace::dataspace_id;
 use super::keys;
 use super::schema_set::{Record, put_record, record, same_modules};
@@ -20,7 +20,7 @@ use crate::tree::{
     past_records,
 };
 
-/// How often data are read again that changed while they were.
+/// How often the data is read again if it changes during an upgrade.
 const UPGRADE_TRIES_MAX: usize = 8;
 
 /// Anchors are read this many at a time.
@@ -29,7 +29,7 @@ const ANCHORS_AT_ONCE: usize = 1000;
 /// How many modules the comment of an upgrade names.
 const MODULES_IN_COMMENT_MAX: usize = 8;
 
-/// What is written where the modules change, and what comes of it.
+/// The batch of an upgrade, and its results.
 #[derive(Default)]
 struct Upgrade {
     batch: Batch,
@@ -39,15 +39,15 @@ struct Upgrade {
 }
 
 impl Store {
-    /// Puts modules in place of those of an existing schema set. Everything that is stored under the set
-    /// (running, startup, factory-default and pushed operational state, and candidates) is read by the old
-    /// modules and must be valid under the new ones. What fits in another form is converted in the same
-    /// commit, as a version that the history has. Trees that are open keep to the old modules, and their
-    /// commits are refused. Older versions are read by the modules that they were made under.
+    /// Replaces the modules of an existing schema set. All data stored under the set (running, startup,
+    /// factory-default, pushed operational state, and candidates) is read with the old modules and must be
+    /// valid under the new ones. Data that fits in another form is converted in the same commit, as a version
+    /// in the history. Trees that are open keep the old modules, and their commits are rejected. Older
+    /// versions are read with the modules that they were created under.
     ///
     /// # Errors
-    /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] with everything that does not fit.
-    /// Nothing is changed then.
+    /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] with everything that does not fit. On error
+    /// nothing is changed.
     pub fn upgrade_schema_set(
         &self,
         dataspace: &str,
@@ -67,12 +67,12 @@ impl Store {
         }
     }
 
-    /// As [`Self::upgrade_schema_set`], with a document that is loaded in the same commit: the data must
-    /// be valid with it.
+    /// Like [`Self::upgrade_schema_set`], with a document that is loaded in the same commit: the data must be
+    /// valid together with it.
     ///
     /// # Errors
-    /// Those of [`Self::upgrade_schema_set`] and of the document; a retryable [`Error::Engine`] where the
-    /// data changed meanwhile, as the document is read once.
+    /// Those of [`Self::upgrade_schema_set`] and of the document; a retryable [`Error::Engine`] if the data
+    /// changed in the meantime, because the document can be read only once.
     pub fn upgrade_schema_set_with(
         &self,
         dataspace: &str,
@@ -85,11 +85,11 @@ impl Store {
         self.upgrade_once((dataspace, name), (source, &schema), options, Some(load))
     }
 
-    /// What [`Self::upgrade_schema_set`] would do, or [`Self::upgrade_schema_set_with`] where there is a
+    /// A dry run of [`Self::upgrade_schema_set`], or of [`Self::upgrade_schema_set_with`] if there is a
     /// document. Nothing is changed.
     ///
     /// # Errors
-    /// Those of the two.
+    /// Those of the method that is tried.
     pub fn try_upgrade(
         &self,
         dataspace: &str,
@@ -116,7 +116,7 @@ impl Store {
         self.driver().catch_up()?;
         let snapshot = self.driver().snapshot()?;
         let mut upgrade = self.upgrade(&*snapshot, set, modules, options, load)?;
-        Self::count_change(&*snapshot, &mut upgrade.batch)?;
+        Self::increment_change_counter(&*snapshot, &mut upgrade.batch)?;
         drop(snapshot);
         let batch = std::mem::take(&mut upgrade.batch);
         self.driver().commit(batch)?;
@@ -152,10 +152,10 @@ impl Store {
         };
         let mut upgrade = Upgrade::default();
         upgrade.batch.append(new_numbers);
-        let mut refused = Refused::default();
-        self.each_anchor_of(dataspace, name, &mut |mut row| {
+        let mut errors_found = UpgradeErrors::default();
+        self.for_each_anchor_of(dataspace, name, &mut |mut row| {
             if options.loosened == Some(&*row.name) {
-                loosen(&mut row, name, &mut upgrade.batch);
+                set_structure_only(&mut row, name, &mut upgrade.batch);
             }
             let anchor = AnchorUpgrade {
                 store: self,
@@ -168,25 +168,25 @@ impl Store {
             };
             let load = load.as_deref_mut().filter(|load| load.anchor == row.name);
             let prepared = anchor.prepare(load)?;
-            refused.add(&row.name, prepared.errors);
-            if refused.anchors.is_empty() {
+            errors_found.add(&row.name, prepared.errors);
+            if errors_found.anchors.is_empty() {
                 upgrade.batch.append(prepared.batch);
                 upgrade.datastores.extend(prepared.datastores);
             }
             Ok(())
         })?;
-        refused.into_result()?;
+        errors_found.into_result()?;
         let key = keys::schema_set(id, name);
         let modules = (source, &new.layout);
         let set = put_record(snapshot, &key, replaced.id, modules, &mut upgrade.batch)?;
-        // Everything that used it is dropped; if not, the next process compiles.
-        upgrade.compiled = Arc::into_inner(new).map(|new| new.put_as(set));
-        release_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
+        // Fails if something still refers to it; then the next process compiles the set.
+        upgrade.compiled = Arc::into_inner(new).map(|new| new.with_record(set));
+        delete_unused_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
         Ok(upgrade)
     }
 
     /// Visits the anchors that are bound to a schema set.
-    fn each_anchor_of(
+    fn for_each_anchor_of(
         &self,
         dataspace: &str,
         set: &str,
@@ -208,22 +208,22 @@ impl Store {
     }
 }
 
-/// What does not fit, of all anchors.
+/// The errors of all anchors.
 #[derive(Default)]
-struct Refused {
+struct UpgradeErrors {
     visited: usize,
     anchors: Vec<String>,
     errors: Vec<(String, Errors)>,
 }
 
-impl Refused {
+impl UpgradeErrors {
     fn add(&mut self, anchor: &str, errors: Errors) {
         self.visited += 1;
         if errors.is_empty() {
             return;
         }
         self.anchors.push(anchor.to_owned());
-        // The places of the first anchors fill what is kept; those of the others are counted.
+        // The first anchors fill the list of errors; those of later anchors are counted only.
         let is_full = self.errors.len() >= ERRORS_MAX;
         match self.errors.last_mut().filter(|_| is_full) {
             Some((_, kept)) => kept.append(errors),
@@ -261,12 +261,12 @@ impl Upgrade {
     }
 }
 
-/// What the history has as comment where none is given: the modules that are new (`+`) or gone (`-`).
+/// The default comment in the history: the modules that are new (`+`) or removed (`-`).
 fn changed_modules(old: &Schema, new: &Schema) -> String {
     let [before, now] = [old, new].map(named_modules);
     let added = now.difference(&before).map(|module| format!(" +{module}"));
-    let gone = before.difference(&now).map(|module| format!(" -{module}"));
-    let changes: Vec<String> = added.chain(gone).collect();
+    let removed = before.difference(&now).map(|module| format!(" -{module}"));
+    let changes: Vec<String> = added.chain(removed).collect();
     let mut comment = "other modules:".to_owned();
     comment.extend(changes.iter().take(MODULES_IN_COMMENT_MAX).map(|s| &**s));
     match changes.len().saturating_sub(MODULES_IN_COMMENT_MAX) {
@@ -287,15 +287,15 @@ fn named_modules(schema: &Schema) -> BTreeSet<String> {
     named.collect()
 }
 
-/// Deletes the texts of modules that neither a schema set nor an older version needs any more.
-fn release_texts(
+/// Deletes the texts of modules that no schema set and no older version needs any more.
+fn delete_unused_texts(
     snapshot: &dyn Snapshot,
     set: &[u8],
     replaced: &Record,
     source: &SchemaSource,
     batch: &mut Batch,
 ) -> Result<()> {
-    let mut needed = hashes_elsewhere(snapshot, set)?;
+    let mut needed = hashes_in_use(snapshot, set)?;
     needed.extend(source.modules.iter().map(super::schema_set::hash_of));
     let is_kept = |record: &Record| {
         let models = crate::subspace::Subspace::Models as u8;
@@ -316,8 +316,8 @@ fn release_texts(
     Ok(())
 }
 
-/// The hashes of the texts that other schema sets, or older versions of any datastore, need.
-pub(super) fn hashes_elsewhere(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
+/// The hashes of the module texts that other schema sets, or older versions of any datastore, need.
+pub(super) fn hashes_in_use(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
     let range = KeyRange::below(&keys::all_schema_sets());
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut hashes = BTreeSet::new();

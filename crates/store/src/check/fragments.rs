@@ -1,50 +1,50 @@
-//! Every key of the tree, and every value.
+//! The check of every key and value of a tree.
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::Found;
+use super::DatastoreFindings;
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::{put_key_value, take_local_id};
 use crate::subspace::Subspace;
 use crate::tree::{State, View, order_key, skip_entry};
 
-/// The progress is told after this many keys.
+/// The progress is reported after this many keys.
 const PROGRESS_EVERY: u64 = 4096;
 
-/// A container or list entry around the key that is looked at.
-struct Around {
+/// A container or list entry that contains the current key.
+struct Ancestor {
     node: NodeId,
     key: Vec<u8>,
 }
 
-/// Examines every key of a datastore.
+/// Checks every key of a datastore.
 pub(super) fn check(
     view: &View,
-    found: &mut Found<'_>,
+    findings: &mut DatastoreFindings<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let state = view.state();
     let prefix = state.tree.prefix(Subspace::Tree);
     let range = KeyRange::prefix(&prefix);
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
-    let mut around: Vec<Around> = Vec::new();
+    let mut ancestors: Vec<Ancestor> = Vec::new();
     let mut keys = 0;
     while let Some((key, value)) = cursor.next()? {
         keys += 1;
         if keys % PROGRESS_EVERY == 0 {
             progress(PROGRESS_EVERY);
         }
-        while around
+        while ancestors
             .last()
-            .is_some_and(|outer| !key.starts_with(&outer.key))
+            .is_some_and(|ancestor| !key.starts_with(&ancestor.key))
         {
-            around.pop();
+            ancestors.pop();
         }
-        if let Err(error) = check_key(&state, key, value, prefix.len(), &mut around, found) {
-            found.push(key, error.to_string());
+        if let Err(error) = check_key(&state, key, value, prefix.len(), &mut ancestors, findings) {
+            findings.push(key, error.to_string());
         }
     }
     progress(keys % PROGRESS_EVERY);
@@ -56,16 +56,18 @@ fn check_key(
     key: &[u8],
     value: &[u8],
     prefix: usize,
-    around: &mut Vec<Around>,
-    found: &mut Found<'_>,
+    ancestors: &mut Vec<Ancestor>,
+    findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
-    let mut parent = around.last().map(|outer| outer.node);
-    let mut at = around.last().map_or(prefix, |outer| outer.key.len());
+    let mut parent = ancestors.last().map(|ancestor| ancestor.node);
+    let mut at = ancestors
+        .last()
+        .map_or(prefix, |ancestor| ancestor.key.len());
     while at < key.len() {
         let mut rest = &key[at..];
         let id = take_local_id(&mut rest)?;
         let Some(child) = state.layout().child(parent, id) else {
-            // A node that an upgrade of the model took away; its data stays and is not shown.
+            // An upgrade removed the node from the model; its data stays in the store and is not visible.
             return Ok(());
         };
         let node = state.schema().node(child);
@@ -73,27 +75,24 @@ fn check_key(
         skip_entry(node, &mut rest)?;
         at = key.len() - rest.len();
         if node.is_leaf_list() {
-            return check_entry(node, key, list, value, state, found);
+            return check_entry(node, key, list, value, state, findings);
         }
         if at < key.len() && !node.is_np_container() {
-            found.push(
+            findings.push(
                 key,
-                format!(
-                    "it stands in {}, which does not exist",
-                    state.schema().path(child)
-                ),
+                format!("its parent {} does not exist", state.schema().path(child)),
             );
         }
-        around.push(Around {
+        ancestors.push(Ancestor {
             node: child,
             key: key[..at].to_vec(),
         });
         parent = Some(child);
         if at == key.len() {
-            return check_fragment(node, key, list, value, state, found);
+            return check_fragment(node, key, list, value, state, findings);
         }
     }
-    check_leaves(parent, &Fragment::decode(value, 0)?, key, state, found);
+    check_leaves(parent, &Fragment::decode(value, 0)?, key, state, findings);
     Ok(())
 }
 
@@ -103,11 +102,11 @@ fn check_fragment(
     list: usize,
     value: &[u8],
     state: &State<'_>,
-    found: &mut Found<'_>,
+    findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     let fragment = Fragment::decode(value, node.keys().len())?;
     if fragment.leaves.is_empty() && node.is_np_container() {
-        found.push(
+        findings.push(
             key,
             "a container without presence and without leaves has a key",
         );
@@ -119,31 +118,31 @@ fn check_fragment(
             Packed::Any(_) => None,
         })
         .collect();
-    check_place(node, key, list, &keys, state, found)?;
-    check_leaves(Some(node.id), &fragment, key, state, found);
+    check_place(node, key, list, &keys, state, findings)?;
+    check_leaves(Some(node.id), &fragment, key, state, findings);
     Ok(())
 }
 
-/// Whether an entry stands where its keys say.
+/// Checks that an entry is stored at the place that its key leaves require.
 fn check_place(
     node: &Node,
     key: &[u8],
     list: usize,
     keys: &[espalier_yang::Value],
     state: &State<'_>,
-    found: &mut Found<'_>,
+    findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     if !node.is_positional() {
         let mut expected = key[..list].to_vec();
         keys.iter()
             .for_each(|value| put_key_value(&mut expected, value));
         if (node.is_list() || node.is_leaf_list()) && expected != key {
-            found.push(key, "the keys of an entry are not those of its place");
+            findings.push(key, "the key leaves of an entry do not match its place");
         }
     } else if node.is_config && !keys.is_empty() {
         let position = state.snapshot.get(&order_key(&key[..list], keys))?;
         if position.as_deref() != Some(&key[list..]) {
-            found.push(key, "the order index has another position for this entry");
+            findings.push(key, "the order index has another position for this entry");
         }
     }
     Ok(())
@@ -155,10 +154,17 @@ fn check_entry(
     list: usize,
     value: &[u8],
     state: &State<'_>,
-    found: &mut Found<'_>,
+    findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     let value = take_entry_value(value)?;
-    check_place(node, key, list, std::slice::from_ref(&value), state, found)
+    check_place(
+        node,
+        key,
+        list,
+        std::slice::from_ref(&value),
+        state,
+        findings,
+    )
 }
 
 fn check_leaves(
@@ -166,7 +172,7 @@ fn check_leaves(
     fragment: &Fragment,
     key: &[u8],
     state: &State<'_>,
-    found: &mut Found<'_>,
+    findings: &mut DatastoreFindings<'_>,
 ) {
     for (id, _) in &fragment.leaves {
         let Some(leaf) = state.layout().child(parent, *id) else {
@@ -177,13 +183,13 @@ fn check_leaves(
             node.kind,
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
         ) {
-            found.push(
+            findings.push(
                 key,
-                format!("{} stands among the leaves", state.schema().path(leaf)),
+                format!("{} is stored among the leaves", state.schema().path(leaf)),
             );
         }
     }
     if !fragment.leaves[fragment.keys..].is_sorted_by_key(|(id, _)| *id) {
-        found.push(key, "the leaves are not in order");
+        findings.push(key, "the leaves are not in order");
     }
 }

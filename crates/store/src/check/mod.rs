@@ -1,8 +1,8 @@
-//! Examining a store: that what is stored is what this code would have written.
+//! The check of a store: that the stored data is what this code writes.
 
-mod examine;
 mod fragments;
 mod order;
+mod store;
 
-pub(crate) use examine::Found;
 pub(crate) use order::stale_order_rows;
+pub(crate) use store::DatastoreFindings;

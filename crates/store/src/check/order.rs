@@ -1,19 +1,21 @@
-//! The order index: every row points to an entry.
+//! The check of the order index: every row points to an entry.
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::Found;
+use super::DatastoreFindings;
 use crate::error::Result;
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
 use crate::tree::{State, View, in_subspace, is_order_index, skip_entry};
 
-/// Examines the order index of a datastore.
-pub(super) fn check(view: &View, found: &mut Found<'_>) -> Result<()> {
-    each_fault(&view.state(), &mut |key, problem| found.push(key, problem))
+/// Checks the order index of a datastore.
+pub(super) fn check(view: &View, findings: &mut DatastoreFindings<'_>) -> Result<()> {
+    each_fault(&view.state(), &mut |key, problem| {
+        findings.push(key, problem)
+    })
 }
 
-/// The rows of the order index that are about no entry.
+/// The rows of the order index that point to no entry.
 pub(crate) fn stale_order_rows(state: &State<'_>) -> Result<Vec<Vec<u8>>> {
     let mut rows = Vec::new();
     each_fault(state, &mut |key, _| rows.push(key.to_vec()))?;
@@ -41,7 +43,7 @@ fn each_fault(state: &State<'_>, fault: &mut dyn FnMut(&[u8], String)) -> Result
     Ok(())
 }
 
-/// The tree key of the entry that a row of the index is about; none where the model has lost it.
+/// The tree key of the entry that a row of the index points to; `None` if the model no longer has the list.
 fn entry_of(
     state: &State<'_>,
     key: &[u8],

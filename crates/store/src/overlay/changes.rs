@@ -1,4 +1,4 @@
-//! Changes of keys, apart from what they change.
+//! A set of changes to keys, independent of the base.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -7,13 +7,13 @@ use espalier_keyspace::KeyRange;
 
 use super::key_map::KeyMap;
 
-/// Keys that are set or deleted, and ranges that are deleted, in the order that makes no
-/// difference any more: ranges hide keys of what is below, written keys show above them.
+/// Keys that are set or deleted, and deleted ranges. The order of the changes is resolved: deleted ranges
+/// hide keys of the base, and written keys are visible over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// Every key that was written; `None` is deleted.
     written: KeyMap<Option<Vec<u8>>>,
-    /// Ranges deleted as a whole, by start; they do not overlap. They hide keys of the base only.
+    /// Deleted ranges, by start; they do not overlap. They hide keys of the base only.
     cleared: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
@@ -42,12 +42,12 @@ impl Changes {
         self.clear(range);
     }
 
-    /// Leaves a key as it is below.
+    /// Discards the change of a key.
     pub fn forget(&mut self, key: &[u8]) {
         self.written.remove(key);
     }
 
-    /// Leaves the keys of a range as they are below, except where ranges hide them.
+    /// Discards the written keys in a range; deleted ranges still hide keys of the base.
     pub fn forget_written(&mut self, range: &KeyRange) {
         let inside: Vec<Vec<u8>> = self
             .written_in(range)
@@ -58,13 +58,13 @@ impl Changes {
         }
     }
 
-    /// Leaves the keys of a range as they are below.
+    /// Discards all changes in a range.
     pub fn forget_range(&mut self, range: &KeyRange) {
         self.forget_written(range);
         self.forget_cleared(range);
     }
 
-    /// Lets the keys of a range show that deleted ranges hide.
+    /// Discards the deleted ranges within a range.
     pub fn forget_cleared(&mut self, range: &KeyRange) {
         for hidden in self.cleared_in(range) {
             self.cleared.remove(&hidden.start);
@@ -95,7 +95,7 @@ impl Changes {
             .collect()
     }
 
-    /// The cleared ranges that share keys with a range, or meet it.
+    /// The cleared ranges that share keys with a range or are adjacent to it.
     pub fn cleared_touching(&self, range: &KeyRange) -> Vec<KeyRange> {
         let last = range.end.clone().map_or(Bound::Unbounded, Bound::Included);
         self.cleared
@@ -109,7 +109,7 @@ impl Changes {
             .collect()
     }
 
-    /// Lays later changes over these.
+    /// Applies later changes over these.
     pub fn apply(&mut self, later: &Self) {
         for range in later.cleared() {
             self.delete_range(&range);
@@ -119,14 +119,14 @@ impl Changes {
         }
     }
 
-    /// Hides the keys of the base in a range; what is written in it still shows.
+    /// Hides the keys of the base in a range; keys written in it stay visible.
     pub fn hide(&mut self, range: &KeyRange) {
         if !range.is_empty() {
             self.clear(range);
         }
     }
 
-    /// Adds a range to the cleared ones, joined with those that it touches.
+    /// Adds a range to the cleared ones and merges it with adjacent and overlapping ones.
     fn clear(&mut self, range: &KeyRange) {
         let touching = self.cleared_touching(range);
         let KeyRange { mut start, mut end } = range.clone();
@@ -151,7 +151,7 @@ impl Changes {
         range.contains(key).then_some(range)
     }
 
-    /// The ranges deleted as a whole.
+    /// The deleted ranges.
     pub fn cleared(&self) -> impl Iterator<Item = KeyRange> + '_ {
         self.cleared.iter().map(|(start, end)| KeyRange {
             start: start.clone(),
@@ -159,7 +159,7 @@ impl Changes {
         })
     }
 
-    /// The keys written, with what they hold now.
+    /// The written keys, with their new values.
     pub fn written(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.written
             .iter()
@@ -171,12 +171,12 @@ impl Changes {
         self.written.len()
     }
 
-    /// The keys written, with what they hold now, for keeps.
+    /// The written keys, with their new values, by value.
     pub fn into_written(self) -> impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> {
         self.written.into_entries()
     }
 
-    /// The keys written within a range, with what they hold now.
+    /// The keys written within a range, with their new values.
     pub fn written_in<'a>(
         &'a self,
         range: &'a KeyRange,
@@ -185,7 +185,7 @@ impl Changes {
             .take_while(|(key, _)| range.is_before_end(key))
     }
 
-    /// The keys written between two bounds, with what they hold now.
+    /// The keys written between two bounds, with their new values.
     pub fn between<'a>(
         &'a self,
         start: Bound<&[u8]>,
@@ -196,17 +196,17 @@ impl Changes {
             .map(|(key, value)| (key, value.as_deref()))
     }
 
-    /// What was written to a key: nothing where it was not.
+    /// The change of a key: `None` if there is none, `Some(None)` if it is deleted.
     pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.written.get(key).map(Option::as_deref)
     }
 
-    /// Whether a key is written within a range.
+    /// Whether a key within a range is written.
     pub fn writes_in(&self, range: &KeyRange) -> bool {
         self.written_in(range).next().is_some()
     }
 
-    /// Whether a key is written (or deleted by itself).
+    /// Whether a key is written (or individually deleted).
     pub fn has_written(&self, key: &[u8]) -> bool {
         self.written.contains_key(key)
     }

@@ -1,8 +1,8 @@
-//! A map of keys that are mostly written in order.
+//! A sorted map for keys that are mostly written in ascending order.
 //!
-//! Bulk edits write their keys in ascending order, within each subspace. A key behind all others of
-//! its subspace is appended to a vector, for one comparison; whatever comes elsewhere makes it part
-//! of a tree. Reading such a run again, and asking for what is behind it, is as cheap.
+//! Bulk edits write keys in ascending order within each subspace. A key after all others of its subspace is
+//! appended to a vector, with one comparison; any other key makes the vector part of a B-tree. Lookups in and
+//! after such a run are as cheap.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) struct KeyMap<V> {
 #[derive(Clone, Debug)]
 struct Part<V> {
     sorted: BTreeMap<Vec<u8>, V>,
-    /// In order, and behind all that is sorted.
+    /// In order, and after all keys of `sorted`.
     appended: Vec<(Vec<u8>, V)>,
 }
 
@@ -47,7 +47,7 @@ impl<V> KeyMap<V> {
         self.parts.iter().map(|(_, part)| part.len()).sum()
     }
 
-    /// Sets the value of a key, and returns the one before.
+    /// Sets the value of a key; returns the old value.
     pub fn insert(&mut self, key: Vec<u8>, value: V) -> Option<V> {
         let byte = first_byte(&key);
         let at = match self.parts.binary_search_by_key(&byte, |(byte, _)| *byte) {
@@ -60,7 +60,7 @@ impl<V> KeyMap<V> {
         self.parts[at].1.insert(key, value)
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub fn remove(&mut self, key: &[u8]) {
         let byte = first_byte(key);
         if let Ok(at) = self.parts.binary_search_by_key(&byte, |(byte, _)| *byte) {
@@ -68,11 +68,11 @@ impl<V> KeyMap<V> {
         }
     }
 
-    /// Takes out the keys that are not meant.
-    pub fn retain(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
+    /// Keeps the keys for which `is_kept` is true.
+    pub fn retain(&mut self, is_kept: impl Fn(&[u8]) -> bool) {
         for (_, part) in &mut self.parts {
-            part.sorted.retain(|key, _| is_meant(key));
-            part.appended.retain(|(key, _)| is_meant(key));
+            part.sorted.retain(|key, _| is_kept(key));
+            part.appended.retain(|(key, _)| is_kept(key));
         }
     }
 
@@ -93,14 +93,14 @@ impl<V> KeyMap<V> {
         self.range(Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// The same for keeps.
+    /// All entries, by value.
     pub fn into_entries(self) -> impl Iterator<Item = (Vec<u8>, V)> {
         let parts = self.parts.into_iter().map(|(_, part)| part);
         parts.flat_map(|part| part.sorted.into_iter().chain(part.appended))
     }
 
-    /// The keys between two bounds with their values, in order. The bounds must not be the wrong way
-    /// round, as in [`BTreeMap::range`].
+    /// The keys between two bounds with their values, in order. The start must not be after the end, as in
+    /// [`BTreeMap::range`].
     pub fn range<'m>(
         &'m self,
         start: Bound<&[u8]>,
@@ -131,7 +131,7 @@ impl<V> FromIterator<(Vec<u8>, V)> for KeyMap<V> {
     }
 }
 
-/// The byte that tells subspaces apart.
+/// The byte that identifies the subspace.
 fn first_byte(key: &[u8]) -> u8 {
     key.first().copied().unwrap_or_default()
 }
@@ -150,30 +150,31 @@ impl<V> Part<V> {
         self.sorted.len() + self.appended.len()
     }
 
-    /// Where a key is, or would be, among those appended; none where it is before all of them.
-    fn place(&self, key: &[u8]) -> Option<Result<usize, usize>> {
+    /// The index of a key among the appended ones, or where it would be inserted; `None` if it is before all
+    /// of them.
+    fn index_of(&self, key: &[u8]) -> Option<Result<usize, usize>> {
         let (last, _) = self.appended.last()?;
         match key.cmp(last) {
             Ordering::Greater => Some(Err(self.appended.len())),
             Ordering::Equal => Some(Ok(self.appended.len() - 1)),
             Ordering::Less => {
-                let place = self
+                let index = self
                     .appended
                     .binary_search_by(|(other, _)| other.as_slice().cmp(key));
-                (place != Err(0)).then_some(place)
+                (index != Err(0)).then_some(index)
             }
         }
     }
 
     fn insert(&mut self, key: Vec<u8>, value: V) -> Option<V> {
-        let is_last = match self.place(&key) {
+        let is_last = match self.index_of(&key) {
             Some(Ok(at)) => return Some(std::mem::replace(&mut self.appended[at].1, value)),
             Some(Err(at)) if at == self.appended.len() => true,
             Some(Err(_)) => {
                 self.sort();
                 false
             }
-            None => self.appended.is_empty() && self.is_behind(&key),
+            None => self.appended.is_empty() && self.is_after_sorted(&key),
         };
         if is_last {
             self.appended.push((key, value));
@@ -182,14 +183,14 @@ impl<V> Part<V> {
         self.sorted.insert(key, value)
     }
 
-    /// Whether a key is behind all that is sorted.
-    fn is_behind(&self, key: &[u8]) -> bool {
+    /// Whether a key is after all keys of `sorted`.
+    fn is_after_sorted(&self, key: &[u8]) -> bool {
         let last = self.sorted.last_key_value();
         last.is_none_or(|(last, _)| last.as_slice() < key)
     }
 
     fn remove(&mut self, key: &[u8]) {
-        match self.place(key) {
+        match self.index_of(key) {
             Some(Ok(at)) if at + 1 == self.appended.len() => drop(self.appended.pop()),
             Some(Ok(_)) => {
                 self.sort();
@@ -201,14 +202,14 @@ impl<V> Part<V> {
     }
 
     fn get(&self, key: &[u8]) -> Option<&V> {
-        match self.place(key) {
+        match self.index_of(key) {
             Some(Ok(at)) => Some(&self.appended[at].1),
             Some(Err(_)) => None,
             None => self.sorted.get(key),
         }
     }
 
-    /// Makes what was appended part of the tree.
+    /// Moves the appended keys into the tree.
     fn sort(&mut self) {
         self.sorted.extend(self.appended.drain(..));
     }
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_what_a_tree_holds() {
+    fn a_key_map_equals_a_btree_map() {
         seed::run("the map of keys", |random| {
             for _ in 0..60 {
                 let (mut map, mut model) = (KeyMap::default(), BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Reading changes and what they change as one.
+//! A combined view of changes and their base.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -32,7 +32,7 @@ impl<'a> Layered<'a> {
         if self.changes.is_empty() {
             return Ok(base);
         }
-        let mut merged = Merged {
+        let mut merged = MergedCursor {
             changes: self.changes,
             range: range.clone(),
             direction,
@@ -65,12 +65,12 @@ impl Snapshot for Layered<'_> {
     }
 }
 
-/// The same bound, borrowed.
+/// Borrows a bound.
 fn borrowed(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
-/// A key and its value, in memory that is used again.
+/// A key and its value, in reused buffers.
 #[derive(Default)]
 struct Pair {
     key: Vec<u8>,
@@ -87,26 +87,26 @@ impl Pair {
 }
 
 /// A scan over base and changes together.
-struct Merged<'a> {
+struct MergedCursor<'a> {
     changes: &'a Changes,
     range: KeyRange,
     direction: Direction,
     base: Box<dyn Cursor + 'a>,
-    /// The next visible key of the base, where it has one.
+    /// The next visible key of the base, if `has_base`.
     from_base: Pair,
     has_base: bool,
-    /// Whether the key of the base is written again: the written one is next in its place.
+    /// Whether the changes overwrite that key of the base: the written key replaces it.
     is_rewritten: bool,
-    /// Whether the next key of the base was not looked for yet.
+    /// Whether the next key of the base has not been read yet.
     is_unread: bool,
-    /// The written keys after the next, deleted ones left out.
+    /// The written keys after `next_written`, without deleted ones.
     written: Box<dyn Iterator<Item = (&'a [u8], &'a [u8])> + 'a>,
     next_written: Option<(&'a [u8], &'a [u8])>,
     current: Pair,
 }
 
-impl<'a> Merged<'a> {
-    /// Takes the next key of the base that was not deleted.
+impl<'a> MergedCursor<'a> {
+    /// Reads the next key of the base that is not deleted.
     fn read_base(&mut self) -> Result<()> {
         (self.has_base, self.is_unread) = (false, false);
         while let Some((key, value)) = self.base.next()? {
@@ -120,7 +120,7 @@ impl<'a> Merged<'a> {
             }
             let written = self.changes.get(key);
             if written != Some(None) {
-                // What is behind a rewritten key is read when it is needed: there may be many of them.
+                // The keys after a rewritten key are read on demand: there may be many of them.
                 (self.has_base, self.is_rewritten) = (true, written.is_some());
                 return Ok(());
             }
@@ -128,7 +128,8 @@ impl<'a> Merged<'a> {
         Ok(())
     }
 
-    /// Moves the base past a deleted range that it is in; false where nothing lies beyond.
+    /// Moves the base cursor past the deleted range that it is in; returns false if there is nothing after
+    /// it.
     fn skip(&mut self, hidden: &KeyRange) -> Result<bool> {
         match (self.direction, &hidden.end) {
             (Direction::Forward, None) => return Ok(false),
@@ -137,7 +138,7 @@ impl<'a> Merged<'a> {
                 if hidden.start <= self.range.start {
                     return Ok(false);
                 }
-                // At the start already, the next key is the one before it.
+                // At the start of the deleted range already: the next key is the one before it.
                 if hidden.start != self.from_base.key {
                     self.base.seek(&hidden.start)?;
                 }
@@ -146,7 +147,7 @@ impl<'a> Merged<'a> {
         Ok(true)
     }
 
-    /// Goes on with the written keys from a place in the range on; none is its beginning.
+    /// Continues with the written keys from a key of the range on; `None` is the start of the range.
     fn seek_written(&mut self, place: Option<&[u8]>) {
         let KeyRange { start, end } = self.range.clone();
         let mut first = Bound::Included(start.clone());
@@ -180,7 +181,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-impl Cursor for Merged<'_> {
+impl Cursor for MergedCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.is_unread {
             self.read_base()?;

@@ -1,4 +1,4 @@
-//! Random changes laid over a snapshot, compared with a `BTreeMap`.
+//! Random changes over a snapshot, compared with a `BTreeMap`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Overlay, ReadOnce};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Rounds in a run when nobody says otherwise.
+/// Rounds of a run by default.
 const ROUNDS: u64 = 400;
 
 #[test]
@@ -55,7 +55,7 @@ fn round(random: &mut StdRng) {
     check_cleared(&overlay, &base, &model);
 }
 
-/// Keys over few bytes, `00` and `ff` among them, so that they meet.
+/// Keys over few bytes, including `00` and `ff`, so that they collide.
 fn key(random: &mut StdRng) -> Vec<u8> {
     let length = random.random_range(1..4);
     (0..length)
@@ -135,7 +135,7 @@ fn compare_scan(random: &mut StdRng, overlay: &Overlay, model: &Map) {
     }
 }
 
-/// The ranges and keys that a commit would take from the overlay lead to the same map.
+/// Checks that the ranges and keys of the resulting commit lead to the same map.
 fn check_cleared(overlay: &Overlay, base: &Map, model: &Map) {
     let mut result = base.clone();
     let ranges: Vec<KeyRange> = overlay.cleared().collect();

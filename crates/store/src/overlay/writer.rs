@@ -1,4 +1,5 @@
-//! Writing changes instead of an engine: what a load over data writes to, and indexes that are not kept.
+//! A [`Writer`] that collects changes instead of writing to an engine: for loads over existing data, and for
+//! indexes that are not stored.
 
 use std::borrow::Cow;
 
@@ -6,14 +7,14 @@ use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Result, Snapshot, W
 
 use super::{Changes, Layered};
 
-/// Collects what is written as changes over a state, which can be read meanwhile.
+/// Collects writes as changes over a snapshot; reads see them.
 pub(crate) struct ChangesWriter<'a> {
     base: &'a dyn Snapshot,
     changes: Changes,
 }
 
 impl<'a> ChangesWriter<'a> {
-    /// No changes over a state.
+    /// A writer without changes over a snapshot.
     pub fn new(base: &'a dyn Snapshot) -> Self {
         Self {
             base,
@@ -21,7 +22,7 @@ impl<'a> ChangesWriter<'a> {
         }
     }
 
-    /// What was written.
+    /// The collected changes.
     pub fn into_changes(self) -> Changes {
         self.changes
     }

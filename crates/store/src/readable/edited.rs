@@ -4,18 +4,18 @@ use espalier_keyspace::EditedDocument;
 use espalier_yang::data::{Metadata, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{Errors, Schema, Sink};
 
-use super::lines::with_lines;
+use super::line_numbers::with_lines;
 use super::names;
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::tree::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
 
-/// What some editors put before the text of a file in UTF-8 (RFC 8259 §8.1: it may be passed over).
+/// Some editors write this at the start of a UTF-8 file (RFC 8259 §8.1: a parser may ignore it).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Puts an edited document in place of its datastore, or fails and changes nothing. Every error in it
-/// has its line.
-pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
+/// Replaces the content of a datastore with an edited document, or fails and changes nothing. Every error has
+/// its line.
+pub(crate) fn apply_edited_document(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
     let parts = names::parse(document.name).ok_or_else(|| Error::Unknown {
         kind: "document",
         name: document.name.to_owned(),
@@ -31,13 +31,15 @@ pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Resul
         file: document.place.to_owned(),
         stored: document.place_of_stored.to_owned(),
         reason: Box::new(match error {
-            Error::Data(errors) => Error::Data(located(tree.schema(), document.text, errors)),
+            Error::Data(errors) => {
+                Error::Data(with_line_numbers(tree.schema(), document.text, errors))
+            }
             other => other,
         }),
     })
 }
 
-/// As an edit, so that the history has what differs.
+/// Replaces the content by an edit, so that the history records the differences.
 fn replace(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
     let mut builder = TreeBuilder::new();
     let parsed = parse(tree.schema(), text, &mut builder);
@@ -71,8 +73,8 @@ fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
     Ok(())
 }
 
-/// The same errors, each with its line. What breaks a constraint has a path only.
-fn located(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
+/// Adds the line to each error. A violated constraint has a path only.
+fn with_line_numbers(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
     match errors.iter().all(|error| error.line > 0) {
         true => errors,
         false => with_lines(errors, schema, &mut |sink| parse(schema, text, sink)),

@@ -1,4 +1,4 @@
-//! The lens of a store.
+//! The [`Lens`] of a store: its datastores as documents for drivers with readable files.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,35 +6,35 @@ use std::sync::Arc;
 use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Document, ErrorKind, Lens, ReadableRow, Snapshot};
 
-use super::anchors::{Anchored, Anchors, for_each};
-use super::names::{self, SHOWN};
+use super::anchor_cache::{AnchorCache, ResolvedAnchor, for_each};
+use super::names::{self, DOCUMENT_DATASTORES};
 use super::row::readable;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
-use crate::store::{Schemas, Store};
+use crate::store::{SchemaCache, Store};
 use crate::subspace::Subspace;
 use crate::tree::{Datastore, State, print_stored, stamp_key};
 
-/// Shows the datastores of a store.
+/// Renders the datastores of a store as documents.
 pub(crate) struct StoreLens {
-    schemas: Arc<Schemas>,
-    anchors: Anchors,
+    schemas: Arc<SchemaCache>,
+    anchors: AnchorCache,
 }
 
 impl StoreLens {
     /// The lens of a store with these schemas.
-    pub(crate) fn new(schemas: Arc<Schemas>) -> Self {
+    pub(crate) fn new(schemas: Arc<SchemaCache>) -> Self {
         Self {
             schemas,
-            anchors: Anchors::default(),
+            anchors: AnchorCache::default(),
         }
     }
 
     fn all(&self, state: &dyn Snapshot) -> Result<Vec<Document>> {
         let mut documents = Vec::new();
-        for_each(&self.schemas, state, &mut |anchored| {
-            for datastore in SHOWN {
-                documents.push(document(state, &anchored, datastore)?);
+        for_each(&self.schemas, state, &mut |anchor| {
+            for datastore in DOCUMENT_DATASTORES {
+                documents.push(document(state, &anchor, datastore)?);
             }
             Ok(())
         })?;
@@ -64,20 +64,20 @@ impl StoreLens {
         let Some((tree, datastore)) = tree_of(key)? else {
             return Ok(None);
         };
-        let Some(anchored) = self.anchors.get(&self.schemas, state, tree.anchor)? else {
+        let Some(anchor) = self.anchors.get(&self.schemas, state, tree.anchor)? else {
             return Ok(None);
         };
-        let title = names::title(&anchored.dataspace, &anchored.row.name, datastore);
+        let title = names::title(&anchor.dataspace, &anchor.row.name, datastore);
         let state = State {
             snapshot: state,
-            compiled: &anchored.compiled,
+            compiled: &anchor.compiled,
             tree,
         };
         readable(state, title, key, value)
     }
 }
 
-/// The tree that a key of [`Subspace::Tree`] belongs to, where that is shown.
+/// The tree that a key of [`Subspace::Tree`] belongs to, if its datastore is shown as a document.
 fn tree_of(key: &[u8]) -> Result<Option<(TreeId, Datastore)>> {
     let Some((_, mut rest)) = key
         .split_first()
@@ -91,7 +91,9 @@ fn tree_of(key: &[u8]) -> Result<Option<(TreeId, Datastore)>> {
     let (Ok(anchor), Some(&id)) = (u64::try_from(anchor), rest.first()) else {
         return Err(Error::corrupt("a key of the tree has no datastore"));
     };
-    let datastore = SHOWN.into_iter().find(|datastore| datastore.id() == id);
+    let datastore = DOCUMENT_DATASTORES
+        .into_iter()
+        .find(|datastore| datastore.id() == id);
     let tree = TreeId {
         anchor,
         datastore: id,
@@ -99,20 +101,24 @@ fn tree_of(key: &[u8]) -> Result<Option<(TreeId, Datastore)>> {
     Ok(datastore.map(|datastore| (tree, datastore)))
 }
 
-fn document(state: &dyn Snapshot, anchored: &Anchored, datastore: Datastore) -> Result<Document> {
+fn document(
+    state: &dyn Snapshot,
+    anchor: &ResolvedAnchor,
+    datastore: Datastore,
+) -> Result<Document> {
     let tree = TreeId {
-        anchor: anchored.row.id,
+        anchor: anchor.row.id,
         datastore: datastore.id(),
     };
     let stamp = state.get(&stamp_key(&tree.prefix(Subspace::Tree)))?;
-    // Running is always there, so that there is something to begin with.
-    let is_there = stamp.is_some() || datastore == Datastore::Running;
-    let upgrades = anchored.compiled.same_modules.value.as_deref();
+    // Running always exists, so that a new anchor has a document to edit.
+    let exists = stamp.is_some() || datastore == Datastore::Running;
+    let upgrades = anchor.compiled.same_modules.value.as_deref();
     Ok(Document {
-        name: names::name(&anchored.dataspace, &anchored.row.name, datastore),
-        stamp: is_there.then(|| {
+        name: names::name(&anchor.dataspace, &anchor.row.name, datastore),
+        stamp: exists.then(|| {
             let parts = [
-                Some(anchored.row.value.as_slice()),
+                Some(anchor.row.value.as_slice()),
                 upgrades,
                 stamp.as_deref(),
             ];

@@ -1,7 +1,7 @@
 //! The names of documents: `DATASPACE/ANCHOR/DATASTORE.json`.
 //!
-//! In a name of the user, everything but letters, digits, `-`, `_` and dots that are not the first
-//! character is percent-encoded.
+//! In a dataspace or anchor name, all characters except letters, digits, `-`, `_` and non-leading dots are
+//! percent-encoded.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use crate::tree::Datastore;
 
 const EXTENSION: &str = ".json";
 
-/// The datastores that are documents. The others are changes of running, or running itself.
-pub(super) const SHOWN: [Datastore; 4] = [
+/// The datastores that are documents. The others are running with changes, or running itself.
+pub(super) const DOCUMENT_DATASTORES: [Datastore; 4] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::Operational,
     Datastore::FactoryDefault,
 ];
 
-/// The name of a document without what the file's name ends in.
+/// The name of a document without its file extension.
 pub(super) fn title(dataspace: &str, anchor: &str, datastore: Datastore) -> String {
     let (dataspace, anchor) = (encoded(dataspace), encoded(anchor));
     format!("{dataspace}/{anchor}/{}", datastore.name())
@@ -28,11 +28,13 @@ pub(super) fn name(dataspace: &str, anchor: &str, datastore: Datastore) -> Strin
     title(dataspace, anchor, datastore) + EXTENSION
 }
 
-/// Dataspace, anchor and datastore of a name.
+/// The dataspace, anchor and datastore of a document name.
 pub(super) fn parse(name: &str) -> Option<(String, String, Datastore)> {
     let mut parts = name.strip_suffix(EXTENSION)?.split('/');
     let (dataspace, anchor, datastore) = (parts.next()?, parts.next()?, parts.next()?);
-    let datastore = SHOWN.into_iter().find(|shown| shown.name() == datastore)?;
+    let datastore = DOCUMENT_DATASTORES
+        .into_iter()
+        .find(|shown| shown.name() == datastore)?;
     let names = decoded(dataspace).zip(decoded(anchor));
     names
         .filter(|_| parts.next().is_none())
@@ -46,7 +48,7 @@ fn encoded(name: &str) -> String {
         if is_plain || (byte == b'.' && at > 0) {
             text.push(byte.into());
         } else {
-            // Writing to a string cannot fail.
+            // Writing to a string never fails.
             let _ = write!(text, "%{byte:02X}");
         }
     }
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_plain_and_come_back() {
+    fn names_are_encoded_and_decoded() {
         for (dataspace, anchor, written) in [
             ("default", "r-1_a.b", "default/r-1_a.b/startup.json"),
             ("..", ".", "%2E./%2E/startup.json"),

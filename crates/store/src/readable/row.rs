@@ -1,4 +1,4 @@
-//! One row of a tree as people read it.
+//! Rendering one row of a tree for people.
 
 use espalier_keyspace::ReadableRow;
 use espalier_yang::data::json::{write_string, write_value};
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::tree::State;
 
-/// What a row says; `None` where the schema no longer has its node.
+/// The content of a row as text; `None` if the schema no longer has its node.
 pub(super) fn readable(
     state: State<'_>,
     document: String,
@@ -43,8 +43,8 @@ pub(super) fn readable(
     }))
 }
 
-/// The leaves of a fragment as an object. Names have their module where it is not that of the node
-/// around them (RFC 7951 §4).
+/// Writes the leaves of a fragment as an object. A name is qualified if its module is not that of the parent
+/// node (RFC 7951 §4).
 fn write_leaves(
     json: &mut Vec<u8>,
     state: State<'_>,

@@ -1,4 +1,4 @@
-//! Parts in one piece of bytes, each compressed by itself.
+//! The encoding of a compiled schema set: its parts in one byte string, each compressed separately.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use espalier_yang::validate::Plan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::marks::Marks;
+use super::subtree_flags::SubtreeFlags;
 use crate::fragment::{put_varint, take_varint};
 use crate::layout::Layout;
 use crate::store::Compiled;
@@ -16,14 +16,14 @@ use crate::store::Compiled;
 /// The largest part, unpacked.
 const PART_BYTES_MAX: usize = 1 << 30;
 
-/// How many bytes one byte of an LZ4 block can stand for at most: a length goes on by up to 255 a byte.
+/// The maximum compression ratio of an LZ4 block: a length grows by at most 255 for each byte.
 const LZ4_RATIO_MAX: usize = 255;
 
-/// The first parts; those of the schema follow.
+/// The indexes of the first parts; those of the schema follow.
 #[derive(Clone, Copy)]
-enum Piece {
+enum PartKind {
     Layout,
-    Marks,
+    SubtreeFlags,
     IndexDefinition,
     Plan,
     Schema,
@@ -45,11 +45,11 @@ struct Part {
 }
 
 impl Content {
-    /// Packs a compiled schema set; `None` if it is more than this form can hold.
+    /// Packs a compiled schema set; `None` if it is too large for this format.
     pub fn pack(compiled: &Compiled) -> Option<Vec<u8>> {
         let mut parts = vec![
             packed(&compiled.layout)?,
-            packed(&compiled.marks)?,
+            packed(&compiled.subtree_flags)?,
             packed(compiled.index_definition())?,
             packed(compiled.plan())?,
         ];
@@ -66,7 +66,7 @@ impl Content {
         Some(bytes)
     }
 
-    /// Takes what [`Self::pack`] gave; `None` if it is not that.
+    /// Parses the bytes that [`Self::pack`] returned; `None` if they are invalid.
     pub fn new(bytes: Vec<u8>) -> Option<Self> {
         let mut rest = bytes.as_slice();
         let mut number = || usize::try_from(take_varint(&mut rest).ok()?).ok();
@@ -90,27 +90,28 @@ impl Content {
         Some(Self { bytes, parts })
     }
 
-    /// The numbers of the nodes of a schema.
+    /// The node numbers of a schema.
     pub fn layout(&self, schema: &Schema) -> Option<Layout> {
-        let layout: Layout = self.decoded(Piece::Layout)?;
+        let layout: Layout = self.decoded(PartKind::Layout)?;
         layout.is_of(schema).then_some(layout)
     }
 
-    /// What is known of subtrees of a schema.
-    pub fn marks(&self, schema: &Schema) -> Option<Marks> {
-        let marks: Marks = self.decoded(Piece::Marks)?;
+    /// The subtree flags of a schema.
+    pub fn subtree_flags(&self, schema: &Schema) -> Option<SubtreeFlags> {
+        let subtree_flags: SubtreeFlags = self.decoded(PartKind::SubtreeFlags)?;
         let nodes = schema.nodes().len();
-        (marks.state.len() == nodes && marks.order.len() == nodes).then_some(marks)
+        (subtree_flags.state.len() == nodes && subtree_flags.order.len() == nodes)
+            .then_some(subtree_flags)
     }
 
-    /// Which indexes and counts the constraints need.
+    /// The indexes and counts that the constraints need.
     pub fn index_definition(&self) -> Option<Vec<u8>> {
-        self.decoded(Piece::IndexDefinition)
+        self.decoded(PartKind::IndexDefinition)
     }
 
     /// The constraints of a schema.
     pub fn plan(&self, schema: &Schema) -> Option<Plan> {
-        Plan::from_stored(&self.unpacked(Piece::Plan as usize)?, schema).ok()
+        Plan::from_stored(&self.unpacked(PartKind::Plan as usize)?, schema).ok()
     }
 
     /// The schema.
@@ -118,8 +119,8 @@ impl Content {
         Schema::from_parts(Arc::clone(self) as Arc<dyn SchemaParts>).ok()
     }
 
-    fn decoded<T: DeserializeOwned>(&self, piece: Piece) -> Option<T> {
-        decode(&self.unpacked(piece as usize)?).ok()
+    fn decoded<T: DeserializeOwned>(&self, part: PartKind) -> Option<T> {
+        decode(&self.unpacked(part as usize)?).ok()
     }
 
     fn unpacked(&self, index: usize) -> Option<Vec<u8>> {
@@ -138,7 +139,7 @@ impl Content {
 
 impl SchemaParts for Content {
     fn part(&self, index: usize) -> Option<Vec<u8>> {
-        self.unpacked(Piece::Schema as usize + index)
+        self.unpacked(PartKind::Schema as usize + index)
     }
 }
 

@@ -1,24 +1,23 @@
-//! Compiled schema sets, kept in the store so that opening one compiles nothing.
+//! Compiled schema sets, stored so that opening a store does not compile them again.
 //!
-//! What is kept is derived: it is written after a compilation, read back if it fits (the same modules,
-//! features and numbers of nodes, compiled by the same code) and its bytes have the digest that they
-//! were written with, and made anew otherwise. Nothing depends on it being there. Copies and backups leave
-//! it out.
+//! The stored form is derived data. It is written after a compilation, and used if its fingerprint matches
+//! (same modules, features and node numbers, compiled by the same code) and its bytes match their digest;
+//! otherwise the set is compiled again. It may be missing at any time. Copies and backups do not include it.
 //!
-//! - [`content`]: the parts, compressed one by one; those with nodes are unpacked when a node in them is
-//!   looked at.
-//! - [`marks`]: what is known of whole subtrees, which is a part too.
-//! - [`fit`]: what it was made from.
-//! - [`rows`]: reading and writing them as rows of [`Subspace::Compiled`].
+//! - [`content`]: the parts, compressed separately; parts with nodes are unpacked on the first access to one
+//!   of their nodes.
+//! - [`subtree_flags`]: precomputed properties of subtrees; also stored as a part.
+//! - [`fingerprint`]: the fingerprint of the inputs.
+//! - [`rows`]: reading and writing rows of [`Subspace::Compiled`].
 //!
 //! [`Subspace::Compiled`]: crate::subspace::Subspace::Compiled
 
 mod content;
-mod fit;
-mod marks;
+mod fingerprint;
 mod rows;
+mod subtree_flags;
 
 pub(crate) use content::Content;
-pub(crate) use fit::fit;
-pub(crate) use marks::Marks;
+pub(crate) use fingerprint::fingerprint;
 pub(crate) use rows::{read, rows_of, write};
+pub(crate) use subtree_flags::SubtreeFlags;

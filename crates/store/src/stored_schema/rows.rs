@@ -1,27 +1,27 @@
-//! The rows of a stored compilation: a header, then the content in pieces.
+//! The rows of a stored compilation: a header, then the content in chunks.
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
 use super::content::Content;
-use super::fit::{DIGEST_BYTES, digest_of};
+use super::fingerprint::{DIGEST_BYTES, digest_of};
 use crate::error::Result;
 use crate::fragment::{put_varint, take_varint};
 use crate::subspace::Subspace;
 
-/// The version of header and content. What has another is made anew.
-const FORM_VERSION: u64 = 1;
+/// The version of header and content. Other versions are ignored, and the set is compiled again.
+const FORMAT_VERSION: u64 = 1;
 
-/// Bytes of the content in one row: what every engine takes.
+/// Bytes of the content in one row: a size that every engine supports.
 const ROW_BYTES_MAX: usize = 64 << 10;
 
-/// How much memory is set aside for a content before its rows are read; a content may be longer.
+/// How much memory is reserved for a content before its rows are read; a content may be longer.
 const CONTENT_BYTES_RESERVED: u64 = 64 << 20;
 
-/// The first row: varint form version; 16 bytes, a digest of what it was made from; varint length of
-/// the content; 16 bytes, a digest of the content.
+/// The first row: varint format version; 16 bytes, the fingerprint of the inputs; varint length of the
+/// content; 16 bytes, the digest of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
-    fit: [u8; DIGEST_BYTES],
+    fingerprint: [u8; DIGEST_BYTES],
     length: u64,
     digest: [u8; DIGEST_BYTES],
 }
@@ -29,8 +29,8 @@ struct Header {
 impl Header {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        put_varint(&mut bytes, FORM_VERSION);
-        bytes.extend(self.fit);
+        put_varint(&mut bytes, FORMAT_VERSION);
+        bytes.extend(self.fingerprint);
         put_varint(&mut bytes, self.length);
         bytes.extend(self.digest);
         bytes
@@ -38,12 +38,12 @@ impl Header {
 
     fn decode(mut bytes: &[u8]) -> Option<Self> {
         let version = take_varint(&mut bytes).ok()?;
-        let fit = *bytes.split_off(..DIGEST_BYTES)?.first_chunk()?;
+        let fingerprint = *bytes.split_off(..DIGEST_BYTES)?.first_chunk()?;
         let length = take_varint(&mut bytes).ok()?;
         let digest = *bytes.first_chunk()?;
-        let is_whole = version == FORM_VERSION && bytes.len() == DIGEST_BYTES;
-        is_whole.then_some(Self {
-            fit,
+        let is_complete = version == FORMAT_VERSION && bytes.len() == DIGEST_BYTES;
+        is_complete.then_some(Self {
+            fingerprint,
             length,
             digest,
         })
@@ -55,47 +55,52 @@ pub(crate) fn rows_of(schema_set: u64) -> KeyRange {
     KeyRange::prefix(&prefix(schema_set))
 }
 
-/// The compilation of a schema set that a snapshot holds, if it was made from the same and is whole.
+/// The stored compilation of a schema set in a snapshot, if its fingerprint matches and it is complete.
 ///
 /// # Errors
-/// Those of the engine. What does not fit is no error.
+/// Those of the engine. A compilation that does not match is not an error.
 pub(crate) fn read(
     snapshot: &dyn Snapshot,
     schema_set: u64,
-    fit: [u8; DIGEST_BYTES],
+    fingerprint: [u8; DIGEST_BYTES],
 ) -> Result<Option<Content>> {
     let key = row(schema_set, 0);
     let header = snapshot.get(&key)?;
     let header = header.and_then(|header| Header::decode(&header));
-    let Some(header) = header.filter(|header| header.fit == fit) else {
+    let Some(header) = header.filter(|header| header.fingerprint == fingerprint) else {
         return Ok(None);
     };
     let mut range = rows_of(schema_set);
-    // All keys behind the header: a row of none of our numbers makes the content unfit.
+    // All keys after the header: a row with an unexpected number makes the content invalid.
     range.start = [key.as_slice(), &[0]].concat();
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut content = Vec::with_capacity(header.length.min(CONTENT_BYTES_RESERVED) as usize);
-    while let Some((_, piece)) = cursor.next()? {
-        content.extend_from_slice(piece);
+    while let Some((_, chunk)) = cursor.next()? {
+        content.extend_from_slice(chunk);
         if content.len() as u64 > header.length {
             return Ok(None);
         }
     }
-    let is_whole = content.len() as u64 == header.length && digest_of(&content) == header.digest;
-    Ok(is_whole.then_some(content).and_then(Content::new))
+    let is_complete = content.len() as u64 == header.length && digest_of(&content) == header.digest;
+    Ok(is_complete.then_some(content).and_then(Content::new))
 }
 
-/// Puts the packed compilation of a schema set in place of what is stored of it.
-pub(crate) fn write(batch: &mut Batch, schema_set: u64, fit: [u8; DIGEST_BYTES], content: &[u8]) {
+/// Replaces the stored compilation of a schema set in a batch.
+pub(crate) fn write(
+    batch: &mut Batch,
+    schema_set: u64,
+    fingerprint: [u8; DIGEST_BYTES],
+    content: &[u8],
+) {
     let header = Header {
-        fit,
+        fingerprint,
         length: content.len() as u64,
         digest: digest_of(content),
     };
     batch.delete_range(rows_of(schema_set));
     batch.put(row(schema_set, 0), header.encode());
-    for (number, piece) in (1..).zip(content.chunks(ROW_BYTES_MAX)) {
-        batch.put(row(schema_set, number), piece);
+    for (number, chunk) in (1..).zip(content.chunks(ROW_BYTES_MAX)) {
+        batch.put(row(schema_set, number), chunk);
     }
 }
 
@@ -116,9 +121,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_these_bytes() {
+    fn a_header_has_the_documented_encoding() {
         let header = Header {
-            fit: [7; DIGEST_BYTES],
+            fingerprint: [7; DIGEST_BYTES],
             length: 300,
             digest: [9; DIGEST_BYTES],
         };
@@ -136,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_these_keys() {
+    fn rows_have_the_documented_keys() {
         assert_eq!(row(5, 0), [0x04, 0x15, 5, 0x14]);
         assert_eq!(row(5, 300), [0x04, 0x15, 5, 0x16, 1, 44]);
     }

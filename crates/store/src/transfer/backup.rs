@@ -1,4 +1,4 @@
-//! From an engine into a backup file.
+//! The backup of an engine to a file.
 
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -8,26 +8,26 @@ use espalier_keyspace::{Driver, ErrorKind};
 use super::digest::Digest;
 use super::file::{BackupHeader, BackupWriter};
 use super::rows::{Rows, Scanned};
-use super::{Phase, Progress, refuse_unfinished};
+use super::{Phase, Progress, reject_unfinished};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// How often a backup begins again, when its snapshot became too old.
+/// How often a backup starts again if its snapshot became too old.
 const TRIES_MAX: usize = 5;
 
-/// A backup that is complete.
+/// The result of a complete backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
-    /// What it holds.
+    /// The digest of its rows.
     pub digest: Digest,
-    /// The version of the state that it holds.
+    /// The version of the snapshot.
     pub version: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
 }
 
-/// Writes what one snapshot of `from` holds to a file, which is empty, and has it on disk. The
-/// source may be written to meanwhile.
+/// Writes the content of one snapshot of `from` to an empty file, and syncs it to disk. The source may be
+/// written to in the meantime.
 pub fn backup(
     from: &dyn Driver,
     file: &mut File,
@@ -42,7 +42,7 @@ pub fn backup(
         match write(from, file, now, progress) {
             Err(Error::Engine(error))
                 if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
-            // The file is the only one that is read or written here.
+            // This process uses no other file here.
             Err(Error::Read(error)) => return Err(Error::Write(error)),
             result => return result,
         }
@@ -56,7 +56,7 @@ fn write(
     progress: Progress<'_>,
 ) -> Result<Backup> {
     let snapshot = from.snapshot()?;
-    refuse_unfinished(&*snapshot)?;
+    reject_unfinished(&*snapshot)?;
     let version = snapshot.version().0;
     let header = BackupHeader::new(from.name(), version, now);
     let mut writer = BackupWriter::begin(BufWriter::new(&mut *file), &header)?;

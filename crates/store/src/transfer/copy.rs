@@ -1,24 +1,24 @@
-//! From one engine to another.
+//! The copy of one engine to another.
 
 use espalier_keyspace::{Driver, ErrorKind};
 
-use super::pour::Target;
 use super::rows::Scanned;
-use super::{Existing, Progress, Transferred, refuse_unfinished};
+use super::target::Target;
+use super::{Existing, Progress, Transferred, reject_unfinished};
 use crate::error::{Error, Result};
 
-/// How often a copy goes on from a new snapshot, when its own became too old.
+/// How often a copy continues from a new snapshot if its own became too old.
 const TRIES_MAX: usize = 100;
 
-/// Makes `to` hold what one snapshot of `from` holds, and compares the two. `name` is what `from` is
-/// called in the target until then: the URL without its password.
+/// Copies the content of one snapshot of `from` to `to`, and compares the two. `name` identifies `from` in
+/// the target's marker until then: the URL without its password.
 ///
-/// The source may be written to meanwhile. An interrupted copy is gone on with by calling this
-/// again; when the source has changed since, what is there is compared with it.
+/// The source may be written to in the meantime. Calling this again resumes an interrupted copy; if the
+/// source has changed since, the existing rows are compared with it.
 ///
 /// # Errors
-/// [`Error::NotEmpty`], [`Error::Unfinished`] where the target or the source holds what was not finished,
-/// [`Error::SameEngine`], [`Error::Differs`], [`Error::Interfered`].
+/// [`Error::NotEmpty`], [`Error::Unfinished`] if the target or the source has the marker of another
+/// unfinished transfer, [`Error::SameEngine`], [`Error::Differs`], [`Error::Interfered`].
 pub fn copy(
     from: &dyn Driver,
     name: &str,
@@ -30,11 +30,11 @@ pub fn copy(
     loop {
         tries += 1;
         let snapshot = from.snapshot()?;
-        refuse_unfinished(&*snapshot)?;
+        reject_unfinished(&*snapshot)?;
         let is_source = || {
             let snapshot = from.snapshot()?;
             Ok(matches!(
-                refuse_unfinished(&*snapshot),
+                reject_unfinished(&*snapshot),
                 Err(Error::Unfinished { .. })
             ))
         };
@@ -42,7 +42,7 @@ pub fn copy(
         let mut target = Target::begin(to, name, version, existing, &is_source)?;
         is_resumed |= tries == 1 && target.is_resumed;
         let mut rows = Scanned::all(&*snapshot)?;
-        match target.pour(&mut rows, progress) {
+        match target.write_rows(&mut rows, progress) {
             Ok((digest, written)) => {
                 changed += written;
                 target.finish(&digest, progress)?;

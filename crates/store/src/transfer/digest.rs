@@ -1,11 +1,11 @@
-//! What a sequence of rows comes to.
+//! The digest of a sequence of rows.
 
 use std::fmt;
 
 use crate::fragment::put_varint;
 
-/// How many rows there were, how long they are, and a hash of all of them in order. Two key
-/// spaces with the same digest hold the same.
+/// The number of rows, their size, and a hash of all of them in order. Two key spaces with the same digest
+/// have the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// Rows.
@@ -36,7 +36,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Takes rows in.
+/// Computes a digest incrementally.
 #[derive(Default)]
 pub(super) struct Digester {
     hasher: blake3::Hasher,
@@ -46,7 +46,7 @@ pub(super) struct Digester {
 }
 
 impl Digester {
-    pub(super) fn take(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn update(&mut self, key: &[u8], value: &[u8]) {
         self.rows += 1;
         self.bytes += (key.len() + value.len()) as u64;
         for part in [key, value] {

@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::subspace::FORMAT_VERSION;
 
-/// How a file begins.
+/// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"ESPALBAK";
 
 /// The version of this format.
 const FILE_VERSION: u64 = 1;
 
-/// Bytes of rows that are put into one block, before they are compressed: 1 MiB, or one row.
+/// Bytes of rows in one block before compression: 1 MiB, or one row.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The most bytes of a block, compressed or not: 16 MiB. A file that says more is damaged.
+/// The maximum size of a block, compressed or not: 16 MiB. A file with a larger length is damaged.
 pub const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes of the checksum of a block.
@@ -33,19 +33,19 @@ const HEADER: u8 = b'H';
 const ROWS: u8 = b'R';
 const END: u8 = b'E';
 
-/// What a file says of itself.
+/// The header of a backup file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BackupHeader {
     /// The version of the file's format.
     pub file_version: u64,
-    /// The version of what the rows mean.
+    /// The version of the store format of the rows.
     pub store_version: u64,
     /// The engine that the rows come from.
     pub engine: String,
-    /// The version of the state.
+    /// The version of the snapshot.
     pub version: u64,
-    /// When the backup was begun, in milliseconds since 1970.
+    /// When the backup was started, in milliseconds since 1970.
     pub made_ms: u64,
 }
 
@@ -68,7 +68,7 @@ struct End {
     hash: String,
 }
 
-/// The checksum of a block: also of its place, so that blocks cannot change places.
+/// The checksum of a block. It includes the block number, so that swapped blocks are detected.
 fn checksum(number: u64, prefix: &[u8], content: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&number.to_le_bytes());
@@ -107,7 +107,7 @@ impl<W: Write> BackupWriter<W> {
         if self.plain.len() + key.len() + value.len() > BLOCK_BYTES {
             self.put_rows()?;
         }
-        self.digester.take(key, value);
+        self.digester.update(key, value);
         for part in [key, value] {
             put_varint(&mut self.plain, part.len() as u64);
             self.plain.extend_from_slice(part);
@@ -136,7 +136,7 @@ impl<W: Write> BackupWriter<W> {
         Ok(())
     }
 
-    /// Ends the file; returns what it holds and how long it is.
+    /// Ends the file; returns the digest of its rows and its length.
     pub(super) fn finish(mut self) -> Result<(Digest, u64)> {
         self.put_rows()?;
         let digest = self.digester.finish();
@@ -163,7 +163,7 @@ pub(super) struct BackupReader<R> {
     input: R,
     header: BackupHeader,
     blocks: u64,
-    /// Where the next block begins.
+    /// The position of the next block.
     position: u64,
     plain: Vec<u8>,
     at: usize,
@@ -177,8 +177,8 @@ impl<R: Read> BackupReader<R> {
         let is_backup = input.read_exact(&mut magic).is_ok() && magic == *MAGIC;
         if !is_backup {
             return Err(Error::Damaged {
-                place: "the beginning of the file".to_owned(),
-                problem: "it is not a backup of Espalier".to_owned(),
+                place: "the start of the file".to_owned(),
+                problem: "it is not an Espalier backup".to_owned(),
             });
         }
         let mut reader = Self {
@@ -195,11 +195,11 @@ impl<R: Read> BackupReader<R> {
         let header = serde_json::from_slice(&content).ok();
         reader.header = header
             .filter(|_| kind == HEADER)
-            .ok_or_else(|| reader.damaged("it should tell what the file is"))?;
+            .ok_or_else(|| reader.damaged("it is not a valid file header"))?;
         let (file, store) = (reader.header.file_version, reader.header.store_version);
         if file > FILE_VERSION || store > FORMAT_VERSION {
             return Err(reader.damaged(&format!(
-                "the backup is of format {file} for stores of format {store}; this program knows \
+                "the backup is of format {file} for stores of format {store}; this program supports \
                  {FILE_VERSION} and {FORMAT_VERSION}; use the program that wrote it"
             )));
         }
@@ -210,12 +210,12 @@ impl<R: Read> BackupReader<R> {
         &self.header
     }
 
-    /// What the file says at its end that it holds; `None` before.
+    /// The digest in the file's end block; `None` before that is read.
     pub(super) fn digest(&self) -> Option<Digest> {
         self.end
     }
 
-    /// An error in the block that was read last.
+    /// An error in the last block that was read.
     fn damaged(&self, problem: &str) -> Error {
         Error::Damaged {
             place: format!("block {}, before byte {}", self.blocks, self.position),
@@ -230,7 +230,7 @@ impl<R: Read> BackupReader<R> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(Error::Damaged {
                     place: format!("block {}, from byte {}", self.blocks + 1, self.position),
-                    problem: "the file ends in the middle: it was cut off".to_owned(),
+                    problem: "the file is truncated".to_owned(),
                 });
             }
             Err(error) => return Err(error.into()),
@@ -238,7 +238,7 @@ impl<R: Read> BackupReader<R> {
         Ok(bytes)
     }
 
-    /// The next block: its kind, its content and how long that was before it was compressed.
+    /// Reads the next block: its kind, its content and its uncompressed length.
     fn block(&mut self) -> Result<(u8, Vec<u8>, usize)> {
         let start = self.position;
         let prefix = self.read(PREFIX_BYTES)?;
@@ -252,7 +252,7 @@ impl<R: Read> BackupReader<R> {
             problem: problem.to_owned(),
         };
         if stored > BLOCK_BYTES_MAX || plain > BLOCK_BYTES_MAX {
-            return Err(wrong("it is longer than any block may be"));
+            return Err(wrong("it is longer than the maximum length of a block"));
         }
         let content = self.read(stored)?;
         let found = self.read(CHECKSUM_BYTES)?;
@@ -268,7 +268,7 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// Reads the next block of rows; returns whether there was one.
-    fn turn(&mut self) -> Result<bool> {
+    fn next_block(&mut self) -> Result<bool> {
         let (kind, content, plain) = self.block()?;
         self.at = 0;
         match kind {
@@ -282,7 +282,7 @@ impl<R: Read> BackupReader<R> {
                 self.take_end(&content)?;
                 Ok(false)
             }
-            _ => Err(self.damaged("it is of a kind that there is not")),
+            _ => Err(self.damaged("it is of an unknown kind")),
         }
     }
 
@@ -296,23 +296,23 @@ impl<R: Read> BackupReader<R> {
                 hash: *hash.as_bytes(),
             })
         });
-        let digest = digest.ok_or_else(|| self.damaged("it should tell what the file holds"))?;
+        let digest = digest.ok_or_else(|| self.damaged("it is not a valid end block"))?;
         if self.input.read(&mut [0])? != 0 {
-            return Err(self.damaged("the file goes on after its end"));
+            return Err(self.damaged("there are bytes after the end block"));
         }
         self.end = Some(digest);
         Ok(())
     }
 
-    /// Takes one length and as many bytes from the block.
-    fn part(&mut self) -> Result<Vec<u8>> {
+    /// Reads one length-prefixed field from the block.
+    fn take_field(&mut self) -> Result<Vec<u8>> {
         let mut rest = &self.plain[self.at..];
         let length = take_varint(&mut rest).ok();
         let part = length
             .and_then(|length| usize::try_from(length).ok())
             .and_then(|length| rest.get(..length));
         let Some(part) = part else {
-            return Err(self.damaged("a row goes on after its end"));
+            return Err(self.damaged("a row exceeds the end of the block"));
         };
         self.at = self.plain.len() - rest.len() + part.len();
         Ok(part.to_vec())
@@ -322,18 +322,20 @@ impl<R: Read> BackupReader<R> {
 impl<R: Read> Rows for BackupReader<R> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         while self.at >= self.plain.len() {
-            if self.end.is_some() || !self.turn()? {
+            if self.end.is_some() || !self.next_block()? {
                 return Ok(None);
             }
         }
-        let key = self.part()?;
+        let key = self.take_field()?;
         if key <= self.current.0 {
-            return Err(self.damaged("its rows are not in the order of their keys"));
+            return Err(self.damaged("its rows are not in key order"));
         }
         if !is_transferred(&key) {
-            return Err(self.damaged("it has a compiled schema set, which no backup has"));
+            return Err(
+                self.damaged("it contains a compiled schema set, which backups never include")
+            );
         }
-        self.current = (key, self.part()?);
+        self.current = (key, self.take_field()?);
         Ok(Some((&self.current.0, &self.current.1)))
     }
 }

@@ -1,4 +1,4 @@
-//! The row of a target that says that a transfer has not ended.
+//! The marker row in the target of an unfinished transfer.
 
 use espalier_keyspace::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
 
-/// What a transfer says of itself in its target, until it has ended.
+/// The state of an unfinished transfer, stored in its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Marker {
-    /// What the rows come from: a URL without its password, or a backup file's digest.
+    /// The source: a URL without its password, or the digest of a backup file.
     pub from: String,
     /// The version of the source.
     pub version: u64,
-    /// The last row that is there, in hex; rows come in the order of their keys.
+    /// The key of the last row that was written, in hex; rows are written in key order.
     after: String,
-    /// Whether there may be rows after it, from a transfer of another version.
+    /// Whether rows of another version may follow it.
     is_over_older: bool,
 }
 
@@ -30,8 +30,8 @@ impl Marker {
         }
     }
 
-    /// The same transfer begun again, over rows that are there already and may be others.
-    pub(super) fn again(&mut self, version: u64) {
+    /// Restarts the same transfer over existing rows, which may differ.
+    pub(super) fn restart(&mut self, version: u64) {
         self.version = version;
         self.after.clear();
         self.is_over_older = true;
@@ -41,7 +41,7 @@ impl Marker {
         self.is_over_older
     }
 
-    /// The last row that is there; empty for none.
+    /// The key of the last row that was written; empty for none.
     pub(super) fn after(&self) -> Result<Vec<u8>> {
         let digits = self.after.as_bytes();
         let byte = |pair: &[u8]| {
@@ -56,7 +56,7 @@ impl Marker {
         self.after = key.iter().map(|byte| format!("{byte:02x}")).collect();
     }
 
-    /// The key of the row.
+    /// The key of the marker row.
     pub(super) fn key() -> Vec<u8> {
         let mut key = Subspace::Meta.key();
         key.extend_from_slice(b"transfer");
@@ -67,7 +67,7 @@ impl Marker {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The transfer into this key space that has not ended.
+    /// The marker of an unfinished transfer into this key space.
     pub fn read(snapshot: &dyn Snapshot) -> Result<Option<Self>> {
         let Some(value) = snapshot.get(&Self::key())? else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! From a backup file into an engine.
+//! The restore of a backup file to an engine.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -6,12 +6,12 @@ use espalier_keyspace::Driver;
 
 use super::digest::{Digest, Digester};
 use super::file::BackupReader;
-use super::pour::Target;
 use super::rows::Rows;
+use super::target::Target;
 use super::{Existing, Phase, Progress, Transferred};
 use crate::error::{Error, Result};
 
-/// A backup file that was read to its end and holds what it says.
+/// A backup file that was read to its end and verified.
 pub struct CheckedBackup<F> {
     file: F,
     version: u64,
@@ -19,8 +19,8 @@ pub struct CheckedBackup<F> {
 }
 
 impl<F: Read + Seek> CheckedBackup<F> {
-    /// Reads a backup file to its end and checks it. Nothing is needed yet of the engine that it is to
-    /// go to, so that a file that is refused leaves nothing there.
+    /// Reads a backup file to its end and verifies it. The target engine is not needed yet, so that a
+    /// rejected file leaves nothing there.
     ///
     /// # Errors
     /// [`Error::Damaged`] with the place in the file.
@@ -29,7 +29,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
         let version = rows.header().version;
         let mut digester = Digester::default();
         while let Some((key, value)) = rows.next()? {
-            digester.take(key, value);
+            digester.update(key, value);
             if digester.rows().is_multiple_of(65_536) {
                 progress(Phase::Checking, digester.rows());
             }
@@ -38,7 +38,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
         if rows.digest() != Some(digest) {
             return Err(Error::Damaged {
                 place: "the end of the file".to_owned(),
-                problem: "it tells other rows than there are".to_owned(),
+                problem: "its digest is not that of the rows".to_owned(),
             });
         }
         Ok(Self {
@@ -48,11 +48,11 @@ impl<F: Read + Seek> CheckedBackup<F> {
         })
     }
 
-    /// Makes `to` hold what the file holds, and compares the two. An interrupted restore is gone on with
-    /// by calling this again.
+    /// Copies the content of the file to `to`, and compares the two. Calling this again resumes an
+    /// interrupted restore.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file was changed since it was checked; those of [`super::copy`].
+    /// [`Error::Damaged`] if the file was changed since it was verified; those of [`super::copy`].
     pub fn restore(
         mut self,
         to: &dyn Driver,
@@ -64,8 +64,8 @@ impl<F: Read + Seek> CheckedBackup<F> {
         let mut target = Target::begin(to, &name, self.version, existing, &|| Ok(false))?;
         self.file.seek(SeekFrom::Start(0))?;
         let mut rows = BackupReader::open(&mut self.file)?;
-        let (poured, changed) = target.pour(&mut rows, progress)?;
-        if poured != digest {
+        let (written, changed) = target.write_rows(&mut rows, progress)?;
+        if written != digest {
             return Err(Error::Damaged {
                 place: "the file".to_owned(),
                 problem: "it was changed while it was read".to_owned(),
@@ -81,7 +81,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
     }
 }
 
-/// Checks a backup file ([`CheckedBackup::read`]) and makes `to` hold what it holds.
+/// Verifies a backup file ([`CheckedBackup::read`]) and restores it to `to`.
 ///
 /// # Errors
 /// Those of both steps.

@@ -1,4 +1,4 @@
-//! Rows in the order of their keys, wherever they come from.
+//! A source of rows in key order.
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
@@ -16,14 +16,13 @@ pub(super) trait Rows {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
-/// Whether rows of this key are transferred. Compiled schema sets are not: they are derived, and a file
-/// from elsewhere must not bring what only this program writes.
+/// Whether a row with this key is transferred. Compiled schema sets are not: they are derived, and a foreign
+/// file must not provide data that this program trusts as its own.
 pub(super) fn is_transferred(key: &[u8]) -> bool {
     key.first() != Some(&(Subspace::Compiled as u8))
 }
 
-/// The rows of a snapshot that are [transferred](is_transferred), without the one that a transfer into it
-/// keeps.
+/// The rows of a snapshot that are [transferred](is_transferred), without the marker of a transfer.
 pub(super) struct Scanned<'a> {
     cursor: Box<dyn Cursor + 'a>,
     marker: Vec<u8>,

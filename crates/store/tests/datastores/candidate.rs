@@ -1,9 +1,9 @@
-//! What a candidate is, one property at a time.
+//! The candidate datastore, one property for each test.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, data, first_tag, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, data, first_tag, memory_tree, merge, path, text};
 
 fn candidate(running: &Tree) -> Tree {
     running.beside(Datastore::Candidate, "").unwrap()
@@ -21,7 +21,7 @@ fn rows(tree: &Tree) -> u64 {
 }
 
 #[test]
-fn a_candidate_shows_running_with_its_changes_and_a_commit_makes_them_running() {
+fn a_candidate_shows_running_with_its_changes_and_a_commit_applies_them() {
     let running = memory_tree(MODEL);
     merge(
         &running,
@@ -56,7 +56,7 @@ fn a_discarded_candidate_reads_as_running_and_leaves_one_row() {
 }
 
 #[test]
-fn changes_that_are_taken_back_by_hand_leave_nothing() {
+fn changes_that_are_reverted_by_edits_leave_nothing() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:top":"a"}"#);
     let candidate = candidate(&running);
@@ -101,7 +101,7 @@ fn private_candidates_do_not_see_each_other_and_need_a_session() {
 }
 
 #[test]
-fn running_that_moved_elsewhere_is_merged_silently() {
+fn unrelated_changes_of_running_are_merged_silently() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:plain":{"x":"1","d":"1"}}"#);
     let candidate = candidate(&running);
@@ -115,7 +115,7 @@ fn running_that_moved_elsewhere_is_merged_silently() {
 }
 
 #[test]
-fn a_leaf_that_both_changed_is_a_conflict_until_somebody_decides() {
+fn a_leaf_that_both_changed_is_a_conflict_until_it_is_resolved() {
     for (resolution, expected) in [
         (Resolution::PreferRunning, "theirs"),
         (Resolution::PreferCandidate, "mine"),
@@ -173,7 +173,7 @@ fn an_entry_deleted_in_running_and_changed_in_the_candidate_is_a_conflict() {
 }
 
 #[test]
-fn entries_that_both_append_to_a_list_ordered_by_user_follow_each_other() {
+fn entries_that_both_append_to_a_list_ordered_by_user_are_all_kept() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:turn":["a"],"m:rule":[{"name":"first"}]}"#);
     let candidate = candidate(&running);
@@ -191,7 +191,7 @@ fn entries_that_both_append_to_a_list_ordered_by_user_follow_each_other() {
         text(&running),
         r#"{"m:turn":["a","theirs","mine"],"m:rule":[{"name":"first"},{"name":"theirs"},{"name":"mine","match":[{"src":"s","dst":"d"}]}]}"#
     );
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn the_stamp_of_a_candidate_changes_with_it_and_with_running() {
 }
 
 #[test]
-fn intended_reads_as_running_and_is_not_written() {
+fn intended_reads_as_running_and_is_read_only() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:top":"a"}"#);
     let intended = running.beside(Datastore::Intended, "").unwrap();
@@ -250,7 +250,7 @@ fn intended_reads_as_running_and_is_not_written() {
     assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
 }
 
-/// Running that keeps one version of its history.
+/// Running that keeps only one version of its history.
 pub fn forgetful(model: &str) -> Tree {
     let running = memory_tree(model);
     let retention = espalier_store::Retention {
@@ -261,7 +261,7 @@ pub fn forgetful(model: &str) -> Tree {
     running
 }
 
-/// A candidate whose base the history no longer has.
+/// A candidate whose base version is no longer in the history.
 fn forgotten(mine: &str, theirs: &[Edit]) -> (Tree, Tree) {
     let running = forgetful(MODEL);
     merge(
@@ -283,14 +283,14 @@ fn forgotten(mine: &str, theirs: &[Edit]) -> (Tree, Tree) {
 }
 
 #[test]
-fn a_candidate_outlives_the_history_that_it_was_made_on() {
+fn a_candidate_works_without_its_base_version_in_the_history() {
     let (running, candidate) = forgotten(r#"{"m:top":"mine"}"#, &[]);
     candidate.commit_candidate(default()).unwrap();
     assert!(text(&running).contains("mine"));
 }
 
 #[test]
-fn conflicts_are_told_without_the_history_too() {
+fn conflicts_are_reported_without_the_history_too() {
     let schema = memory_tree(MODEL).schema().clone();
     let change = |document: &str| Edit::merge(InstancePath::root(), data(&schema, document));
     let gone = || Edit::delete(path(&schema, "/m:named[name='x']"));
@@ -319,10 +319,12 @@ fn conflicts_are_told_without_the_history_too() {
     ];
     for (mine, theirs, place) in cases {
         let (running, candidate) = forgotten(mine, &[theirs]);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         assert!(
-            told.iter().any(|conflict| conflict.path.contains(place)),
-            "{mine} {told:?}"
+            conflicts
+                .iter()
+                .any(|conflict| conflict.path.contains(place)),
+            "{mine} {conflicts:?}"
         );
         assert!(candidate.commit_candidate(default()).is_err());
         candidate
@@ -331,12 +333,12 @@ fn conflicts_are_told_without_the_history_too() {
         let before = text(&running);
         candidate.commit_candidate(default()).unwrap();
         assert_eq!(text(&running), before, "{mine}");
-        crate::setting::assert_sound(running.store());
+        crate::fixture::assert_sound(running.store());
     }
 }
 
 #[test]
-fn what_running_adds_to_what_a_candidate_has_made_gives_that_another_stamp() {
+fn additions_of_running_to_a_created_node_of_the_candidate_change_its_stamp() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:top":"a"}"#);
     let candidate = candidate(&running);
@@ -358,7 +360,7 @@ fn what_running_adds_to_what_a_candidate_has_made_gives_that_another_stamp() {
 }
 
 #[test]
-fn what_running_replaced_with_all_around_it_is_a_conflict_without_the_history_too() {
+fn a_replaced_ancestor_in_running_is_a_conflict_without_the_history_too() {
     let schema = memory_tree(MODEL).schema().clone();
     let replaced = data(&schema, r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#);
     let (running, candidate) = forgotten(
@@ -371,7 +373,7 @@ fn what_running_replaced_with_all_around_it_is_a_conflict_without_the_history_to
 }
 
 #[test]
-fn what_running_replaces_beside_what_a_candidate_changed_has_another_stamp_there() {
+fn a_replaced_sibling_in_running_has_another_stamp_in_the_candidate() {
     let running = memory_tree(MODEL);
     let with = |y: u8| format!(r#"{{"m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
     merge(&running, &with(1));
@@ -389,11 +391,11 @@ fn what_running_replaces_beside_what_a_candidate_changed_has_another_stamp_there
 }
 
 #[test]
-fn what_running_loads_beside_what_a_candidate_changed_has_another_stamp_each_time() {
+fn a_sibling_loaded_into_running_has_another_stamp_each_time() {
     for running in [memory_tree(MODEL), forgetful(MODEL)] {
         let with = |y: u8| format!(r#"{{"m:top":"t","m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
         let load = |y: u8| {
-            crate::setting::load_json(&running, espalier_store::LoadMode::Replace, &with(y))
+            crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, &with(y))
                 .unwrap();
         };
         load(1);
@@ -412,46 +414,46 @@ fn what_running_loads_beside_what_a_candidate_changed_has_another_stamp_each_tim
 }
 
 #[test]
-fn what_running_loaded_anew_is_a_conflict_where_the_candidate_deleted_it() {
+fn a_node_reloaded_in_running_is_a_conflict_if_the_candidate_deleted_it() {
     let (running, candidate) = forgotten(
         r#"{"m:named":[{"@":{"ietf-netconf:operation":"delete"},"name":"x"}]}"#,
         &[],
     );
     let loaded = r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     assert_eq!(candidate.conflicts().unwrap().len(), 1);
     assert!(candidate.commit_candidate(default()).is_err());
     assert!(text(&running).contains(r#""in":{"w":2}"#));
 }
 
 #[test]
-fn an_entry_is_found_by_its_keys_without_the_history_where_running_gave_its_position_to_another() {
+fn an_entry_is_found_by_its_keys_without_the_history_if_running_reused_its_position() {
     let running = forgetful(MODEL);
     merge(&running, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
     let candidate = candidate(&running);
     merge(&candidate, r#"{"m:rule":[{"name":"b","action":"deny"}]}"#);
     let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     candidate.commit_candidate(default()).unwrap();
     assert!(text(&running).contains(r#"[{"name":"b","action":"deny"},{"name":"c"}]"#));
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }
 
 #[test]
-fn an_edit_that_has_the_candidate_stored_anew_keeps_where_its_entry_stands() {
+fn an_edit_that_stores_the_candidate_again_keeps_the_place_of_its_entry() {
     let running = forgetful(MODEL);
     merge(&running, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
     let candidate = candidate(&running);
     merge(&candidate, r#"{"m:turn":["mine"]}"#);
-    // Both put a value at the same position, so that the candidate's gets another.
+    // Both put a value at the same position, so that the candidate's value gets another position.
     merge(&running, r#"{"m:turn":["theirs"]}"#);
     merge(
         &candidate,
         r#"{"m:rule":[{"name":"b","match":[{"src":1,"dst":"d"}]}]}"#,
     );
     let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
-    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    crate::fixture::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     candidate
         .update(Resolution::PreferCandidate, default())
@@ -459,5 +461,5 @@ fn an_edit_that_has_the_candidate_stored_anew_keeps_where_its_entry_stands() {
     candidate.commit_candidate(default()).unwrap();
     let expected = r#"{"name":"b","match":[{"src":1,"dst":"d"}]},{"name":"c"}"#;
     assert!(text(&running).contains(expected), "{}", text(&running));
-    crate::setting::assert_sound(running.store());
+    crate::fixture::assert_sound(running.store());
 }

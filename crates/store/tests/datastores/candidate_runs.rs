@@ -1,4 +1,4 @@
-//! Random edits of a candidate, compared with a copy of running that is edited alike.
+//! Random edits of a candidate, compared with a copy of running that gets the same edits.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read_all,
 };
+use crate::generate::Generator;
 
-/// Steps in a run when nobody says otherwise.
+/// The default number of steps in a run.
 const STEPS: u64 = 600;
 
 fn steps() -> u64 {
@@ -27,7 +27,7 @@ fn steps() -> u64 {
 fn random_candidates_in_memory() {
     seed::run("random candidates in memory", |random| {
         let driver = espalier_drivers::open("memory:").unwrap();
-        // Two stores on one engine, as two processes are.
+        // Two stores on one engine, like two processes.
         Run::new(random, 2, &|| Arc::clone(&driver)).go(steps());
     });
 }
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Where the candidate changes nothing, it follows running.
+    /// Where the candidate has no changes, it follows running.
     fn edit_running(&mut self) {
         let (running, candidate) = self.trees();
         if candidate.has_changes().unwrap() {

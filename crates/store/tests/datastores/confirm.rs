@@ -1,10 +1,10 @@
-//! Confirmed commits, with a clock that is told.
+//! Confirmed commits, with a manual clock.
 
 use espalier_store::{CommitOptions, Confirmed, Datastore, Retention, Tree};
 use espalier_yang::ErrorTag;
 
-use crate::clock::{Told, open};
-use crate::setting::{first_tag, merge, text};
+use crate::fixture::{first_tag, merge, text};
+use crate::manual_clock::{ManualClock, open};
 
 const OLD: &str = r#"{"m:top":"old"}"#;
 const NEW: &str = r#"{"m:top":"new"}"#;
@@ -24,8 +24,8 @@ fn within(seconds: u32) -> Confirmed<'static> {
 }
 
 /// Running with the old value, and a candidate with the new one.
-fn begin() -> (Tree, Tree, Told) {
-    let clock = Told::default();
+fn begin() -> (Tree, Tree, ManualClock) {
+    let clock = ManualClock::default();
     let running = open(espalier_drivers::open("memory:").unwrap(), &clock);
     merge(&running, OLD);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
@@ -34,13 +34,13 @@ fn begin() -> (Tree, Tree, Told) {
 }
 
 #[test]
-fn what_is_not_confirmed_in_time_is_taken_back() {
+fn an_unconfirmed_commit_is_rolled_back() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     assert_eq!(text(&running), NEW);
-    clock.goes_on(9);
+    clock.advance(9);
     assert_eq!(running.store().expire().unwrap(), 0);
-    clock.goes_on(1);
+    clock.advance(1);
     assert_eq!(running.store().expire().unwrap(), 1);
     assert_eq!(text(&running), OLD);
     assert_eq!(running.view().unwrap().version().unwrap(), 3);
@@ -49,37 +49,37 @@ fn what_is_not_confirmed_in_time_is_taken_back() {
 }
 
 #[test]
-fn what_is_confirmed_stays() {
+fn a_confirmed_commit_stays() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
-    clock.goes_on(5);
+    clock.advance(5);
     candidate
         .commit_confirmed(Confirmed::default(), by("s"))
         .unwrap();
-    clock.goes_on(50);
+    clock.advance(50);
     assert_eq!(running.store().expire().unwrap(), 0);
     assert_eq!(text(&running), NEW);
 }
 
 #[test]
-fn a_further_confirmed_commit_extends_the_time_and_all_of_it_is_taken_back() {
+fn a_further_confirmed_commit_extends_the_timeout_and_all_of_it_is_rolled_back() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
-    clock.goes_on(8);
+    clock.advance(8);
     merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
     candidate.commit_confirmed(within(10), by("s")).unwrap();
-    clock.goes_on(8);
-    // Nothing to commit extends as well.
+    clock.advance(8);
+    // A commit without changes extends the time as well.
     candidate.commit_confirmed(within(10), by("s")).unwrap();
-    clock.goes_on(8);
+    clock.advance(8);
     assert_eq!(running.store().expire().unwrap(), 0);
-    clock.goes_on(2);
+    clock.advance(2);
     assert_eq!(running.store().expire().unwrap(), 1);
     assert_eq!(text(&running), OLD);
 }
 
 #[test]
-fn cancelling_takes_back_at_once() {
+fn cancelling_rolls_back_immediately() {
     let (running, candidate, _) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     let refused = candidate.cancel_commit(None, by("other"));
@@ -91,7 +91,7 @@ fn cancelling_takes_back_at_once() {
 }
 
 #[test]
-fn only_the_session_confirms_unless_it_persists() {
+fn only_the_session_can_confirm_unless_persist_is_given() {
     let (running, candidate, _) = begin();
     let persistent = Confirmed {
         persist: Some("id"),
@@ -106,7 +106,7 @@ fn only_the_session_confirms_unless_it_persists() {
     };
     let wrong = candidate.commit_confirmed(wrong, by("s"));
     assert_eq!(first_tag(&wrong), Some(ErrorTag::InvalidValue));
-    let edit = crate::setting::data(running.schema(), r#"{"m:top":"edit"}"#);
+    let edit = crate::fixture::data(running.schema(), r#"{"m:top":"edit"}"#);
     let edit = espalier_store::Edit::merge(espalier_yang::InstancePath::root(), edit);
     assert_eq!(
         first_tag(&running.commit(&[edit], by("s"))),
@@ -124,7 +124,7 @@ fn only_the_session_confirms_unless_it_persists() {
 }
 
 #[test]
-fn another_session_cannot_commit_meanwhile_and_the_end_of_the_session_takes_back() {
+fn other_sessions_cannot_commit_while_pending_and_the_end_of_the_session_rolls_back() {
     let (running, candidate, _) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
@@ -139,16 +139,16 @@ fn an_edit_of_running_confirms() {
     let (running, candidate, clock) = begin();
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
-    clock.goes_on(20);
+    clock.advance(20);
     assert_eq!(running.store().expire().unwrap(), 0);
     assert_eq!(text(&running), r#"{"m:top":"new","m:plain":{"x":"1"}}"#);
 }
 
 #[test]
-fn what_ran_out_is_taken_back_when_the_store_is_opened_again_and_before_the_next_commit() {
+fn an_expired_commit_is_rolled_back_on_opening_and_before_the_next_commit() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
-    let clock = Told::default();
+    let clock = ManualClock::default();
     {
         let running = open(espalier_drivers::open(&url).unwrap(), &clock);
         merge(&running, OLD);
@@ -156,21 +156,21 @@ fn what_ran_out_is_taken_back_when_the_store_is_opened_again_and_before_the_next
         merge(&candidate, NEW);
         candidate.commit_confirmed(within(10), by("s")).unwrap();
     }
-    clock.goes_on(11);
+    clock.advance(11);
     {
         let running = open(espalier_drivers::open(&url).unwrap(), &clock);
         assert_eq!(text(&running), OLD);
         let candidate = running.beside(Datastore::Candidate, "").unwrap();
         merge(&candidate, NEW);
         candidate.commit_confirmed(within(10), by("s")).unwrap();
-        clock.goes_on(11);
+        clock.advance(11);
         merge(&running, r#"{"m:plain":{"x":"1"}}"#);
         assert_eq!(text(&running), r#"{"m:top":"old","m:plain":{"x":"1"}}"#);
     }
 }
 
 #[test]
-fn the_version_to_go_back_to_is_kept_however_short_the_history() {
+fn the_rollback_version_is_retained_by_any_history_limit() {
     let (running, candidate, clock) = begin();
     running
         .set_retention(Retention {
@@ -183,7 +183,7 @@ fn the_version_to_go_back_to_is_kept_however_short_the_history() {
         merge(&candidate, &format!(r#"{{"m:plain":{{"x":"{number}"}}}}"#));
         candidate.commit_confirmed(within(10), by("s")).unwrap();
     }
-    clock.goes_on(10);
+    clock.advance(10);
     running.store().expire().unwrap();
     assert_eq!(text(&running), OLD);
 }

@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Tree};
 use espalier_yang::ErrorTag;
 
-use crate::setting::{MODEL, assert_sound, first_tag, load_json, memory_tree, merge, text};
+use crate::fixture::{MODEL, assert_sound, first_tag, load_json, memory_tree, merge, text};
 
 const ONE: &str = r#"{"m:top":"1","m:named":[{"name":"a","in":{"w":1}}],"m:rule":[{"name":"z"},{"name":"b","match":[{"src":"s","dst":"d"}]}]}"#;
 const TWO: &str =
@@ -49,7 +49,7 @@ fn every_pair_is_copied() {
 }
 
 #[test]
-fn what_is_not_written_is_no_target() {
+fn read_only_datastores_are_no_targets() {
     let running = memory_tree(MODEL);
     let intended = running.beside(Datastore::Intended, "").unwrap();
     let refused = intended.copy_from(&running, default());

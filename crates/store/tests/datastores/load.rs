@@ -1,4 +1,4 @@
-//! Loads beside others who write.
+//! Loads with concurrent writers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -6,15 +6,15 @@ use std::thread;
 use espalier_store::{Datastore, Edit, LoadMode};
 use espalier_yang::InstancePath;
 
-use crate::setting::{MODEL, assert_sound, commit, data, load_tree, memory_tree, open_store, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, load_tree, memory_tree, open_store, text};
 
-/// Loads made while another store writes.
+/// The number of loads while another store writes.
 const LOADS: usize = 50;
 
-/// Another process has its own locks, so its commits come between what a load is based on and its turn:
-/// the load once failed then, though nothing of the document was read.
+/// Another process has its own locks, so its commits may come between the base of a load and its commit. The
+/// load once failed in that case, although nothing of the document had been read.
 #[test]
-fn a_load_begins_again_where_another_process_was_faster() {
+fn a_load_is_retried_if_another_process_was_faster() {
     let tree = memory_tree(MODEL);
     let other = open_store(tree.store().driver().clone());
     let other = other.tree("d", "a", Datastore::Running).unwrap();

@@ -1,9 +1,9 @@
-//! Who may write what while somebody holds a lock.
+//! Write access while a session holds a lock.
 
 use espalier_store::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, data, first_tag, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, data, first_tag, memory_tree, merge, path, text};
 
 fn by(session: &str) -> CommitOptions<'_> {
     CommitOptions {
@@ -23,7 +23,7 @@ fn tag<T: std::fmt::Debug>(result: Result<T, espalier_store::Error>) -> Option<E
 }
 
 #[test]
-fn a_locked_datastore_is_written_by_its_session_alone() {
+fn a_locked_datastore_is_writable_by_its_session_only() {
     let running = memory_tree(MODEL);
     for datastore in [Datastore::Running, Datastore::Candidate, Datastore::Startup] {
         let tree = running.beside(datastore, "").unwrap();
@@ -56,7 +56,7 @@ fn a_locked_datastore_is_written_by_its_session_alone() {
 }
 
 #[test]
-fn a_lock_holds_back_loads_copies_and_commits_of_candidates() {
+fn a_lock_blocks_loads_copies_and_commits_of_candidates() {
     let running = memory_tree(MODEL);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
     let startup = running.beside(Datastore::Startup, "").unwrap();
@@ -92,7 +92,7 @@ fn a_lock_holds_back_loads_copies_and_commits_of_candidates() {
 }
 
 #[test]
-fn a_locked_candidate_is_neither_committed_nor_discarded_by_others() {
+fn a_locked_candidate_cannot_be_committed_or_discarded_by_others() {
     let running = memory_tree(MODEL);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
     candidate.lock("one").unwrap();
@@ -108,7 +108,7 @@ fn a_locked_candidate_is_neither_committed_nor_discarded_by_others() {
 }
 
 #[test]
-fn a_candidate_with_changes_of_others_is_not_locked() {
+fn a_candidate_with_changes_of_others_cannot_be_locked() {
     let running = memory_tree(MODEL);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
     edit(&candidate, "one", r#"{"m:top":"c"}"#).unwrap();
@@ -120,7 +120,7 @@ fn a_candidate_with_changes_of_others_is_not_locked() {
 }
 
 #[test]
-fn partial_locks_hold_back_what_touches_their_nodes() {
+fn partial_locks_block_changes_of_their_nodes() {
     let running = memory_tree(MODEL);
     merge(
         &running,
@@ -177,18 +177,18 @@ fn partial_locks_hold_back_what_touches_their_nodes() {
 }
 
 #[test]
-fn locks_survive_and_count_for_another_process() {
+fn locks_are_durable_and_apply_to_other_processes() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
     {
-        let running = crate::setting::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
+        let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
         running.lock("one").unwrap();
         let plain = path(running.schema(), "/m:plain");
         let private = running.beside(Datastore::PrivateCandidate, "one").unwrap();
         merge(&private, r#"{"m:top":"p"}"#);
         running.lock_paths(&[plain], "one").unwrap();
     }
-    let running = crate::setting::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
+    let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
     assert_eq!(
         edit(&running, "two", r#"{"m:top":"t"}"#),
         Err(ErrorTag::InUse)
@@ -201,7 +201,7 @@ fn locks_survive_and_count_for_another_process() {
 }
 
 #[test]
-fn a_session_and_a_lockable_datastore_are_needed() {
+fn locks_need_a_session_and_a_lockable_datastore() {
     let running = memory_tree(MODEL);
     assert_eq!(tag(running.lock("")), Some(ErrorTag::InvalidValue));
     assert_eq!(

@@ -1,12 +1,12 @@
-//! Candidates over a running that moved, where both changed lists ordered by user: each test is one
-//! thing that merging key by key and position by position once got wrong.
+//! Candidates over a changed running, where both changed lists ordered by user: each test is one case that
+//! merging key by key and position by position handled wrong.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{MODEL, assert_sound, commit, data, memory_tree, path, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, memory_tree, path, text};
 
-/// Deletes what is a path, merges what is a document; each in a commit of its own.
+/// Deletes paths, merges documents; each in its own commit.
 fn change(tree: &Tree, changes: &[&str]) {
     for change in changes {
         let edit = match change.starts_with('/') {
@@ -27,9 +27,9 @@ fn last(value: &str) -> String {
     format!(r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"last"}}]}}"#)
 }
 
-fn after(value: &str, known: &str) -> String {
+fn after(value: &str, neighbour: &str) -> String {
     format!(
-        r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"after","yang:value":"{known}"}}]}}"#
+        r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"after","yang:value":"{neighbour}"}}]}}"#
     )
 }
 
@@ -78,8 +78,8 @@ fn conflicts(
         (Resolution::PreferCandidate, candidate_wins),
     ] {
         let (running, candidate) = both(start, mine, theirs);
-        let told = candidate.conflicts().unwrap();
-        let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+        let conflicts = candidate.conflicts().unwrap();
+        let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(paths, [place]);
         candidate
             .update(resolution, CommitOptions::default())
@@ -128,7 +128,7 @@ fn an_entry_that_both_moved_is_a_conflict_about_its_place_alone() {
 }
 
 #[test]
-fn an_entry_that_both_created_at_other_places_is_there_once() {
+fn an_entry_that_both_created_at_different_places_exists_once() {
     merges(
         TURNS,
         &[&first("x"), &last("mine")],
@@ -148,7 +148,7 @@ fn an_entry_deleted_and_created_again_before_its_old_place_is_not_deleted() {
 }
 
 #[test]
-fn an_entry_whose_position_the_candidate_gave_to_another_is_deleted() {
+fn an_entry_whose_position_the_candidate_reused_is_deleted() {
     merges(
         r#"{"m:turn":["a","b"]}"#,
         &["/turn[.='b']", &last("x")],
@@ -158,7 +158,7 @@ fn an_entry_whose_position_the_candidate_gave_to_another_is_deleted() {
 }
 
 #[test]
-fn a_list_that_the_candidate_made_anew_keeps_its_order() {
+fn a_list_that_the_candidate_recreated_keeps_its_order() {
     let port = |value: u16| {
         format!(
             r#"{{"m:rule":[{{"name":"a","match":[{{"src":"s","dst":"d","port":[{value}],"@port":[{{"yang:insert":"first"}}]}}]}}]}}"#
@@ -175,7 +175,7 @@ fn a_list_that_the_candidate_made_anew_keeps_its_order() {
 }
 
 #[test]
-fn lists_that_running_made_in_an_entry_that_the_candidate_deleted_go_with_it() {
+fn lists_that_running_created_in_an_entry_deleted_by_the_candidate_are_deleted() {
     let theirs = r#"{"m:rule":[{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]}]}]}"#;
     conflicts(
         RULES,
@@ -190,7 +190,7 @@ fn lists_that_running_made_in_an_entry_that_the_candidate_deleted_go_with_it() {
 }
 
 #[test]
-fn what_running_changed_in_an_entry_that_the_candidate_moved_moves_along() {
+fn changes_of_running_in_an_entry_moved_by_the_candidate_move_along() {
     let start = r#"{"m:rule":[{"name":"a"},{"name":"b","action":"deny","match":[{"src":"s","dst":"d","port":[2,1]},{"src":"t","dst":"d"}]}]}"#;
     let theirs = r#"{"m:rule":[{"name":"b","action":"permit","match":[{"src":"s","dst":"d","port":[3],"option":{"log":true}}]}]}"#;
     merges(
@@ -202,7 +202,7 @@ fn what_running_changed_in_an_entry_that_the_candidate_moved_moves_along() {
 }
 
 #[test]
-fn what_the_candidate_changed_in_an_entry_that_running_moved_is_found_there() {
+fn changes_of_the_candidate_in_an_entry_moved_by_running_are_applied_there() {
     let start = r#"{"m:rule":[{"name":"a"},{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]},{"src":"t","dst":"d"}]}]}"#;
     let mine = r#"{"m:rule":[{"name":"b","match":[{"src":"s","dst":"d","port":[3]},{"src":"t","dst":"d","@":{"yang:insert":"first"}}]}]}"#;
     merges(
@@ -227,8 +227,8 @@ fn both_move_entries_and_lists_in_them() {
 }
 
 #[test]
-fn a_place_that_the_candidate_left_and_gave_away_is_not_mixed_up() {
-    // The candidate puts a new entry where it took another away, and running changes the other.
+fn a_reused_position_in_the_candidate_is_not_confused() {
+    // The candidate inserts a new entry where it removed another one, and running changes the removed one.
     merges(
         r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#,
         &[&put_rule("a", "last"), &put_rule("x", "first")],
@@ -238,8 +238,8 @@ fn a_place_that_the_candidate_left_and_gave_away_is_not_mixed_up() {
 }
 
 #[test]
-fn cases_that_lie_side_by_side_and_were_deleted_together_are_told_apart() {
-    // The keys of what the candidate deletes are neighbours, and deleted as one range.
+fn adjacent_cases_that_were_deleted_together_are_distinguished() {
+    // The keys that the candidate deletes are adjacent, and deleted as one range.
     let (running, candidate) = both(
         r#"{"m:chair":[2,1],"m:sun":{"hours":1}}"#,
         &[r#"{"m:seat":{"number":1}}"#],
@@ -253,7 +253,7 @@ fn cases_that_lie_side_by_side_and_were_deleted_together_are_told_apart() {
 }
 
 #[test]
-fn an_entry_put_where_it_was_did_not_move() {
+fn an_entry_put_at_its_old_place_did_not_move() {
     merges(
         TURNS,
         &[&last("c"), &after("x", "b")],
@@ -269,8 +269,8 @@ fn an_entry_put_where_it_was_did_not_move() {
 }
 
 #[test]
-fn a_list_that_was_numbered_anew_keeps_its_order() {
-    // A position has room for some 380 insertions in one place.
+fn a_renumbered_list_keeps_its_order() {
+    // A position has room for about 380 insertions in one place.
     let numbers = 0..450;
     let insertions: Vec<String> = numbers.map(|one| after(&format!("n{one}"), "a")).collect();
     let insertions: Vec<&str> = insertions.iter().map(String::as_str).collect();
@@ -284,7 +284,7 @@ fn a_list_that_was_numbered_anew_keeps_its_order() {
 }
 
 #[test]
-fn an_instance_identifier_does_not_take_the_next_entry_at_a_position_for_its_own() {
+fn an_instance_identifier_does_not_refer_to_the_next_entry_at_a_position() {
     let model = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
       leaf-list v { type instance-identifier; }
       list l { key k; ordered-by user; leaf k { type string; } } }"#;
@@ -301,7 +301,7 @@ fn an_instance_identifier_does_not_take_the_next_entry_at_a_position_for_its_own
 }
 
 #[test]
-fn a_container_in_an_entry_that_is_left_out_of_what_is_made_anew_is_not_merged() {
+fn a_container_in_an_entry_that_is_not_recreated_is_not_merged() {
     let start = r#"{"m:rule":[{"name":"a","to":1,"match":[{"k":"1","in":{"u":"1"}}]}]}"#;
     let mine = [
         "/rule[name='a'][to='1']",
@@ -309,8 +309,8 @@ fn a_container_in_an_entry_that_is_left_out_of_what_is_made_anew_is_not_merged()
     ];
     let theirs = [r#"{"m:rule":[{"name":"a","to":1,"match":[{"k":"1","in":{"u":"2"}}]}]}"#];
     let (running, candidate) = both_of(include_str!("ordered.yang"), start, &mine, &theirs);
-    let told = candidate.conflicts().unwrap();
-    let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+    let conflicts = candidate.conflicts().unwrap();
+    let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
     assert_eq!(paths, ["/m:rule[name='a'][to='1']/match[k='1']"]);
     candidate
         .update(Resolution::PreferCandidate, CommitOptions::default())
@@ -323,13 +323,13 @@ fn a_container_in_an_entry_that_is_left_out_of_what_is_made_anew_is_not_merged()
 }
 
 #[test]
-fn lists_side_by_side_that_the_candidate_deleted_stay_deleted_as_lists_when_running_moves_on() {
+fn adjacent_lists_deleted_by_the_candidate_stay_deleted_when_running_changes() {
     let (running, candidate) = both(
         r#"{"m:rule":[{"name":"a"}],"m:device":[{"id":"d"}]}"#,
         &["/m:rule", "/m:device"],
         &[r#"{"m:top":"1"}"#],
     );
-    // Merged on running as it is now, and stored anew.
+    // Merged onto the current running, and stored again.
     change(&candidate, &[r#"{"m:top-default":7}"#]);
     change(&running, &[r#"{"m:rule":[{"name":"b"}]}"#]);
     assert_eq!(candidate.conflicts().unwrap().len(), 1);

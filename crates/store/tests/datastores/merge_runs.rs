@@ -1,5 +1,5 @@
-//! Random edits of running and of a candidate at once, merged, compared with a naive merge: of
-//! each path and its value, three ways.
+//! Random concurrent edits of running and of a candidate, merged, and compared with a naive three-way merge
+//! of paths and values.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use rand::rngs::StdRng;
 
 use crate::candidate::forgetful;
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::reference::{entry_keys, is_rival};
-use crate::setting::{
+use crate::fixture::{
     MODEL, SORTED, assert_same, commit, load_tree, memory_tree, merge as merge_into, path,
     read_all, show,
 };
+use crate::generate::Generator;
+use crate::reference::{entry_keys, is_rival};
 
 const ORDERED: &str = include_str!("ordered.yang");
 
-/// Merges in a run when nobody says otherwise.
+/// The default number of merges in a run.
 const MERGES: u64 = 400;
 
 /// One node, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Flat {
+struct FlatNode {
     node: NodeId,
     value: String,
-    /// The path of the entry or container with presence around it.
-    holder: String,
-    /// The path of the node around it.
+    /// The path of the enclosing entry or presence container.
+    container: String,
+    /// The path of the parent node.
     parent: String,
 }
 
-type Paths = BTreeMap<String, Flat>;
+type Paths = BTreeMap<String, FlatNode>;
 
-fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, holder: &str, into: &mut Paths) {
+fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, container: &str, into: &mut Paths) {
     for data in nodes {
         let node = schema.node(data.node);
         let keys: Vec<String> = match node.is_list() || node.is_leaf_list() {
@@ -54,16 +54,16 @@ fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, holder: &str, into
             Content::Bare | Content::Inner(_) => String::new(),
         };
         if !node.is_np_container() {
-            let flat = Flat {
+            let flat = FlatNode {
                 node: data.node,
                 value,
-                holder: holder.to_owned(),
+                container: container.to_owned(),
                 parent: parent.to_owned(),
             };
             into.insert(path.clone(), flat);
         }
         let inner = if node.is_np_container() {
-            holder
+            container
         } else {
             &path
         };
@@ -77,7 +77,7 @@ fn paths(schema: &Schema, tree: &DataTree) -> Paths {
     into
 }
 
-/// The merged paths, and whether anything is in conflict.
+/// The merged paths, and whether there is a conflict.
 fn merge(schema: &Schema, base: &Paths, running: &Paths, candidate: &Paths) -> (Paths, bool) {
     let mut merged = Paths::new();
     let mut is_conflict = false;
@@ -101,7 +101,7 @@ fn merge(schema: &Schema, base: &Paths, running: &Paths, candidate: &Paths) -> (
         }
     }
     is_conflict |= merged.values().any(|flat| {
-        let is_held = flat.holder.is_empty() || merged.contains_key(&flat.holder);
+        let is_held = flat.container.is_empty() || merged.contains_key(&flat.container);
         let has_rival = merged
             .values()
             .any(|other| other.parent == flat.parent && is_rival(schema, flat.node, other.node));
@@ -132,14 +132,14 @@ impl Round<'_> {
             };
             let is_good = apply(tree.schema(), &mut state, std::slice::from_ref(&change)).is_ok();
             if !is_whole && is_good {
-                // Where there are conflicts, edits see the candidate as it was made.
+                // On conflicts, edits are based on the candidate as it was created.
                 let result = commit(tree, &[change.to_edit()]);
                 assert!(result.is_ok() || !tree.conflicts().unwrap().is_empty());
             }
         }
     }
 
-    /// Has the log of running end behind what the candidate was made on; running holds what it held.
+    /// Prunes the log of running to after the base of the candidate; running keeps its content.
     fn forget(&mut self) {
         let data = read_all(&self.running);
         if self.random.random_ratio(1, 4) {
@@ -161,7 +161,7 @@ impl Round<'_> {
         );
     }
 
-    /// Everything as it was before the round: running loaded anew, nothing in the candidate.
+    /// Resets everything to before the round: running is reloaded, and the candidate is empty.
     fn begin(&mut self) -> DataTree {
         self.candidate.discard(CommitOptions::default()).unwrap();
         let mut generator = Generator {
@@ -196,13 +196,13 @@ fn sequences(schema: &Schema, nodes: &[DataNode], parent: &str, into: &mut Seque
 
 type Sequences = BTreeMap<String, Vec<String>>;
 
-/// The entries of a list that another state has as well, in the order of the first.
+/// The entries of a list that also exist in another state, in the order of the first.
 fn common<'s>(of: &'s [String], other: &[String]) -> Vec<&'s String> {
     of.iter().filter(|path| other.contains(path)).collect()
 }
 
-/// What is wrong with the order of merged lists: where one side moved no entry of a list, the
-/// others keep the order that the other side gave them.
+/// Describes what is wrong with the order of merged lists: if one side moved no entry of a list, the merged
+/// list has the order of the other side.
 fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
     let [base, running, candidate, merged] = states.map(|tree| {
         let mut into = Sequences::new();
@@ -217,7 +217,7 @@ fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
         if !moves(&candidate) && common(merged, &running) != common(&running, merged) {
             return Some(format!("{list} is not as running has it: {merged:?}"));
         }
-        // What both created stands where running has it.
+        // An entry that both created is where running has it.
         let mut candidate = candidate;
         candidate.retain(|path| base.contains(path) || !running.contains(path));
         if !moves(&running) && common(merged, &candidate) != common(&candidate, merged) {
@@ -227,7 +227,7 @@ fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
     None
 }
 
-/// Whether the log of running reaches back to what a candidate was made on.
+/// Whether the log of running reaches back to the base of the candidate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum History {
     Kept,
@@ -235,32 +235,32 @@ enum History {
 }
 
 #[test]
-fn what_does_not_conflict_is_merged_and_what_does_is_told() {
+fn changes_are_merged_or_reported_as_conflicts() {
     seed::run("merges", |random| merges(random, SORTED, History::Kept));
 }
 
 #[test]
-fn lists_ordered_by_user_are_merged_and_keep_the_order_that_each_side_gave() {
+fn lists_ordered_by_user_are_merged_with_the_order_of_each_side() {
     seed::run("ordered merges", |random| {
         merges(random, ORDERED, History::Kept);
     });
 }
 
 #[test]
-fn what_conflicts_is_told_without_the_history_too() {
+fn conflicts_are_reported_without_the_history_too() {
     seed::run("merges without history", |random| {
         merges(random, SORTED, History::Pruned);
     });
 }
 
 #[test]
-fn what_conflicts_in_lists_ordered_by_user_is_told_without_the_history_too() {
+fn conflicts_in_lists_ordered_by_user_are_reported_without_the_history_too() {
     seed::run("ordered merges without history", |random| {
         merges(random, ORDERED, History::Pruned);
     });
 }
 
-/// Running, with as much history as a test wants.
+/// Running with the requested amount of history.
 fn prepared(model: &str, history: History) -> Tree {
     match history {
         History::Kept => memory_tree(model),
@@ -278,7 +278,7 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
         running,
         candidate,
     };
-    let (mut merged_count, mut over_told) = (0, 0);
+    let (mut merged_count, mut false_conflicts) = (0, 0);
     for _ in 0..merges {
         let base = round.begin();
         let (running, candidate) = (round.running.clone(), round.candidate.clone());
@@ -289,18 +289,18 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
             round.forget();
         }
         let theirs = read_all(&running);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         let states = [&base, &theirs, &mine].map(|tree| paths(&schema, tree));
         let (expected, is_conflict) = merge(&schema, &states[0], &states[1], &states[2]);
         let describe = || {
             let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
             format!(
-                "base {}\nrunning {}\ncandidate {}\ntold {told:?}",
+                "base {}\nrunning {}\ncandidate {}\nreported {conflicts:?}",
                 texts[0], texts[1], texts[2]
             )
         };
-        if told.is_empty() {
-            assert!(!is_conflict, "not told\n{}", describe());
+        if conflicts.is_empty() {
+            assert!(!is_conflict, "not reported\n{}", describe());
             let found = read_all(&candidate);
             assert_eq!(paths(&schema, &found), expected, "{}", describe());
             let wrong = wrong_order(&schema, [&base, &theirs, &mine, &found]);
@@ -311,7 +311,7 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
             assert_eq!(show(&schema, &read_all(&running)), show(&schema, &found));
             merged_count += 1;
         } else {
-            over_told += u64::from(!is_conflict);
+            false_conflicts += u64::from(!is_conflict);
             resolve(&mut round, Some(&base));
         }
         let findings = running.store().check(&mut |_| {}).unwrap();
@@ -321,18 +321,18 @@ fn merges(random: &mut StdRng, model: &str, history: History) {
         merged_count > merges / 4,
         "{merged_count} of {merges} merged"
     );
-    let over_told_max = match history {
+    let false_conflicts_max = match history {
         History::Kept => merges / 5,
         History::Pruned => merges / 3,
     };
     assert!(
-        over_told < over_told_max,
-        "{over_told} of {merges} told for nothing"
+        false_conflicts < false_conflicts_max,
+        "{false_conflicts} of {merges} reported without a conflict"
     );
 }
 
-/// Resolves conflicts one way or the other; edits in between do not change that there are some. Where
-/// running is preferred, all that it changed since `base` is as it has it.
+/// Resolves conflicts one way or the other; edits in between do not change that there are conflicts. If
+/// running is preferred, all that it changed since `base` has its state.
 fn resolve(round: &mut Round<'_>, base: Option<&DataTree>) {
     let (running, candidate) = (round.running.clone(), round.candidate.clone());
     let schema = running.schema();
@@ -402,7 +402,7 @@ fn sound_merges(random: &mut StdRng, history: History) {
         let schema = running.schema().clone();
         round.edit(&candidate);
         if history == History::Pruned {
-            // The candidate is edited on what running is meanwhile, too.
+            // The candidate is also edited based on the current running.
             round.edit(&running);
             round.forget();
             round.edit(&candidate);
@@ -413,11 +413,11 @@ fn sound_merges(random: &mut StdRng, history: History) {
             round.forget();
         }
         let theirs = read_all(&running);
-        let told = candidate.conflicts().unwrap();
+        let conflicts = candidate.conflicts().unwrap();
         let describe = |what: &str| {
             let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
             format!(
-                "{what}\nbase      {}\nrunning   {}\ncandidate {}\ntold {told:?}",
+                "{what}\nbase      {}\nrunning   {}\ncandidate {}\nreported {conflicts:?}",
                 texts[0], texts[1], texts[2]
             )
         };
@@ -426,7 +426,7 @@ fn sound_merges(random: &mut StdRng, history: History) {
             assert_eq!(findings, [], "{}", describe(what));
         };
         sound("before");
-        if told.is_empty() {
+        if conflicts.is_empty() {
             let shown = show(running.schema(), &read_all(&candidate));
             candidate
                 .commit_candidate(CommitOptions::default())

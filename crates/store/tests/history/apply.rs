@@ -1,4 +1,4 @@
-//! Applying a diff to a naive tree, the obvious way.
+//! Applies a diff to a naive tree.
 
 use espalier_store::{ChangeKind, ChangedContent, Diff, NodeChange, Point};
 use espalier_yang::data::{Content, DataNode, DataTree};
@@ -37,7 +37,7 @@ fn value(content: Option<&ChangedContent>) -> Option<&Value> {
     }
 }
 
-/// The siblings of a change's node. Containers without presence on the way come to be.
+/// The siblings of a change's node. Containers without presence on the path are created.
 fn place<'t, 'c>(
     schema: &Schema,
     mut nodes: &'t mut Vec<DataNode>,
@@ -107,7 +107,7 @@ fn keys(schema: &Schema, step: &Step) -> Vec<DataNode> {
     }
 }
 
-/// Where a new or moved entry goes.
+/// The index of a new or moved entry.
 fn new_index(schema: &Schema, siblings: &[DataNode], change: &NodeChange) -> usize {
     let step = change.path.steps.last().expect("a node");
     let mut instances = (0..siblings.len()).filter(|&index| siblings[index].node == step.node);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use espalier_store::{Tree, write_change_json, write_change_text};
 
-use crate::setting::{commit, data, memory_tree, merge, path};
+use crate::fixture::{commit, data, memory_tree, merge, path};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container top { leaf name { type string; }
@@ -14,7 +14,7 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
     list rule { key id; ordered-by user; leaf id { type string; } leaf note { type string; } leaf-list port { type uint16; ordered-by user; } } }
 }"#;
 
-/// The difference that a document makes, when it is merged.
+/// The diff that results from merging a document.
 fn difference(tree: &Tree, edit: &str) -> String {
     merge(tree, edit);
     last_difference(tree)
@@ -49,7 +49,7 @@ fn start() -> Tree {
 }
 
 #[test]
-fn what_is_created_is_told_from_the_top() {
+fn a_created_subtree_is_listed_from_its_root() {
     let tree = memory_tree(MODEL);
     let found = difference(
         &tree,
@@ -95,7 +95,7 @@ fn insert(tree: &Tree, entry: &str) -> String {
 }
 
 #[test]
-fn an_entry_that_moves_is_one_line_and_its_changes_are_told_too() {
+fn a_moved_entry_is_one_line_and_its_changes_follow() {
     let tree = start();
     let found = insert(
         &tree,
@@ -114,7 +114,7 @@ fn an_entry_that_moves_is_one_line_and_its_changes_are_told_too() {
 }
 
 #[test]
-fn an_entry_that_is_put_where_it_stood_does_not_move() {
+fn an_entry_put_at_its_old_place_does_not_move() {
     let tree = start();
     let version = tree.view().unwrap().version().unwrap();
     let edit =

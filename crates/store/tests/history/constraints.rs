@@ -1,9 +1,9 @@
-//! Earlier states and going back where constraints have indexes.
+//! Earlier states and rollbacks with indexes for constraints.
 
 use espalier_store::{CommitOptions, Edit};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{assert_sound, commit, data, first_tag, memory_tree, path};
+use crate::fixture::{assert_sound, commit, data, first_tag, memory_tree, path};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list target { key id; leaf id { type string; } leaf colour { type string; } unique colour; }
@@ -12,7 +12,7 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
 }"#;
 
 #[test]
-fn an_earlier_state_is_judged_by_itself_and_indexes_follow_a_rollback() {
+fn an_earlier_state_is_validated_by_itself_and_indexes_follow_a_rollback() {
     let tree = memory_tree(MODEL);
     let schema = tree.schema().clone();
     let replace = |text| {

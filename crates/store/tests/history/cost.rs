@@ -1,4 +1,4 @@
-//! What is asked of the engine depends on what changed, not on how much there is.
+//! The number of engine requests depends on the size of the change, not on the size of the data.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use espalier_keyspace::metered::{Call, Meter, Metered};
 use espalier_store::{CommitOptions, Edit, LoadMode, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{commit, data, load_json, open_tree, path, read_all};
+use crate::fixture::{commit, data, load_json, open_tree, path, read_all};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list user { key id; leaf id { type uint32; } leaf age { type uint8; } }
@@ -36,7 +36,7 @@ fn calls(meter: &Meter) -> u64 {
     meter.readings().iter().map(|reading| reading.count).sum()
 }
 
-/// How many calls each of some works makes.
+/// The number of calls for each of several operations.
 fn costs(entries: u32) -> Vec<u64> {
     let (tree, meter) = tree_of(entries);
     let _events = tree.events(vec![path(tree.schema(), "/other")]).unwrap();
@@ -68,13 +68,13 @@ fn costs(entries: u32) -> Vec<u64> {
 }
 
 #[test]
-fn diffs_and_earlier_states_cost_what_changed() {
+fn the_cost_of_diffs_and_earlier_states_depends_on_the_changes() {
     let (small, large) = (costs(100), costs(5_000));
     assert_eq!(small, large);
 }
 
-/// The entry, the locks, and the stamps of the datastore and of the entry: what it held is asked for by
-/// the edit, by the indexes, by the log and when the batch is made.
+/// The entry, the locks, and the stamps of the datastore and of the entry: the old values are needed by the
+/// edit, by the indexes, by the log and when the batch is built.
 #[test]
 fn a_change_of_one_leaf_reads_each_key_once() {
     let (tree, meter) = tree_of(100);

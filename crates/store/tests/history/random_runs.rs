@@ -1,5 +1,5 @@
-//! Random commits: each earlier state is the one the model had, each diff leads from one to
-//! another, and going back gives what was.
+//! Random commits: each earlier state is the one that the model had, each diff leads from one state to
+//! another, and a rollback restores the old state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use rand::rngs::StdRng;
 
 use crate::apply::applied;
 use crate::edit::{Change, apply};
-use crate::generate::Generator;
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_same, assert_sound, commit, load_tree, memory_tree, read, read_all, show,
 };
+use crate::generate::Generator;
 use crate::stamps;
 
-/// Commits in a run when nobody says otherwise.
+/// The default number of commits in a run.
 const COMMITS: u64 = 400;
 
-/// Resources by their names, with their paths and what they hold.
+/// Resources by their names, with their paths and content.
 type Resources = BTreeMap<String, (InstancePath, DataTree)>;
 
 struct Run<'a> {
@@ -34,7 +34,7 @@ struct Run<'a> {
 }
 
 #[test]
-fn earlier_states_diffs_and_going_back() {
+fn earlier_states_diffs_and_rollbacks() {
     seed::run("history of random commits", |random| {
         let tree = memory_tree(MODEL);
         let schema = Arc::clone(tree.schema());
@@ -125,14 +125,14 @@ impl Run<'_> {
         assert_same(&self.schema, &read_all(&self.tree), &state, "rolled back");
         if made.is_changed {
             let newest = &self.tree.history(None, 1).unwrap()[0];
-            let told = (newest.version, &*newest.author, &*newest.comment);
-            assert_eq!(told, (before + 1, "tester", "back"));
+            let newest_commit = (newest.version, &*newest.author, &*newest.comment);
+            assert_eq!(newest_commit, (before + 1, "tester", "back"));
             self.compare_stamps(&old, &state, made.version);
         }
         self.follow(made.version, state);
     }
 
-    /// What differs has the stamp of the version.
+    /// Changed resources have the stamp of the version.
     fn compare_stamps(&self, old: &Resources, state: &DataTree, version: u64) {
         let view = self.tree.view().unwrap();
         for (name, (path, content)) in stamps::resources(&self.schema, state) {

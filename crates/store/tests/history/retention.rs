@@ -1,4 +1,4 @@
-//! How many versions are kept.
+//! The number of retained versions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use espalier_store::{
     Clock, CommitOptions, Error, RETENTION_VERSIONS_DEFAULT, Retention, Store, Timestamp, Tree,
 };
 
-use crate::setting::{MODEL, assert_sound, memory_tree, merge, source};
+use crate::fixture::{MODEL, assert_sound, memory_tree, merge, source};
 
 fn set(tree: &Tree, number: u64) {
     merge(tree, &format!("{{\"m:top\":\"{number}\"}}"));
@@ -19,9 +19,9 @@ fn versions(tree: &Tree) -> Vec<u64> {
     commits.iter().map(|commit| commit.version).collect()
 }
 
-/// So that most commits need not delete.
+/// So most commits need not delete anything.
 #[test]
-fn a_large_number_of_versions_is_exceeded_a_little_and_deleted_together() {
+fn a_large_version_limit_is_exceeded_a_little_and_versions_are_deleted_together() {
     let tree = memory_tree(MODEL);
     let retention = Retention {
         versions: 600,
@@ -40,7 +40,7 @@ fn a_large_number_of_versions_is_exceeded_a_little_and_deleted_together() {
 }
 
 #[test]
-fn as_many_versions_are_kept_as_was_said_and_older_ones_are_refused() {
+fn the_configured_number_of_versions_is_kept_and_older_ones_are_rejected() {
     let tree = memory_tree(MODEL);
     let default = tree.retention().unwrap();
     let expected = Retention {
@@ -58,7 +58,7 @@ fn as_many_versions_are_kept_as_was_said_and_older_ones_are_refused() {
     };
     tree.set_retention(retention).unwrap();
     assert_eq!(tree.retention().unwrap(), retention);
-    // A few are deleted by each commit.
+    // Each commit deletes a few.
     set(&tree, 51);
     assert!(versions(&tree).len() > 5);
     for number in 52..=60 {
@@ -102,7 +102,7 @@ impl Clock for TestClock {
 }
 
 #[test]
-fn versions_that_are_too_old_go_with_the_next_commits() {
+fn versions_that_are_too_old_are_deleted_by_the_next_commits() {
     let time = Arc::new(AtomicU64::new(1_000_000));
     let driver = espalier_drivers::open("memory:").unwrap();
     let store = Store::open(driver, Arc::new(TestClock(Arc::clone(&time)))).unwrap();

@@ -1,17 +1,17 @@
-//! The history of a store that was killed, compared with that of one that was not.
+//! The history of a killed store, compared with that of one that was not killed.
 
 use espalier_store::{CommitInfo, Selection, Tree};
 use espalier_yang::InstancePath;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::setting::{read, show};
+use crate::fixture::{read, show};
 
 /// Versions that are read each time: the newest, and some older ones.
 const NEWEST: usize = 3;
 const OLDER: usize = 2;
 
-/// Commits that are asked for each time.
+/// The number of commits that are read each time.
 const COMMITS: usize = 40;
 
 fn commits(tree: &Tree) -> Vec<CommitInfo> {
@@ -24,7 +24,7 @@ fn text_at(tree: &Tree, version: u64) -> String {
     show(tree.schema(), &found.expect("the datastore"))
 }
 
-/// The same versions, with the same content.
+/// Checks that both have the same versions with the same content.
 pub fn assert_same_history(tree: &Tree, naive: &Tree, random: &mut StdRng) {
     let versions = |tree: &Tree| -> Vec<u64> {
         let commits = commits(tree);

@@ -1,13 +1,12 @@
-//! SIGKILL during commits with constraints, indexes, history, a candidate and confirmed commits
-//! pending: the store opens, `check` finds nothing, the state is that of the acknowledged steps (or
-//! one more, which was done and not told), the history is that too, and what nobody confirmed is
-//! taken back when its time is over.
+//! SIGKILL during commits with constraints, indexes, history, a candidate and pending confirmed commits: the
+//! store opens, `check` finds nothing, state and history are those of the acknowledged steps (or of one more,
+//! which was committed and not acknowledged), and unconfirmed commits are rolled back after their timeout.
 
-mod clock;
-mod history;
-#[path = "../model/setting.rs"]
+#[path = "../model/fixture.rs"]
 #[allow(dead_code)]
-mod setting;
+mod fixture;
+mod history;
+mod offset_clock;
 mod steps;
 
 use std::time::Duration;
@@ -18,28 +17,28 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::clock::{Later, open};
+use crate::fixture::assert_sound;
 use crate::history::assert_same_history;
-use crate::setting::assert_sound;
+use crate::offset_clock::{OffsetClock, open};
 use crate::steps::{State, TIMEOUT, state, step};
 
-/// Steps of one run, over all its lives.
+/// The number of steps of one run, over all its lives.
 const STEPS: u64 = 1000;
 
-/// A life has this many steps at most, so that there are many lives however fast the machine is.
+/// The maximum number of steps of a life, so that there are many lives on fast machines too.
 const LIFE_STEPS_MAX: u64 = 24;
 
-/// The kill comes up to so many microseconds after the acknowledgement that it waits for.
+/// The maximum pause in microseconds between the awaited acknowledgement and the kill.
 const PAUSE_US_MAX: u64 = 600;
 
-/// A run that kills less often tests too little.
+/// A run with fewer kills tests too little.
 const KILLS_MIN: u64 = 40;
 
-/// So many of the kills at least find a commit that waits to be confirmed.
+/// The minimum number of kills while a confirmed commit is pending.
 const PENDING_MIN: u64 = 3;
 
-/// A part: makes steps until it is killed. Called with the URL, the seconds that its clock is ahead,
-/// the seed, the first step and the one to stop before.
+/// A part: makes steps until it is killed. Its arguments are the URL, the seconds that its clock is ahead,
+/// the seed, the first step, and the step to stop before.
 #[test]
 fn part_making_steps() {
     let Some(argument) = process::argument() else {
@@ -53,32 +52,32 @@ fn part_making_steps() {
     let [ahead, seed, first, end] = numbers[..] else {
         panic!("four numbers: {argument}");
     };
-    let clock = Later::default();
-    clock.goes_on(ahead);
+    let clock = OffsetClock::default();
+    clock.advance(ahead);
     let tree = open(espalier_drivers::open(url).expect("it opens"), &clock);
     say("open");
     for number in first..end {
         step(&tree, seed, number);
         say(&number.to_string());
     }
-    // Whoever comes this far is killed while nothing happens.
+    // A part that gets this far is killed while idle.
     loop {
         std::thread::park();
     }
 }
 
-/// A store on disk that is killed again and again, and one in memory that makes the same steps.
+/// A store on disk that is killed again and again, and one in memory that executes the same steps.
 struct Run<'a> {
     random: &'a mut StdRng,
     url: String,
-    /// Decides on the steps.
+    /// Determines the steps.
     seed: u64,
-    clock: Later,
+    clock: OffsetClock,
     naive: Tree,
-    /// How many steps are done.
+    /// The number of executed steps.
     done: u64,
     kills: u64,
-    /// How many of the kills found a commit that waits to be confirmed.
+    /// The number of kills while a confirmed commit was pending.
     pending: u64,
 }
 
@@ -88,7 +87,7 @@ impl Run<'_> {
         open(driver, &self.clock)
     }
 
-    /// One life of the store: the first step that was not acknowledged.
+    /// Runs one life of the store; returns the first step that was not acknowledged.
     fn live(&mut self) -> u64 {
         let end = STEPS.min(self.done + LIFE_STEPS_MAX);
         let awaited = self.random.random_range(self.done..end);
@@ -96,30 +95,30 @@ impl Run<'_> {
         let argument = format!("{url} {ahead} {} {} {end}", self.seed, self.done);
         let mut part = Part::start("part_making_steps", &argument);
         assert_eq!(part.line().as_deref(), Some("open"));
-        let mut told = self.done;
+        let mut acknowledged = self.done;
         let number = |line: String| line.parse::<u64>().expect("a step") + 1;
-        while told <= awaited {
-            told = part.line().map(number).expect("the part goes on");
+        while acknowledged <= awaited {
+            acknowledged = part.line().map(number).expect("the part goes on");
         }
         let pause = self.random.random_range(0..PAUSE_US_MAX);
         std::thread::sleep(Duration::from_micros(pause));
         part.kill();
         while let Some(line) = part.line() {
-            told = number(line);
+            acknowledged = number(line);
         }
-        told
+        acknowledged
     }
 
-    /// What is there after a kill.
-    fn look(&mut self, told: u64) {
-        (self.done..told).for_each(|number| step(&self.naive, self.seed, number));
-        self.done = told;
+    /// Compares the state after a kill.
+    fn compare(&mut self, acknowledged: u64) {
+        (self.done..acknowledged).for_each(|number| step(&self.naive, self.seed, number));
+        self.done = acknowledged;
         let tree = self.open();
         assert_sound(tree.store());
         tree.validate_whole().expect("what is committed is valid");
         let found: State = state(&tree);
         if found != state(&self.naive) && self.done < STEPS {
-            // A step was done, and not told any more.
+            // A step was committed, and its acknowledgement was lost.
             step(&self.naive, self.seed, self.done);
             self.done += 1;
         }
@@ -129,9 +128,9 @@ impl Run<'_> {
         self.kills += 1;
     }
 
-    /// The time of whatever waits to be confirmed runs out, while nobody has the store open.
+    /// Lets pending confirmed commits expire while no process has the store open.
     fn wait(&mut self) {
-        self.clock.goes_on(2 * u64::from(TIMEOUT));
+        self.clock.advance(2 * u64::from(TIMEOUT));
         self.naive.store().expire().expect("what ran out");
         let tree = self.open();
         let found = state(&tree);
@@ -145,7 +144,7 @@ fn run(durability: &str) {
     seed::run("kills", |random| {
         let dir = tempfile::tempdir().expect("a directory");
         let url = format!("embedded:{}?durability={durability}", dir.path().display());
-        let clock = Later::default();
+        let clock = OffsetClock::default();
         let memory = espalier_drivers::open("memory:").expect("memory opens");
         let mut run = Run {
             url,
@@ -159,8 +158,8 @@ fn run(durability: &str) {
         };
         drop(run.open());
         while run.done < STEPS {
-            let told = run.live();
-            run.look(told);
+            let acknowledged = run.live();
+            run.compare(acknowledged);
             if run.random.random_ratio(1, 6) {
                 run.wait();
             }

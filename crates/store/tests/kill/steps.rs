@@ -1,12 +1,12 @@
-//! The steps: each one commit, chosen by a seed, its number and the state, so that they can be made
-//! again elsewhere.
+//! The steps: each one is one commit, determined by a seed, its number and the state, so that it can be
+//! repeated elsewhere.
 
 use espalier_store::{CommitOptions, Confirmed, Datastore, Edit, Error, Tree};
 use espalier_yang::InstancePath;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::setting::{data, path, text};
+use crate::fixture::{data, path, text};
 
 pub const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container limits { leaf max { type uint8; default 200; } }
@@ -18,10 +18,10 @@ pub const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix 
   list group { key id; ordered-by user; leaf id { type uint8; }
     leaf-list member { type leafref { path "/port/name"; } min-elements 1; } } }"#;
 
-/// Seconds after which what is not confirmed is taken back: longer than any run.
+/// The timeout of confirmed commits in seconds: longer than any run.
 pub const TIMEOUT: u32 = 1_000_000;
 
-/// What the steps have made.
+/// The state after some steps.
 #[derive(Debug, PartialEq)]
 pub struct State {
     running: String,
@@ -40,7 +40,7 @@ pub fn state(tree: &Tree) -> State {
     }
 }
 
-/// Makes a step. What is refused is refused everywhere.
+/// Executes a step. Rejections are deterministic.
 pub fn step(tree: &Tree, seed: u64, number: u64) {
     let mut random = StdRng::seed_from_u64(seed ^ (number << 20));
     let candidate = tree.beside(Datastore::Candidate, "").expect("a candidate");
@@ -55,7 +55,7 @@ pub fn step(tree: &Tree, seed: u64, number: u64) {
         5..=9 => {
             let commit = candidate.commit_confirmed(confirmed, options);
             if commit.is_err() {
-                // A candidate that is refused once, for a conflict with running, always is.
+                // A candidate that is rejected once, for a conflict with running, always is.
                 candidate.discard(options).expect("it is emptied");
             }
             commit

@@ -1,5 +1,5 @@
-//! What is stored is a function of the tree: random edits that lead to a tree leave the same keys
-//! and values as a load of that tree.
+//! The stored form is a function of the tree: random edits that lead to a tree leave the same keys and values
+//! as a load of that tree.
 
 use espalier_keyspace::{KeyRange, tuple};
 use espalier_store::{Datastore, LoadMode, Subspace, Tree};
@@ -8,13 +8,13 @@ use espalier_testkit::seed;
 use espalier_yang::data::DataTree;
 
 use crate::edit::{Change, apply};
+use crate::fixture::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
 use crate::generate::Generator;
-use crate::setting::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
 
 const COMMITS: u64 = 800;
 
 #[test]
-fn edits_leave_what_a_load_of_their_result_leaves() {
+fn edits_store_the_same_as_a_load_of_their_result() {
     seed::run("canonical storage", |random| {
         let commits = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(COMMITS);
         let tree = memory_tree(SORTED);
@@ -52,7 +52,7 @@ fn compare(tree: &Tree, model: &DataTree) {
     store.delete_anchor("d", "fresh").unwrap();
 }
 
-/// The keys of an anchor in a subspace, without what they begin with, and the values.
+/// The keys of an anchor in a subspace, without their prefix, and the values.
 pub fn dump(tree: &Tree, anchor: &str, subspace: Subspace) -> Vec<Row> {
     let store = tree.store();
     let mut prefix = subspace.key();

@@ -1,4 +1,4 @@
-//! Edits applied to the naive tree, the obvious way.
+//! Edits of the naive tree.
 
 use espalier_store::Edit;
 use espalier_yang::data::{Annotation, Content, DataNode, DataTree, Operation};
@@ -27,7 +27,7 @@ impl Change {
     }
 }
 
-/// Applies changes in order; the tag of the first error, and no change, where there is one.
+/// Applies changes in order; on error returns the tag of the first error, and changes nothing.
 pub fn apply(schema: &Schema, tree: &mut DataTree, changes: &[Change]) -> Result<(), ErrorTag> {
     let mut result = tree.clone();
     let mut naive = Naive {
@@ -72,7 +72,7 @@ impl Naive<'_> {
         }
     }
 
-    /// Edits below a path; containers without presence on the way come to be.
+    /// Edits below a path; containers without presence on the path are created.
     fn at(
         &mut self,
         siblings: &mut Vec<DataNode>,
@@ -187,7 +187,7 @@ impl Naive<'_> {
         }
     }
 
-    /// A container or entry that exists at an index, or comes to be.
+    /// A container or entry at an index, which is created if it does not exist.
     fn inner(
         &mut self,
         siblings: &mut Vec<DataNode>,
@@ -248,7 +248,7 @@ impl Naive<'_> {
         }
     }
 
-    /// Puts an entry where it belongs, and edits what is in it.
+    /// Inserts an entry at its place, and edits its content.
     fn place(
         &mut self,
         siblings: &mut Vec<DataNode>,

@@ -10,7 +10,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use crate::edit::Change;
 use crate::reference::{below, entry_keys};
 
-/// Texts with everything that paths and keys have trouble with.
+/// Texts with everything that is difficult in paths and keys.
 const TEXTS: [&str; 12] = [
     "",
     "a",
@@ -52,7 +52,7 @@ impl Generator<'_> {
         self.random.random_ratio(1, one_in)
     }
 
-    /// A text for a leaf of a type, mostly out of few, so that keys meet.
+    /// A text for a leaf of a type, mostly out of a few, so that keys collide.
     fn text(&mut self, value_type: &Type) -> String {
         let few = |texts: &[&str], random: &mut StdRng| (*texts.choose(random).unwrap()).to_owned();
         match &value_type.kind {
@@ -110,12 +110,12 @@ impl Generator<'_> {
                 self.instances(child, depth, kind, &mut nodes);
             }
         }
-        // In an edit too: data of two cases are refused.
+        // In an edit too: data of two cases are rejected.
         self.settle_cases(&mut nodes);
         nodes
     }
 
-    /// Of two cases of a choice, only the first that was generated stays.
+    /// Keeps only the first generated case of each choice.
     fn settle_cases(&mut self, nodes: &mut Vec<DataNode>) {
         let schema = self.schema;
         let mut kept: Vec<DataNode> = Vec::new();
@@ -150,7 +150,7 @@ impl Generator<'_> {
         }
     }
 
-    /// One instance of a node, with what is in it.
+    /// One instance of a node, with its content.
     pub fn instance(&mut self, id: NodeId, depth: u32, kind: Kind) -> DataNode {
         let node = self.schema.node(id);
         let content = match &node.kind {
@@ -227,7 +227,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A path to something, mostly to something that is there.
+    /// A random path, mostly of an existing node.
     pub fn path(&mut self, tree: &DataTree) -> InstancePath {
         let schema = self.schema;
         let mut path = InstancePath::root();
@@ -324,8 +324,7 @@ impl Generator<'_> {
         Change::Tree(at, DataTree { nodes }, operation)
     }
 
-    /// The same tree with siblings in another order, keys among them; entries in a kept order
-    /// stay in theirs.
+    /// The same tree with siblings in another order, including keys; entries in a kept order stay in it.
     pub fn shuffle(&mut self, nodes: &mut [DataNode]) {
         for node in nodes.iter_mut() {
             if let Content::Inner(children) = &mut node.content {

@@ -1,4 +1,4 @@
-//! The log of each commit leads back to the state before it.
+//! The log of each commit restores the state before it.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn scan(snapshot: &dyn Snapshot, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     pairs
 }
 
-/// What is stored of a tree, without stamps and log.
+/// The stored rows of a tree, without stamps and log.
 pub fn state(tree: &Tree) -> State {
     let snapshot = tree.store().driver().snapshot().unwrap();
     let mut state = State::new();
@@ -41,7 +41,7 @@ pub fn state(tree: &Tree) -> State {
     state
 }
 
-/// Takes back a commit by its log.
+/// Undoes a commit by its log.
 pub fn undo(tree: &Tree, version: u64, state: &mut State) {
     let mut prefix = prefix(tree, Subspace::Log);
     tuple::put_unsigned(&mut prefix, version);
@@ -64,7 +64,7 @@ pub fn undo(tree: &Tree, version: u64, state: &mut State) {
     }
 }
 
-/// A key and what it held; none where the whole tree was empty.
+/// A key and its old value; `None` if the whole tree was empty.
 #[allow(clippy::type_complexity)]
 fn record(kind: u8, rest: &mut &[u8]) -> Option<((u8, Vec<u8>), Option<Vec<u8>>)> {
     if kind == 4 {

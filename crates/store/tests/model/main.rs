@@ -1,16 +1,16 @@
-//! The store against a naive model: a tree of vectors, edited and filtered the obvious way.
+//! The store compared with a naive model: a tree of vectors.
 //!
 //! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
 //! many commits it has.
 
-mod by_hand;
 mod canonical;
 mod edit;
+mod fixture;
 mod generate;
+mod hand_edits;
 mod history;
 mod random_runs;
 mod reference;
 mod regressions;
 mod select;
-mod setting;
 mod stamps;

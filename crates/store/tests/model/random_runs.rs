@@ -13,19 +13,19 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
+use crate::fixture::{
+    MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read, read_all, show,
+};
 use crate::generate::Generator;
 use crate::history;
 use crate::reference::{entry_keys, find, prune};
 use crate::select::{is_whole, select};
-use crate::setting::{
-    MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read, read_all, show,
-};
 use crate::stamps;
 
-/// Commits in a run when nobody says otherwise.
+/// The default number of commits in a run.
 const COMMITS: u64 = 1_500;
 
-/// The store is examined after this many commits.
+/// The store is checked after this many commits.
 const CHECK_EVERY: u64 = 8;
 
 fn commits() -> u64 {
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         let mut verdict = Ok(());
         for _ in 0..*[1, 1, 1, 2, 3].choose(self.random).unwrap() {
             let mut tries = 0;
-            // Mostly good changes, else nearly every commit would be refused.
+            // Mostly valid changes, otherwise nearly every commit would be rejected.
             let change = loop {
                 let model = expected.clone();
                 let change = self.generator().change(&model);
@@ -177,7 +177,8 @@ impl<'a> Run<'a> {
         assert_same(&self.schema, &found, &expected, &what);
         let is_same = expected.same_as(&self.model, &self.schema);
         assert!(made.is_changed || is_same, "{what}");
-        // State entries that go and come again, and new positions, change the store and not the tree.
+        // State entries that are deleted and created again, and new positions, change the store and not the
+        // tree.
         assert!(
             !made.is_changed
                 || !is_same
@@ -390,7 +391,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether an edit may move entries, or take and add state entries that have no keys.
+/// Whether an edit may move entries, or delete and create state entries without keys.
 fn is_reordering(schema: &Schema, changes: &[Change]) -> bool {
     fn any(schema: &Schema, nodes: &[espalier_yang::data::DataNode]) -> bool {
         nodes

@@ -21,7 +21,7 @@ pub fn is_leaf(node: &Node) -> bool {
     )
 }
 
-/// What tells an entry of a list or leaf-list from the others.
+/// The identity of an entry of a list or leaf-list.
 pub fn entry_keys(schema: &Schema, data: &DataNode) -> Vec<Value> {
     match data.value() {
         Some(value) => vec![value.clone()],
@@ -32,7 +32,7 @@ pub fn entry_keys(schema: &Schema, data: &DataNode) -> Vec<Value> {
     }
 }
 
-/// Whether a node holds something that is stored.
+/// Whether a node has content that is stored.
 pub fn has_content(schema: &Schema, data: &DataNode) -> bool {
     let is_np = schema.node(data.node).is_np_container();
     !is_np
@@ -42,7 +42,7 @@ pub fn has_content(schema: &Schema, data: &DataNode) -> bool {
             .any(|child| has_content(schema, child))
 }
 
-/// Removes containers without presence that hold nothing.
+/// Removes empty containers without presence.
 pub fn prune(schema: &Schema, nodes: &mut Vec<DataNode>) {
     for node in nodes.iter_mut() {
         if let Content::Inner(children) = &mut node.content {
@@ -59,14 +59,14 @@ pub fn children_mut(data: &mut DataNode) -> &mut Vec<DataNode> {
     }
 }
 
-/// The index of the instance that a step names.
+/// The index of the instance of a step.
 pub fn position(schema: &Schema, nodes: &[DataNode], node: NodeId, keys: &Keys) -> Option<usize> {
     let mut instances = (0..nodes.len()).filter(|&index| nodes[index].node == node);
     match keys {
         Keys::None => instances.next(),
         Keys::Position(at) => instances.nth(*at as usize - 1),
         Keys::Values(values) => {
-            // Values of state leaf-lists name no single entry.
+            // Values of state leaf-lists do not identify a single entry.
             if schema.node(node).is_leaf_list() && !schema.node(node).is_config {
                 return None;
             }
@@ -75,8 +75,8 @@ pub fn position(schema: &Schema, nodes: &[DataNode], node: NodeId, keys: &Keys) 
     }
 }
 
-/// The nodes below the resource of a path; none where it does not exist. Containers without
-/// presence exist where the node around them does.
+/// The nodes below the resource of a path; `None` if it does not exist. Containers without presence exist if
+/// their parent does.
 pub fn below<'t>(
     schema: &Schema,
     tree: &'t DataTree,
@@ -93,7 +93,7 @@ pub fn below<'t>(
     Some(nodes)
 }
 
-/// The instances that a path names: several for a whole list.
+/// The instances of a path: several for a whole list.
 pub fn find<'t>(
     schema: &Schema,
     tree: &'t DataTree,

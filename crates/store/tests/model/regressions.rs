@@ -1,11 +1,11 @@
-//! Bugs that were, each by name.
+//! Bugs that were fixed, each with a named test.
 
 use espalier_store::{Content, Edit, LoadMode, Selection, Stamp, Tree, WithDefaults};
 use espalier_yang::data::Operation;
 use espalier_yang::path::Fields;
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, commit, data, first_tag, load_json, memory_tree, merge, path, read, show,
     text,
 };
@@ -24,7 +24,7 @@ fn delete_of(tree: &Tree, at: &str) -> Edit {
 }
 
 fn merge_at(tree: &Tree, at: &str, text: &str) -> Edit {
-    // The document is about the whole datastore; what is taken of it is below `at`.
+    // The document is of the whole datastore; the part below `at` is used.
     let at = path(tree.schema(), at);
     let mut data = data(tree.schema(), text);
     for _ in &at.steps {
@@ -56,7 +56,7 @@ fn values_of_different_types_of_a_union_are_different_entries() {
 }
 
 #[test]
-fn moving_an_entry_alone_makes_a_version() {
+fn moving_an_entry_creates_a_version() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
     let moved = merge(
@@ -71,7 +71,7 @@ fn moving_an_entry_alone_makes_a_version() {
 }
 
 #[test]
-fn an_entry_that_is_changed_and_then_moved_is_stamped_where_it_went() {
+fn an_entry_that_is_changed_and_then_moved_is_stamped_at_its_new_place() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
     let document = |text: &str| Edit::merge(InstancePath::root(), data(tree.schema(), text));
@@ -103,7 +103,7 @@ fn a_container_emptied_by_another_case_has_a_new_stamp() {
 }
 
 #[test]
-fn what_one_edit_touched_and_another_deleted_leaves_no_stamp() {
+fn a_node_changed_by_one_edit_and_deleted_by_another_leaves_no_stamp() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:named":[{"name":"a"}]}"#);
     let keys = || {
@@ -128,7 +128,7 @@ fn what_one_edit_touched_and_another_deleted_leaves_no_stamp() {
 }
 
 #[test]
-fn a_container_that_an_edit_emptied_is_created_by_the_next() {
+fn a_container_emptied_by_one_edit_is_created_by_the_next() {
     let tree = memory_tree(MODEL);
     let whole = |document: &str| data(tree.schema(), document);
     for (document, what) in [
@@ -171,7 +171,7 @@ fn an_edit_below_an_empty_container_of_a_case_deletes_the_other_cases() {
 }
 
 #[test]
-fn what_comes_to_be_in_a_container_passed_through_deletes_the_other_cases() {
+fn a_node_created_below_a_container_of_a_case_deletes_the_other_cases() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:line":"x"}"#);
     let document = data(
@@ -184,7 +184,7 @@ fn what_comes_to_be_in_a_container_passed_through_deletes_the_other_cases() {
 }
 
 #[test]
-fn an_entry_that_is_only_passed_through_does_not_move_and_deletes_nothing() {
+fn an_entry_on_the_path_of_an_edit_does_not_move_and_deletes_nothing() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -202,7 +202,7 @@ fn an_entry_that_is_only_passed_through_does_not_move_and_deletes_nothing() {
 }
 
 #[test]
-fn to_delete_the_key_of_an_entry_that_is_missing_is_missing_data() {
+fn deleting_the_key_of_a_missing_entry_is_data_missing() {
     let tree = memory_tree(MODEL);
     let key = path(tree.schema(), "/named[name='a']/name");
     let missing = commit(&tree, &[Edit::delete(key.clone())]);
@@ -213,7 +213,7 @@ fn to_delete_the_key_of_an_entry_that_is_missing_is_missing_data() {
 }
 
 #[test]
-fn depth_counts_from_what_fields_select() {
+fn depth_counts_from_the_nodes_that_fields_select() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -235,7 +235,7 @@ fn depth_counts_from_what_fields_select() {
 }
 
 #[test]
-fn state_that_only_says_that_it_is_there_is_shown() {
+fn state_presence_containers_are_shown() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -257,7 +257,7 @@ fn state_that_only_says_that_it_is_there_is_shown() {
 }
 
 #[test]
-fn defaults_of_a_choice_are_those_of_the_case_that_is_there() {
+fn defaults_of_a_choice_are_those_of_the_existing_case() {
     let tree = memory_tree(MODEL);
     let defaults = Selection {
         with_defaults: WithDefaults::ReportAll,
@@ -276,7 +276,7 @@ fn defaults_of_a_choice_are_those_of_the_case_that_is_there() {
     let view = tree.view().unwrap();
     let lad = path(tree.schema(), "/plain/lad");
     assert!(read(&view, &lad, &defaults).is_none());
-    // What `fields` leaves out is there all the same.
+    // A node that `fields` leaves out exists nevertheless.
     let fields = Selection {
         fields: Some(Fields::parse(tree.schema(), None, "m:plain/lad").unwrap()),
         ..defaults.clone()
@@ -285,7 +285,7 @@ fn defaults_of_a_choice_are_those_of_the_case_that_is_there() {
 }
 
 #[test]
-fn defaults_are_reported_where_their_when_holds() {
+fn defaults_are_reported_if_their_when_is_true() {
     let tree = memory_tree(
         "module m { yang-version 1.1; namespace urn:m; prefix m;
            leaf x { type string; } leaf top { when \"../x='1'\"; type string; default t; }
@@ -321,7 +321,7 @@ fn defaults_are_reported_where_their_when_holds() {
 }
 
 #[test]
-fn a_load_that_creates_refuses_every_kind_of_top_node_that_is_there() {
+fn a_creating_load_rejects_every_kind_of_existing_top_node() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -354,7 +354,7 @@ fn a_load_that_creates_refuses_every_kind_of_top_node_that_is_there() {
 }
 
 #[test]
-fn a_load_that_takes_the_last_leaf_of_a_container_leaves_no_empty_fragment() {
+fn a_load_that_deletes_the_last_leaf_of_a_container_leaves_no_empty_fragment() {
     let tree = memory_tree(MODEL);
     load_json(
         &tree,

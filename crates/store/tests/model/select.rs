@@ -1,4 +1,4 @@
-//! Reading parts of the naive tree, the obvious way.
+//! Selections from the naive tree.
 
 use espalier_store::{Content as ContentOf, Page, Selection, WithDefaults};
 use espalier_yang::data::{Annotation, Content, DataNode, DataTree};
@@ -8,8 +8,8 @@ use espalier_yang::{InstancePath, Keys, NodeId, Schema};
 
 use crate::reference::{below, entry_keys, find, has_content, is_leaf};
 
-/// What a reading of `path` gives; none where the target does not exist. Pages of entries are
-/// taken from `order`, which is every entry of the target in the order of the store.
+/// The result of reading `path`; `None` if the target does not exist. Pages of entries are taken from
+/// `order`, which is every entry of the target in the order of the store.
 pub fn select(
     schema: &Schema,
     tree: &DataTree,
@@ -79,7 +79,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a target that is not stored shows: an empty container, a default.
+    /// The result for a target that is not stored: an empty container, a default.
     fn absent_target(
         &self,
         tree: &DataTree,
@@ -106,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether entries of a whole list can have what is asked for.
+    /// Whether entries of a whole list can have the requested content.
     fn may_show(&self, node: &Node) -> bool {
         let schema = self.schema;
         match self.selection.content {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What shows of the children of a node at a level.
+    /// The visible children of a node at a level.
     fn children(
         &self,
         parent: Option<NodeId>,
@@ -144,7 +144,7 @@ impl Reader<'_> {
         level: u32,
         is_whole: bool,
     ) -> Vec<DataNode> {
-        // Nodes that fields select have level 1, and so have those on the way (RFC 8040 §4.8.2).
+        // Nodes selected by fields have level 1, and so have their ancestors (RFC 8040 §4.8.2).
         let level = match self.selection.fields.is_some() && !is_whole {
             true => 1,
             false => level + 1,
@@ -191,7 +191,7 @@ impl Reader<'_> {
             && node.as_value().is_some_and(|leaf| leaf.is_key)
     }
 
-    /// Reading state, the keys of config entries show too.
+    /// When reading state, the keys of config entries are visible too.
     fn keys_of_state(&self, data: &DataNode, parent: Option<NodeId>, shown: &mut Vec<DataNode>) {
         let Some(parent) = parent else { return };
         for &key in self.schema.node(parent).keys() {
@@ -259,8 +259,8 @@ impl Reader<'_> {
         values.iter().map(default).collect()
     }
 
-    /// Whether the defaults of a node are in use beside what its siblings hold: it has no `when`,
-    /// and each choice that it is in has the case of it, or nothing and the case is the default.
+    /// Whether the defaults of a node are in use with its siblings: it has no `when`, and each of its choices
+    /// has its case, or none and its case is the default.
     fn is_in_use(&self, node: &Node, siblings: &[DataNode]) -> bool {
         let schema = self.schema;
         let is_active = |mine: &espalier_yang::schema::CaseChoice| {

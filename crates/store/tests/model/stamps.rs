@@ -1,4 +1,4 @@
-//! Stamps: which resources a commit has to stamp, and which it must not.
+//! Stamps: the resources that a commit must stamp, and those that it must not.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
 use crate::edit::Change;
 use crate::reference::{entry_keys, has_content};
 
-/// Every resource that has a stamp of its own, by its path in text: containers, entries that have
-/// keys, and the datastore; with what it holds.
+/// Every resource that has its own stamp, by its path as text: containers, entries with keys, and the
+/// datastore; with its content.
 pub fn resources(schema: &Schema, tree: &DataTree) -> BTreeMap<String, (InstancePath, DataTree)> {
     let mut found = BTreeMap::new();
     walk(schema, &InstancePath::root(), &tree.nodes, &mut found);
@@ -87,7 +87,7 @@ pub fn compare(
     }
 }
 
-/// Whether a change names a resource, something in it, or something around it that it puts anew.
+/// Whether a change affects a resource, one of its descendants, or an ancestor that it replaces.
 fn names(schema: &Schema, change: &Change, path: &InstancePath) -> bool {
     match change {
         Change::ReplaceAll(_) => true,
@@ -100,7 +100,7 @@ fn names(schema: &Schema, change: &Change, path: &InstancePath) -> bool {
     }
 }
 
-/// Whether one path leads to the other, or both are the same.
+/// Whether one path is a prefix of the other, or both are equal.
 fn meets(one: &InstancePath, other: &InstancePath) -> bool {
     let mut steps = one.steps.iter().zip(&other.steps);
     steps.all(|(one, other)| {

@@ -1,6 +1,7 @@
-//! The operational state datastore (RFC 8342 §5.3): what is pushed, what is provided, and how it is
-//! united with the configuration.
+//! The operational state datastore (RFC 8342 §5.3): pushed state, provided state, and how they are merged
+//! with the configuration.
 
+mod fixture;
 mod measure;
 mod merge;
 mod naive;
@@ -9,5 +10,4 @@ mod providers;
 mod pushes;
 mod random_origins;
 mod random_runs;
-mod setting;
 mod withheld;

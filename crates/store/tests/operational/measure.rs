@@ -48,7 +48,7 @@ fn leaf(node: NodeId, value: Value) -> DataNode {
     DataNode::new(node, Content::Value(value))
 }
 
-/// `cont` with so many entries of `lst`.
+/// `cont` with entries of `lst`.
 fn entries(schema: &Schema, numbers: std::ops::Range<u32>) -> DataTree {
     let cont = child(schema, None, "cont");
     let list = child(schema, Some(cont), "lst");
@@ -165,8 +165,8 @@ fn subscribed(operational: &Tree) {
         commit(operational, Edit::delete(list.clone()));
     }
     println!("many oper change_subs: {:?}", begun.elapsed());
-    let told = counting.0.load(Ordering::Relaxed);
-    assert_eq!(told, (2 * ROUNDS * SUBSCRIBERS) as u64);
+    let notifications = counting.0.load(Ordering::Relaxed);
+    assert_eq!(notifications, (2 * ROUNDS * SUBSCRIBERS) as u64);
     drop(subscribers);
 }
 

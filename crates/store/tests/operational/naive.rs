@@ -1,4 +1,4 @@
-//! Random trees, and the obvious way to lay one over another.
+//! Random trees, and a naive merge of two trees.
 
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Value};
@@ -79,7 +79,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether entries of a list or leaf-list cannot be told apart.
+/// Whether entries of a list or leaf-list have no identity.
 pub fn has_no_identity(schema: &Schema, id: NodeId) -> bool {
     let node = schema.node(id);
     match node.kind {
@@ -101,7 +101,7 @@ pub fn identity(schema: &Schema, node: &DataNode) -> Vec<Value> {
     }
 }
 
-/// Lays one tree over another, the obvious way.
+/// Merges one tree over another.
 pub fn merge(schema: &Schema, below: &mut Vec<DataNode>, above: &[DataNode]) {
     for node in above {
         let kind = schema.node(node.node);
@@ -124,7 +124,7 @@ pub fn merge(schema: &Schema, below: &mut Vec<DataNode>, above: &[DataNode]) {
     }
 }
 
-/// What is at a path of a tree.
+/// The nodes at a path of a tree.
 pub fn at<'t>(schema: &Schema, nodes: &'t [DataNode], path: &InstancePath) -> Vec<&'t DataNode> {
     let mut found: Vec<&DataNode> = Vec::new();
     let mut siblings: Vec<&DataNode> = nodes.iter().collect();
@@ -142,7 +142,7 @@ pub fn at<'t>(schema: &Schema, nodes: &'t [DataNode], path: &InstancePath) -> Ve
     found
 }
 
-/// A path of something that is in a tree, or could be.
+/// A path of a node that is in a tree, or could be.
 pub fn any_path(schema: &Schema, random: &mut StdRng, nodes: &[DataNode]) -> InstancePath {
     let mut path = InstancePath::root();
     let mut siblings = nodes;

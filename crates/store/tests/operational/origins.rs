@@ -3,20 +3,20 @@
 use espalier_store::{LoadMode, LoadOptions, Selection, WithDefaults, WithOrigin};
 use espalier_yang::data::Origin;
 
-use crate::setting::{Setting, parse};
+use crate::fixture::{Fixture, parse};
 
 #[test]
-fn configuration_is_intended_and_only_differences_are_told() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:top":"t","m:e":[{"name":"x","v":"1"}],"m:plain":{"a":"1"}}"#);
-    setting.check_origins(
+fn configuration_is_intended_and_only_other_origins_are_annotated() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:top":"t","m:e":[{"name":"x","v":"1"}],"m:plain":{"a":"1"}}"#);
+    fixture.check_origins(
         "/",
         concat!(
             r#"{"m:top":"t","@m:top":{"or":"intended"},"m:plain":{"@":{"or":"intended"},"a":"1"},"#,
             r#""m:e":[{"@":{"or":"intended"},"name":"x","v":"1"}]}"#
         ),
     );
-    setting.check_origins(
+    fixture.check_origins(
         "/m:e[name='x']/v",
         r#"{"m:v":"1","@m:v":{"or":"intended"}}"#,
     );
@@ -24,17 +24,17 @@ fn configuration_is_intended_and_only_differences_are_told() {
 
 #[test]
 fn each_source_has_its_origin() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:e":[{"name":"x","v":"1","sub":[{"n":1}]}]}"#);
-    setting.push_from(
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:e":[{"name":"x","v":"1","sub":[{"n":1}]}]}"#);
+    fixture.push_from(
         r#"{"m:e":[{"name":"x","w":"2","sub":[{"n":2}]},{"name":"y","v":"3"}]}"#,
         Origin::System,
     );
-    setting.push_from(
+    fixture.push_from(
         r#"{"m:e":[{"name":"y","w":"4","state":{"up":true}}]}"#,
         Origin::Learned,
     );
-    setting.check_origins(
+    fixture.check_origins(
         "/",
         concat!(
             r#"{"m:e":[{"@":{"or":"intended"},"name":"x","v":"1","w":"2","@w":{"or":"system"},"#,
@@ -45,31 +45,31 @@ fn each_source_has_its_origin() {
 }
 
 #[test]
-fn a_push_that_says_nothing_is_unknown() {
-    let setting = Setting::new();
-    setting.push(r#"{"m:top":"t","m:is":{"v":"1"}}"#);
-    setting.check_origins(
+fn a_push_without_origin_is_unknown() {
+    let fixture = Fixture::new();
+    fixture.push(r#"{"m:top":"t","m:is":{"v":"1"}}"#);
+    fixture.check_origins(
         "/",
         r#"{"m:top":"t","@m:top":{"or":"unknown"},"m:is":{"@":{"or":"unknown"},"v":"1"}}"#,
     );
-    setting.push_from(r#"{"m:is":{"v":"2"}}"#, Origin::Dynamic);
-    setting.check_origins(
+    fixture.push_from(r#"{"m:is":{"v":"2"}}"#, Origin::Dynamic);
+    fixture.check_origins(
         "/m:is",
         r#"{"m:is":{"@":{"or":"unknown"},"v":"2","@v":{"or":"dynamic"}}}"#,
     );
-    setting.push(r#"{"m:is":{"v":"3"}}"#);
-    setting.check_origins("/m:is", r#"{"m:is":{"@":{"or":"unknown"},"v":"3"}}"#);
+    fixture.push(r#"{"m:is":{"v":"3"}}"#);
+    fixture.check_origins("/m:is", r#"{"m:is":{"@":{"or":"unknown"},"v":"3"}}"#);
 }
 
 #[test]
-fn a_value_that_is_configured_too_is_intended() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:plain":{"a":"same","inner":{"x":"1"}}}"#);
-    setting.push_from(
+fn a_pushed_value_that_is_also_configured_is_intended() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:plain":{"a":"same","inner":{"x":"1"}}}"#);
+    fixture.push_from(
         r#"{"m:plain":{"a":"same","inner":{"x":"2","y":"3"}}}"#,
         Origin::Learned,
     );
-    setting.check_origins(
+    fixture.check_origins(
         "/",
         concat!(
             r#"{"m:plain":{"@":{"or":"intended"},"a":"same","#,
@@ -79,16 +79,16 @@ fn a_value_that_is_configured_too_is_intended() {
 }
 
 #[test]
-fn origins_go_when_their_data_goes() {
-    let setting = Setting::new();
-    setting.push_from(
+fn origins_are_deleted_with_their_data() {
+    let fixture = Fixture::new();
+    fixture.push_from(
         r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a"}]}"#,
         Origin::Learned,
     );
-    setting.withdraw("/m:e[name='x']");
-    setting.withdraw("/m:o");
-    setting.push(r#"{"m:e":[{"name":"x"}],"m:o":[{"k":"a"}]}"#);
-    setting.check_origins(
+    fixture.withdraw("/m:e[name='x']");
+    fixture.withdraw("/m:o");
+    fixture.push(r#"{"m:e":[{"name":"x"}],"m:o":[{"k":"a"}]}"#);
+    fixture.check_origins(
         "/",
         concat!(
             r#"{"m:e":[{"@":{"or":"unknown"},"name":"x"}],"#,
@@ -99,32 +99,32 @@ fn origins_go_when_their_data_goes() {
 
 #[test]
 fn entries_of_leaf_lists_have_origins() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:plain":{"colour":["red"],"turn":["q"]}}"#);
-    setting.push_from(
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:plain":{"colour":["red"],"turn":["q"]}}"#);
+    fixture.push_from(
         r#"{"m:plain":{"colour":["blue","red"],"turn":["p"]}}"#,
         Origin::System,
     );
-    setting.check_origins(
+    fixture.check_origins(
         "/m:plain/turn",
         r#"{"m:turn":["q","p"],"@m:turn":[{"or":"intended"},{"or":"system"}]}"#,
     );
-    setting.check_origins(
+    fixture.check_origins(
         "/m:plain/colour",
         r#"{"m:colour":["blue","red"],"@m:colour":[{"or":"system"},{"or":"intended"}]}"#,
     );
 }
 
 #[test]
-fn defaults_in_use_are_told() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:plain":{"a":"1"}}"#);
+fn defaults_in_use_have_their_origin() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:plain":{"a":"1"}}"#);
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         with_defaults: WithDefaults::ReportAll,
         ..Selection::default()
     };
-    let found = setting.read("/m:plain", &selection);
+    let found = fixture.read("/m:plain", &selection);
     let expected = concat!(
         r#"{"m:plain":{"@":{"ietf-origin:origin":"ietf-origin:intended"},"a":"1","#,
         r#""b":7,"@b":{"ietf-origin:origin":"ietf-origin:default"}}}"#
@@ -134,17 +134,17 @@ fn defaults_in_use_are_told() {
 
 #[test]
 fn origins_are_attributes_in_xml() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:plain":{"a":"1"}}"#);
-    setting.push_from(r#"{"m:plain":{"inner":{"x":"2"}}}"#, Origin::Learned);
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:plain":{"a":"1"}}"#);
+    fixture.push_from(r#"{"m:plain":{"inner":{"x":"2"}}}"#, Origin::Learned);
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
     };
     let options = espalier_yang::data::PrintOptions::default();
-    let mut printer = espalier_yang::data::xml::Printer::new(setting.schema(), Vec::new(), options);
-    let view = setting.operational.view().expect("a view");
-    let path = setting.path("/m:plain");
+    let mut printer = espalier_yang::data::xml::Printer::new(fixture.schema(), Vec::new(), options);
+    let view = fixture.operational.view().expect("a view");
+    let path = fixture.path("/m:plain");
     assert!(
         view.read(&path, &selection, &mut printer)
             .expect("a reading")
@@ -159,15 +159,15 @@ fn origins_are_attributes_in_xml() {
 
 #[test]
 fn a_load_has_one_origin() {
-    let setting = Setting::new();
+    let fixture = Fixture::new();
     let load = |text: &str, origin, mode| {
-        let tree = parse(setting.schema(), text);
+        let tree = parse(fixture.schema(), text);
         let options = LoadOptions {
             origin,
             mode,
             ..LoadOptions::default()
         };
-        let loaded = setting.operational.load(options, &mut |sink| {
+        let loaded = fixture.operational.load(options, &mut |sink| {
             tree.emit(sink).map_err(|_| espalier_store::Error::Stopped)
         });
         loaded.expect("a load");
@@ -178,7 +178,7 @@ fn a_load_has_one_origin() {
         LoadMode::Replace,
     );
     load(r#"{"m:e":[{"name":"x"}]}"#, Origin::System, LoadMode::Merge);
-    setting.check_origins(
+    fixture.check_origins(
         "/",
         concat!(
             r#"{"m:top":"t","@m:top":{"or":"learned"},"m:is":{"@":{"or":"learned"}},"#,
@@ -186,5 +186,5 @@ fn a_load_has_one_origin() {
         ),
     );
     load(r#"{"m:top":"u"}"#, Origin::Unknown, LoadMode::Replace);
-    setting.check_origins("/", r#"{"m:top":"u","@m:top":{"or":"unknown"}}"#);
+    fixture.check_origins("/", r#"{"m:top":"u","@m:top":{"or":"unknown"}}"#);
 }

@@ -1,4 +1,4 @@
-//! Providers: asked when their part is read, and nothing worse than missing where they fail.
+//! Providers: they are called when their part is read; if one fails, only its part is missing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +8,9 @@ use espalier_store::{Content, PROVIDER_CALLS_MAX, Provider, Selection, WarningRe
 use espalier_yang::data::Origin;
 use espalier_yang::path::Fields;
 
-use crate::setting::{Setting, parse};
+use crate::fixture::{Fixture, parse};
 
-/// A provider that always says the same, and how often it was asked.
+/// A provider with a constant answer, and its number of calls.
 fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
@@ -22,22 +22,22 @@ fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn what_is_provided_is_read_with_the_rest() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
-    setting.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
+fn provided_state_is_part_of_a_read() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
+    fixture.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
     let (provider, calls) =
         constant(r#"{"m:e":[{"name":"x","state":{"up":true}},{"name":"z","state":{"up":false}}]}"#);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
     let (ordered, _) = constant(r#"{"m:o":[{"k":"c"},{"k":"b","w":"3"},{"k":"a","w":"4"}]}"#);
-    let ordered = setting
+    let ordered = fixture
         .operational
-        .provide(setting.path("/m:o"), ordered)
+        .provide(fixture.path("/m:o"), ordered)
         .expect("a provider");
-    setting.check(
+    fixture.check(
         "/",
         concat!(
             r#"{"m:e":[{"name":"x","v":"1","w":"2","state":{"up":true}},{"name":"z","state":{"up":false}}],"#,
@@ -45,31 +45,31 @@ fn what_is_provided_is_read_with_the_rest() {
         ),
     );
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    setting.check("/m:o[k='c']", r#"{"m:o":[{"k":"c"}]}"#);
-    setting.check("/m:o[k='b']/w", r#"{"m:w":"3"}"#);
-    setting.check("/m:e[name='z']/state/up", r#"{"m:up":false}"#);
-    let view = setting.operational.view().expect("a view");
-    assert_eq!(view.count(&setting.path("/m:o")).expect("a count"), 3);
+    fixture.check("/m:o[k='c']", r#"{"m:o":[{"k":"c"}]}"#);
+    fixture.check("/m:o[k='b']/w", r#"{"m:w":"3"}"#);
+    fixture.check("/m:e[name='z']/state/up", r#"{"m:up":false}"#);
+    let view = fixture.operational.view().expect("a view");
+    assert_eq!(view.count(&fixture.path("/m:o")).expect("a count"), 3);
     assert!(
-        view.exists(&setting.path("/m:e[name='z']"))
+        view.exists(&fixture.path("/m:e[name='z']"))
             .expect("an answer")
     );
     drop((kept, ordered));
-    setting.check("/m:e[name='z']", "");
+    fixture.check("/m:e[name='z']", "");
 }
 
 #[test]
-fn only_who_has_a_part_in_the_selection_is_asked() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
+fn only_providers_within_the_selection_are_called() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
     let (provider, calls) = constant(r#"{"m:plain":{"inner":{"x":"1"}}}"#);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain/inner"), provider)
+        .provide(fixture.path("/m:plain/inner"), provider)
         .expect("a provider");
-    let asked = |path: &str, selection: &Selection| {
+    let is_called = |path: &str, selection: &Selection| {
         let before = calls.load(Ordering::SeqCst);
-        setting.read(path, selection);
+        fixture.read(path, selection);
         calls.load(Ordering::SeqCst) > before
     };
     let all = Selection::default();
@@ -78,29 +78,29 @@ fn only_who_has_a_part_in_the_selection_is_asked() {
         ..Selection::default()
     };
     let fields = |text| Selection {
-        fields: Some(Fields::parse(setting.schema(), None, text).expect("fields")),
+        fields: Some(Fields::parse(fixture.schema(), None, text).expect("fields")),
         ..Selection::default()
     };
     let state = Selection {
         content: Content::NonConfig,
         ..Selection::default()
     };
-    assert!(asked("/", &all));
-    assert!(asked("/m:plain", &all));
-    assert!(asked("/m:plain/inner", &all));
-    assert!(asked("/m:plain/inner/x", &all));
-    assert!(!asked("/m:top", &all));
-    assert!(!asked("/m:plain/a", &all));
-    assert!(!asked("/", &depth(2)) && asked("/", &depth(3)));
-    assert!(!asked("/m:plain", &depth(1)) && asked("/m:plain", &depth(2)));
-    assert!(!asked("/", &fields("m:top")) && asked("/", &fields("m:plain/inner")));
-    assert!(!asked("/", &state));
+    assert!(is_called("/", &all));
+    assert!(is_called("/m:plain", &all));
+    assert!(is_called("/m:plain/inner", &all));
+    assert!(is_called("/m:plain/inner/x", &all));
+    assert!(!is_called("/m:top", &all));
+    assert!(!is_called("/m:plain/a", &all));
+    assert!(!is_called("/", &depth(2)) && is_called("/", &depth(3)));
+    assert!(!is_called("/m:plain", &depth(1)) && is_called("/m:plain", &depth(2)));
+    assert!(!is_called("/", &fields("m:top")) && is_called("/", &fields("m:plain/inner")));
+    assert!(!is_called("/", &state));
     drop(kept);
 }
 
 #[test]
-fn a_provider_is_told_what_is_asked() {
-    let setting = Setting::new();
+fn a_provider_gets_the_requested_path() {
+    let fixture = Fixture::new();
     let (sender, receiver) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
     let provider = Provider::new("listener", move |request| {
@@ -112,40 +112,40 @@ fn a_provider_is_told_what_is_asked() {
             .expect("a listener");
         Ok(parse(&request.schema, "{}"))
     });
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
-    for (read, told) in [
+    for (read, requested) in [
         ("/", "/m:e"),
         ("/m:e", "/m:e"),
         ("/m:e[name='x']", "/m:e[name='x']"),
         ("/m:e[name='x']/state", "/m:e[name='x']/state"),
     ] {
-        setting.read(read, &Selection::default());
-        assert_eq!(receiver.try_recv().expect("a call"), told);
+        fixture.read(read, &Selection::default());
+        assert_eq!(receiver.try_recv().expect("a call"), requested);
     }
     drop(kept);
 }
 
-/// Reads with one provider that goes wrong and one that does not; the warning's reason.
+/// Reads with one failing provider and one that works; returns the reason of the warning.
 #[track_caller]
-fn with_one_that_fails(provider: Provider) -> WarningReason {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:top":"t"}"#);
+fn read_with_failing_provider(provider: Provider) -> WarningReason {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:top":"t"}"#);
     let (sound, _) = constant(r#"{"m:event":[{"text":"one"}]}"#);
-    let sound = setting
+    let sound = fixture
         .operational
-        .provide(setting.path("/m:event"), sound)
+        .provide(fixture.path("/m:event"), sound)
         .expect("a provider");
-    let failing = setting
+    let failing = fixture
         .operational
-        .provide(setting.path("/m:plain"), provider)
+        .provide(fixture.path("/m:plain"), provider)
         .expect("a provider");
-    setting.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
-    let view = setting.operational.view().expect("a view");
+    fixture.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
+    let view = fixture.operational.view().expect("a view");
     let mut builder = espalier_yang::data::TreeBuilder::new();
-    let path = setting.path("/");
+    let path = fixture.path("/");
     let read = view.read(&path, &Selection::default(), &mut builder);
     assert!(read.expect("a reading"));
     let mut warnings = view.take_warnings();
@@ -158,58 +158,58 @@ fn with_one_that_fails(provider: Provider) -> WarningReason {
 }
 
 #[test]
-fn a_provider_that_fails_costs_its_part_alone() {
+fn a_failing_provider_affects_only_its_part() {
     let failing = Provider::new("failing", |_| Err("the sensor is gone".into()));
-    let reason = with_one_that_fails(failing);
+    let reason = read_with_failing_provider(failing);
     assert!(matches!(reason, WarningReason::Failed(message) if message == "the sensor is gone"));
 }
 
 #[test]
-fn a_provider_that_panics_costs_its_part_alone() {
+fn a_panicking_provider_affects_only_its_part() {
     let panicking = Provider::new("panicking", |_| panic!("at the disco"));
-    let reason = with_one_that_fails(panicking);
+    let reason = read_with_failing_provider(panicking);
     assert!(matches!(reason, WarningReason::Panicked(message) if message == "at the disco"));
 }
 
 #[test]
-fn a_provider_that_is_slow_is_not_waited_for() {
+fn a_slow_provider_times_out() {
     let slow = Provider::new("slow", |request| {
         std::thread::sleep(Duration::from_secs(30));
         Ok(parse(&request.schema, r#"{"m:plain":{"a":"late"}}"#))
     });
     let begun = Instant::now();
-    let reason = with_one_that_fails(slow.with_timeout(Duration::from_millis(30)));
+    let reason = read_with_failing_provider(slow.with_timeout(Duration::from_millis(30)));
     assert!(begun.elapsed() < Duration::from_secs(25));
     assert!(matches!(reason, WarningReason::TimedOut(time) if time == Duration::from_millis(30)));
 }
 
 #[test]
-fn an_answer_from_elsewhere_is_refused() {
+fn data_outside_the_providers_path_is_rejected() {
     let (stray, _) = constant(r#"{"m:plain":{"a":"1"},"m:top":"not mine"}"#);
     assert!(matches!(
-        with_one_that_fails(stray),
+        read_with_failing_provider(stray),
         WarningReason::Invalid(_)
     ));
 }
 
 #[test]
-fn calls_that_do_not_end_are_not_repeated_for_ever() {
-    let setting = Setting::new();
+fn hanging_calls_are_limited() {
+    let fixture = Fixture::new();
     let stuck = Provider::new("stuck", |request| {
         std::thread::sleep(Duration::from_secs(2));
         Ok(parse(&request.schema, "{}"))
     });
     let stuck = stuck.with_timeout(Duration::ZERO);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain"), stuck)
+        .provide(fixture.path("/m:plain"), stuck)
         .expect("a provider");
     for _ in 0..PROVIDER_CALLS_MAX {
-        setting.read("/", &Selection::default());
+        fixture.read("/", &Selection::default());
     }
-    let view = setting.operational.view().expect("a view");
+    let view = fixture.operational.view().expect("a view");
     let mut builder = espalier_yang::data::TreeBuilder::new();
-    let path = setting.path("/");
+    let path = fixture.path("/");
     view.read(&path, &Selection::default(), &mut builder)
         .expect("a reading");
     let warnings = view.take_warnings();
@@ -221,45 +221,45 @@ fn calls_that_do_not_end_are_not_repeated_for_ever() {
 }
 
 #[test]
-fn answers_are_kept_as_long_as_they_are_valid() {
-    let setting = Setting::new();
+fn provided_data_is_cached_while_it_is_valid() {
+    let fixture = Fixture::new();
     let (provider, calls) = constant(r#"{"m:plain":{"s":"on"}}"#);
     let provider = provider.with_validity(Duration::from_secs(10));
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:plain"), provider)
+        .provide(fixture.path("/m:plain"), provider)
         .expect("a provider");
     for _ in 0..3 {
-        setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+        fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    setting.check("/m:plain/s", r#"{"m:s":"on"}"#);
+    fixture.check("/m:plain/s", r#"{"m:s":"on"}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 2);
-    setting.hands.advance(10_000);
-    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    fixture.clock.advance(10_000);
+    fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 3);
     kept.invalidate();
-    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    fixture.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     assert_eq!(calls.load(Ordering::SeqCst), 4);
     drop(kept);
 }
 
 #[test]
-fn what_is_provided_has_the_origin_of_its_provider() {
-    let setting = Setting::new();
-    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
+fn provided_data_has_the_origin_of_its_provider() {
+    let fixture = Fixture::new();
+    fixture.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
     let (provider, _) =
         constant(r#"{"m:e":[{"name":"x","v":"2","state":{"up":true}},{"name":"y"}]}"#);
     let provider = provider.with_origin(Origin::Learned);
-    let kept = setting
+    let kept = fixture
         .operational
-        .provide(setting.path("/m:e"), provider)
+        .provide(fixture.path("/m:e"), provider)
         .expect("a provider");
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
     };
-    let found = setting.read("/m:e", &selection);
+    let found = fixture.read("/m:e", &selection);
     let expected = concat!(
         r#"{"m:e":[{"@":{"or":"intended"},"name":"x","v":"2","@v":{"or":"learned"},"state":{"up":true}},"#,
         r#"{"@":{"or":"learned"},"name":"y"}]}"#
@@ -272,20 +272,20 @@ fn what_is_provided_has_the_origin_of_its_provider() {
 }
 
 #[test]
-fn nodes_of_nowhere_are_refused() {
+fn providers_of_unknown_nodes_are_rejected() {
     let lost = Provider::new("lost", |_| {
         let content = espalier_yang::data::Content::Inner(Vec::new());
         let node = espalier_yang::data::DataNode::new(espalier_yang::NodeId(9_999), content);
         Ok(espalier_yang::data::DataTree { nodes: vec![node] })
     });
     assert!(matches!(
-        with_one_that_fails(lost),
+        read_with_failing_provider(lost),
         WarningReason::Invalid(_)
     ));
-    let setting = Setting::new();
-    let nowhere = setting
+    let fixture = Fixture::new();
+    let nowhere = fixture
         .path("/m:top")
         .child(espalier_yang::NodeId(9_999), Default::default());
     let (provider, _) = constant("{}");
-    assert!(setting.operational.provide(nowhere, provider).is_err());
+    assert!(fixture.operational.provide(nowhere, provider).is_err());
 }

@@ -1,4 +1,4 @@
-//! Random pushes and withdrawals, each with an origin, and a naive book of who said what.
+//! Random pushes and withdrawals, each with an origin, compared with a naive model of the origins.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
+use crate::fixture::Fixture;
 use crate::naive::{Generator, any_path, has_no_identity, identity};
-use crate::setting::Setting;
 
 /// Rounds of a run.
 const ROUNDS: usize = 40;
@@ -23,13 +23,13 @@ const STEPS: usize = 6;
 /// without presence have none.
 type Origins = BTreeMap<String, Origin>;
 
-/// A tree whose nodes carry the origin that they have.
+/// A tree whose nodes carry their origin.
 #[derive(Default)]
-struct Book {
+struct OriginModel {
     nodes: Vec<DataNode>,
 }
 
-fn tells_origin(schema: &Schema, node: &DataNode) -> bool {
+fn has_origin(schema: &Schema, node: &DataNode) -> bool {
     let kind = schema.node(node.node);
     let is_key = kind.as_value().is_some_and(|leaf| leaf.is_key);
     kind.is_config && !is_key && !kind.is_np_container()
@@ -42,20 +42,22 @@ fn is_same(schema: &Schema, one: &DataNode, other: &DataNode) -> bool {
         && (is_leaf || identity(schema, one) == identity(schema, other))
 }
 
-/// Merges a push into what was pushed before.
-fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
+/// Merges a push into the pushed state.
+fn push(schema: &Schema, model: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
     for node in pushed {
-        let known = book.iter_mut().find(|known| is_same(schema, known, node));
-        match (known, &node.content) {
-            (Some(known), Content::Inner(children)) => {
-                if let Content::Inner(own) = &mut known.content {
+        let existing = model
+            .iter_mut()
+            .find(|existing| is_same(schema, existing, node));
+        match (existing, &node.content) {
+            (Some(existing), Content::Inner(children)) => {
+                if let Content::Inner(own) = &mut existing.content {
                     push(schema, own, children, origin);
                 }
             }
-            (Some(known), content) if known.content == *content => {}
-            (Some(known), content) => {
-                known.content = content.clone();
-                known.annotations = vec![Annotation::Origin(origin)];
+            (Some(existing), content) if existing.content == *content => {}
+            (Some(existing), content) => {
+                existing.content = content.clone();
+                existing.annotations = vec![Annotation::Origin(origin)];
             }
             (None, content) => {
                 let annotations = vec![Annotation::Origin(origin)];
@@ -68,14 +70,14 @@ fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: 
                     push(schema, &mut own, children, origin);
                     new.content = Content::Inner(own);
                 }
-                book.push(new);
+                model.push(new);
             }
         }
     }
 }
 
-/// Removes what is at a path.
-fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
+/// Removes the nodes at a path.
+fn withdraw(schema: &Schema, model: &mut Vec<DataNode>, path: &InstancePath) {
     let Some((first, rest)) = path.steps.split_first() else {
         return;
     };
@@ -87,20 +89,20 @@ fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
             }
     };
     if rest.is_empty() {
-        book.retain(|node| !is_meant(node));
+        model.retain(|node| !is_meant(node));
         return;
     }
     let rest = InstancePath {
         steps: rest.to_vec(),
     };
-    for node in book.iter_mut().filter(|node| is_meant(node)) {
+    for node in model.iter_mut().filter(|node| is_meant(node)) {
         if let Content::Inner(children) = &mut node.content {
             withdraw(schema, children, &rest);
         }
     }
 }
 
-/// The origins of what two books say together: the lower one's where it has what is in use.
+/// The origins of two merged models: those of the lower one where its content is in use.
 fn origins(schema: &Schema, below: &[DataNode], above: &[DataNode], at: &str, all: &mut Origins) {
     for node in below {
         let same = above.iter().find(|other| is_same(schema, node, other));
@@ -130,14 +132,14 @@ fn note(
         return;
     };
     if let (true, [Annotation::Origin(origin)]) =
-        (tells_origin(schema, node), node.annotations.as_slice())
+        (has_origin(schema, node), node.annotations.as_slice())
     {
         all.insert(at.clone(), *origin);
     }
     origins(schema, below, above, &at, all);
 }
 
-/// The place of a node below another; none for what cannot be told apart.
+/// The path of a node below another; `None` if it has no identity.
 fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
     if has_no_identity(schema, node.node) {
         return None;
@@ -149,8 +151,8 @@ fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
     })
 }
 
-/// The origins that a reading tells, those that are inherited included.
-fn told(
+/// The origins in a reading, including inherited ones.
+fn collect_origins(
     schema: &Schema,
     nodes: &[DataNode],
     inherited: Option<Origin>,
@@ -171,32 +173,32 @@ fn told(
         assert!(own.is_none() || schema.node(node.node).is_config, "{at}");
         assert!(own.is_none() || own != inherited, "{at} repeats an origin");
         let origin = own.or(inherited);
-        if tells_origin(schema, node) {
+        if has_origin(schema, node) {
             all.insert(at.clone(), origin.expect("an origin"));
         }
-        told(schema, node.children(), origin, &at, all);
+        collect_origins(schema, node.children(), origin, &at, all);
     }
 }
 
 #[test]
-fn any_pushes_have_the_origins_that_they_said() {
+fn pushes_keep_their_origins() {
     seed::run("the origins of pushes", |random| {
         (0..ROUNDS).for_each(|_| run(random));
     });
 }
 
 fn run(random: &mut StdRng) {
-    let setting = Setting::new();
-    let schema = setting.schema();
-    let mut running = Book::default();
+    let fixture = Fixture::new();
+    let schema = fixture.schema();
+    let mut running = OriginModel::default();
     if random.random_ratio(3, 4) {
         let tree = Generator { schema, random }.tree(schema.roots());
         push(schema, &mut running.nodes, &tree.nodes, Origin::Intended);
         let edits = [Edit::merge(InstancePath::root(), tree)];
         let options = CommitOptions::default();
-        setting.running.commit(&edits, options).expect("a commit");
+        fixture.running.commit(&edits, options).expect("a commit");
     }
-    let mut pushed = Book::default();
+    let mut pushed = OriginModel::default();
     for _ in 0..STEPS {
         let origin = *Origin::ALL.choose(random).expect("an origin");
         let options = CommitOptions {
@@ -217,17 +219,17 @@ fn run(random: &mut StdRng) {
             push(schema, &mut pushed.nodes, &tree.nodes, origin);
             Edit::merge(InstancePath::root(), tree)
         };
-        let committed = setting.operational.commit(&[edit], options);
+        let committed = fixture.operational.commit(&[edit], options);
         committed.expect("a push");
-        check(&setting, &running, &pushed);
+        check(&fixture, &running, &pushed);
     }
-    let findings = setting.running.store().check(&mut |_| {}).expect("a check");
+    let findings = fixture.running.store().check(&mut |_| {}).expect("a check");
     assert_eq!(findings, []);
 }
 
-fn check(setting: &Setting, running: &Book, pushed: &Book) {
-    let schema = setting.schema();
-    let view = setting.operational.view().expect("a view");
+fn check(fixture: &Fixture, running: &OriginModel, pushed: &OriginModel) {
+    let schema = fixture.schema();
+    let view = fixture.operational.view().expect("a view");
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
@@ -237,7 +239,7 @@ fn check(setting: &Setting, running: &Book, pushed: &Book) {
     assert!(read.expect("a reading"));
     let tree: DataTree = builder.finish().expect("a tree");
     let (mut found, mut expected) = (Origins::new(), Origins::new());
-    told(schema, &tree.nodes, None, "", &mut found);
+    collect_origins(schema, &tree.nodes, None, "", &mut found);
     origins(schema, &running.nodes, &pushed.nodes, "", &mut expected);
     assert_eq!(found, expected);
 }

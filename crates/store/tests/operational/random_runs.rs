@@ -1,4 +1,4 @@
-//! Random sources, united here and by a naive merge of trees.
+//! Random sources, merged by the store and by a naive merge of trees.
 
 use espalier_store::{CommitOptions, Edit, Provider, Selection};
 use espalier_testkit::seed;
@@ -7,18 +7,18 @@ use espalier_yang::{InstancePath, Keys, NodeId};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
+use crate::fixture::Fixture;
 use crate::naive::{Generator, any_path, at, merge};
-use crate::setting::Setting;
 
 /// Rounds of a run.
 const ROUNDS: usize = 40;
 
-/// Readings of each state.
+/// The number of reads of each state.
 const READINGS: usize = 12;
 
 /// The operational state at a path.
-fn read(setting: &Setting, path: &InstancePath) -> Option<DataTree> {
-    let view = setting.operational.view().expect("a view");
+fn read(fixture: &Fixture, path: &InstancePath) -> Option<DataTree> {
+    let view = fixture.operational.view().expect("a view");
     let mut builder = TreeBuilder::new();
     let found = view.read(path, &Selection::default(), &mut builder);
     let warnings = view.take_warnings();
@@ -27,9 +27,9 @@ fn read(setting: &Setting, path: &InstancePath) -> Option<DataTree> {
     found.expect("a reading").then_some(tree)
 }
 
-fn check(setting: &Setting, expected: &DataTree, path: &InstancePath) {
-    let schema = setting.schema();
-    let found = read(setting, path);
+fn check(fixture: &Fixture, expected: &DataTree, path: &InstancePath) {
+    let schema = fixture.schema();
+    let found = read(fixture, path);
     let nodes: Vec<DataNode> = match path.is_root() {
         true => expected.nodes.clone(),
         false => at(schema, &expected.nodes, path)
@@ -49,24 +49,24 @@ fn check(setting: &Setting, expected: &DataTree, path: &InstancePath) {
         step.keys == Keys::None && (node.is_list() || node.is_leaf_list())
     };
     if path.steps.last().is_some_and(is_whole) {
-        let view = setting.operational.view().expect("a view");
+        let view = fixture.operational.view().expect("a view");
         let count = view.count(path).expect("a count");
         assert_eq!(count, expected.nodes.len() as u64, "{text}");
     }
 }
 
 #[test]
-fn any_sources_are_united_as_the_naive_merge_does() {
+fn sources_are_merged_like_the_naive_merge() {
     seed::run("the sources of operational", |random| {
         for round in 0..ROUNDS {
-            let setting = Setting::new();
-            run(&setting, random, round % 4);
+            let fixture = Fixture::new();
+            run(&fixture, random, round % 4);
         }
     });
 }
 
-fn run(setting: &Setting, random: &mut StdRng, providers: usize) {
-    let schema = setting.schema();
+fn run(fixture: &Fixture, random: &mut StdRng, providers: usize) {
+    let schema = fixture.schema();
     let roots = schema.roots();
     let generate = |random: &mut StdRng, roots: &[NodeId]| Generator { schema, random }.tree(roots);
     let running = generate(random, roots);
@@ -76,28 +76,28 @@ fn run(setting: &Setting, random: &mut StdRng, providers: usize) {
         tree.commit(&edits, CommitOptions::default())
             .expect("a commit");
     };
-    commit(&setting.running, &running);
-    commit(&setting.operational, &pushed);
+    commit(&fixture.running, &running);
+    commit(&fixture.operational, &pushed);
     let mut expected = DataTree::default();
     merge(schema, &mut expected.nodes, &running.nodes);
     merge(schema, &mut expected.nodes, &pushed.nodes);
     let mut kept = Vec::new();
     for number in 0..providers {
         let root = *roots.choose(random).expect("a root");
-        let told = generate(random, &[root]);
-        merge(schema, &mut expected.nodes, &told.nodes);
-        let provider = Provider::new(format!("{number}"), move |_| Ok(told.clone()));
+        let provided = generate(random, &[root]);
+        merge(schema, &mut expected.nodes, &provided.nodes);
+        let provider = Provider::new(format!("{number}"), move |_| Ok(provided.clone()));
         let at = InstancePath::root().child(root, Keys::None);
         kept.push(
-            setting
+            fixture
                 .operational
                 .provide(at, provider)
                 .expect("a provider"),
         );
     }
-    check(setting, &expected, &InstancePath::root());
+    check(fixture, &expected, &InstancePath::root());
     for _ in 0..READINGS {
         let path = any_path(schema, random, &expected.nodes);
-        check(setting, &expected, &path);
+        check(fixture, &expected, &path);
     }
 }

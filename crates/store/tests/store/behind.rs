@@ -1,5 +1,5 @@
-//! Commits through a view in memory that is behind its engine: nothing is refused, or taken for done
-//! already, because of what is long over, and what is committed costs no asking.
+//! Commits through a view in memory that is behind its engine: nothing is rejected, or treated as done
+//! already, because of stale data, and a commit costs no extra requests.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,25 +12,25 @@ use espalier_store::{Edit, Error, Tree};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 use espalier_yang::{ErrorTag, InstancePath};
 
-use crate::setting::{commit, data, first_tag, merge, open_tree, path, text};
+use crate::fixture::{commit, data, first_tag, merge, open_tree, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf v { type uint8; } list e { key k; leaf k { type string; } } }"#;
 
-/// A view that is as old as this may be shown: longer than any test takes.
+/// The maximum staleness of the view: longer than any test takes.
 const POLICY: &str = "policy=cached&staleness_ms=60000";
 
-/// How long the engine cannot be followed while something is committed.
+/// How long the engine cannot be followed during a commit.
 const OUTAGE: Duration = Duration::from_millis(100);
 
-/// One tree of an engine, and another one of a view of it that cannot follow until it is told to.
-struct Setting {
+/// One tree of an engine, and another one of a view of it that cannot follow until released.
+struct Fixture {
     ahead: Tree,
     behind: Tree,
     faulty: Arc<Faulty>,
 }
 
-impl Setting {
+impl Fixture {
     fn new(before: &str, meanwhile: impl Fn(&Tree)) -> Self {
         let engine = espalier_drivers::open("memory:").unwrap();
         let ahead = open_tree(Arc::clone(&engine), MODEL);
@@ -58,7 +58,7 @@ impl Setting {
         }
     }
 
-    /// What becomes of an edit; the engine can be followed again soon after it has begun.
+    /// The result of an edit; following resumes soon after it has started.
     fn edit(&self, edit: Edit) -> Result<espalier_store::Commit, Error> {
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -75,43 +75,43 @@ impl Setting {
 }
 
 #[test]
-fn what_others_changed_is_changed_back() {
-    let setting = Setting::new(r#"{"m:v":1}"#, |ahead| {
+fn changes_of_others_can_be_reverted() {
+    let fixture = Fixture::new(r#"{"m:v":1}"#, |ahead| {
         merge(ahead, r#"{"m:v":2}"#);
     });
-    let back = Edit::merge(InstancePath::root(), setting.tree(r#"{"m:v":1}"#));
-    assert!(setting.edit(back).unwrap().is_changed);
-    assert!(text(&setting.ahead).contains(r#""m:v":1"#));
+    let back = Edit::merge(InstancePath::root(), fixture.tree(r#"{"m:v":1}"#));
+    assert!(fixture.edit(back).unwrap().is_changed);
+    assert!(text(&fixture.ahead).contains(r#""m:v":1"#));
 }
 
 #[test]
-fn what_others_deleted_can_be_created() {
-    let setting = Setting::new(r#"{"m:e":[{"k":"a"}]}"#, |ahead| {
+fn nodes_deleted_by_others_can_be_created() {
+    let fixture = Fixture::new(r#"{"m:e":[{"k":"a"}]}"#, |ahead| {
         let entry = path(ahead.schema(), "/m:e[k='a']");
         commit(ahead, &[Edit::delete(entry)]).unwrap();
     });
-    let again = Edit::create(InstancePath::root(), setting.tree(r#"{"m:e":[{"k":"a"}]}"#));
-    assert!(setting.edit(again).unwrap().is_changed);
-    assert!(text(&setting.ahead).contains(r#""k":"a""#));
+    let again = Edit::create(InstancePath::root(), fixture.tree(r#"{"m:e":[{"k":"a"}]}"#));
+    assert!(fixture.edit(again).unwrap().is_changed);
+    assert!(text(&fixture.ahead).contains(r#""k":"a""#));
 }
 
 #[test]
-fn what_others_created_can_be_deleted_and_not_created() {
+fn nodes_created_by_others_can_be_deleted_and_not_created() {
     let meanwhile = |ahead: &Tree| {
         merge(ahead, r#"{"m:e":[{"k":"a"}]}"#);
     };
-    let setting = Setting::new(r#"{"m:v":1}"#, meanwhile);
-    let entry = path(setting.behind.schema(), "/m:e[k='a']");
-    assert!(setting.edit(Edit::delete(entry)).unwrap().is_changed);
-    assert!(!text(&setting.ahead).contains(r#""k":"a""#));
+    let fixture = Fixture::new(r#"{"m:v":1}"#, meanwhile);
+    let entry = path(fixture.behind.schema(), "/m:e[k='a']");
+    assert!(fixture.edit(Edit::delete(entry)).unwrap().is_changed);
+    assert!(!text(&fixture.ahead).contains(r#""k":"a""#));
 
-    let setting = Setting::new(r#"{"m:v":1}"#, meanwhile);
-    let again = Edit::create(InstancePath::root(), setting.tree(r#"{"m:e":[{"k":"a"}]}"#));
-    assert_eq!(first_tag(&setting.edit(again)), Some(ErrorTag::DataExists));
+    let fixture = Fixture::new(r#"{"m:v":1}"#, meanwhile);
+    let again = Edit::create(InstancePath::root(), fixture.tree(r#"{"m:e":[{"k":"a"}]}"#));
+    assert_eq!(first_tag(&fixture.edit(again)), Some(ErrorTag::DataExists));
 }
 
 #[test]
-fn what_is_committed_asks_nothing_and_what_changes_nothing_asks_once() {
+fn a_commit_sends_no_extra_request_and_an_unchanged_one_sends_one() {
     let metered = Metered::new(espalier_drivers::open("memory:").unwrap());
     let meter = metered.meter();
     let tree = open_tree(under_policy(Arc::new(metered), POLICY).unwrap(), MODEL);
@@ -120,12 +120,12 @@ fn what_is_committed_asks_nothing_and_what_changes_nothing_asks_once() {
     for value in 1..=100 {
         assert!(merge(&tree, &format!(r#"{{"m:v":{value}}}"#)).is_changed);
     }
-    let asked = snapshots() - before;
-    // The view itself asks now and then, to know how old it is.
-    assert!(asked < 10, "{asked}");
+    let requests = snapshots() - before;
+    // The view itself sends requests now and then, to determine its staleness.
+    assert!(requests < 10, "{requests}");
     for _ in 0..100 {
         assert!(!merge(&tree, r#"{"m:v":100}"#).is_changed);
     }
-    let asked = snapshots() - before - asked;
-    assert!((100..110).contains(&asked), "{asked}");
+    let requests = snapshots() - before - requests;
+    assert!((100..110).contains(&requests), "{requests}");
 }

@@ -1,10 +1,10 @@
-//! Dataspaces, schema sets, anchors: what is refused, what is kept apart, what it costs.
+//! Dataspaces, schema sets, anchors: rejections, isolation, costs.
 
 use std::time::{Duration, Instant};
 
 use espalier_store::{Datastore, Error, LoadMode, Store, Subspace, UpgradeOptions};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, SORTED, assert_sound, load_json, memory_tree, merge, open_store, source, text,
 };
 
@@ -24,7 +24,7 @@ fn is_unknown<T: std::fmt::Debug>(result: Result<T, Error>, kind: &str) {
 }
 
 #[test]
-fn what_does_not_exist_is_unknown() {
+fn missing_names_are_unknown() {
     let store = store();
     is_unknown(store.schema_sets("x"), "dataspace");
     is_unknown(store.anchors("x", None, 1), "dataspace");
@@ -48,7 +48,7 @@ fn what_does_not_exist_is_unknown() {
 }
 
 #[test]
-fn what_exists_is_not_made_again_and_what_is_used_is_not_deleted() {
+fn existing_names_are_not_created_and_used_ones_not_deleted() {
     let store = store();
     let exists = |result| assert!(matches!(result, Err(Error::Exists { .. })));
     exists(store.create_dataspace("d"));
@@ -100,7 +100,7 @@ fn names_are_checked() {
 }
 
 #[test]
-fn a_model_that_does_not_compile_is_refused_and_not_kept() {
+fn a_model_that_does_not_compile_is_rejected_and_not_stored() {
     let store = store();
     let broken = source("module m { namespace urn:m; prefix m; leaf x { type nothing; } }");
     assert!(matches!(
@@ -116,7 +116,7 @@ fn a_model_that_does_not_compile_is_refused_and_not_kept() {
 }
 
 #[test]
-fn anchors_do_not_disturb_one_another() {
+fn anchors_are_isolated() {
     let first = memory_tree(MODEL);
     let store = first.store().clone();
     store.create_dataspace("e").unwrap();
@@ -152,7 +152,7 @@ fn anchors_do_not_disturb_one_another() {
 }
 
 #[test]
-fn deleting_an_anchor_deletes_all_of_it_and_its_name_is_free() {
+fn deleting_an_anchor_deletes_all_its_data_and_frees_its_name() {
     let tree = memory_tree(MODEL);
     let store = tree.store().clone();
     let usage = || store.usage().unwrap();
@@ -171,11 +171,11 @@ fn deleting_an_anchor_deletes_all_of_it_and_its_name_is_free() {
         usage.iter().map(|(_, one)| one.keys).collect::<Vec<_>>()
     };
     assert_eq!(keys(&usage()), keys(&before));
-    // A tree of the anchor that was cannot be written, also when the name is taken again.
+    // A tree of the deleted anchor cannot be written to, also after the name is reused.
     let refused = |tree: &espalier_store::Tree| {
-        let document = crate::setting::data(tree.schema(), r#"{"m:top":"x"}"#);
+        let document = crate::fixture::data(tree.schema(), r#"{"m:top":"x"}"#);
         let edit = espalier_store::Edit::merge(espalier_yang::InstancePath::root(), document);
-        is_unknown(crate::setting::commit(tree, &[edit]), "anchor");
+        is_unknown(crate::fixture::commit(tree, &[edit]), "anchor");
         is_unknown(
             load_json(tree, LoadMode::Merge, r#"{"m:top":"x"}"#),
             "anchor",
@@ -188,7 +188,7 @@ fn deleting_an_anchor_deletes_all_of_it_and_its_name_is_free() {
 }
 
 #[test]
-fn many_anchors_cost_what_few_do() {
+fn the_cost_does_not_depend_on_the_number_of_anchors() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
     let anchors: u32 =
@@ -220,7 +220,7 @@ fn many_anchors_cost_what_few_do() {
     assert!(page.iter().all(|anchor| anchor.name.as_str() > "n5"));
 }
 
-/// The least time of finding a tree and changing it.
+/// The minimum time of opening a tree and changing it.
 fn cost(store: &Store, anchor: &str) -> Duration {
     let one = |number: u32| {
         let start = Instant::now();

@@ -1,8 +1,8 @@
-//! Each constraint of RFC 7950: what is refused, and how it is told.
+//! Each constraint of RFC 7950: violations, and their errors.
 
 use espalier_store::{Datastore, Error, LoadMode, Tree, Validation};
 
-use crate::setting::{assert_sound, commit, load_json, memory_tree, merge, path, text};
+use crate::fixture::{assert_sound, commit, load_json, memory_tree, merge, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container limits { leaf max { type uint8; default 3; } }
@@ -25,14 +25,14 @@ fn refused(tree: &Tree, document: &str) -> Vec<String> {
     let before = text(tree);
     let edit = espalier_store::Edit::merge(
         espalier_yang::InstancePath::root(),
-        crate::setting::data(tree.schema(), document),
+        crate::fixture::data(tree.schema(), document),
     );
-    let result = crate::setting::commit(tree, &[edit]);
+    let result = crate::fixture::commit(tree, &[edit]);
     let Err(Error::Data(errors)) = result else {
         panic!("not refused: {result:?}");
     };
     assert_eq!(text(tree), before);
-    let told = errors.iter().map(|error| {
+    let found = errors.iter().map(|error| {
         let tag = error.tag.as_str();
         format!(
             "{} {tag} {}",
@@ -40,7 +40,7 @@ fn refused(tree: &Tree, document: &str) -> Vec<String> {
             error.app_tag.as_deref().unwrap_or("-")
         )
     });
-    told.collect()
+    found.collect()
 }
 
 fn ports(tree: &Tree) {
@@ -51,10 +51,10 @@ fn ports(tree: &Tree) {
 }
 
 #[test]
-fn every_violation_is_told_at_once_with_its_tags() {
+fn all_violations_are_reported_together_with_their_tags() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(
+    let found = refused(
         &tree,
         r#"{"m:port":[{"name":"a","slot":9,"vlan":1},{"name":"c","slot":2},
             {"name":"d","in":{"lane":2},"peer":["a","x"],"at":"/m:port[name='y']"}],"m:one":{}}"#,
@@ -70,7 +70,7 @@ fn every_violation_is_told_at_once_with_its_tags() {
         "/m:port[name='d']/at data-missing instance-required",
         "/m:port[name='d']/peer[.='x'] data-missing instance-required",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_load_is_validated_like_an_edit() {
 }
 
 #[test]
-fn the_message_of_the_model_is_told() {
+fn the_error_message_of_the_model_is_reported() {
     let tree = memory_tree(MODEL);
     let document = r#"{"m:port":[{"name":"a","in":{"lane":3}}]}"#;
     let Err(Error::Data(errors)) = load_json(&tree, LoadMode::Merge, document) else {
@@ -106,7 +106,7 @@ fn the_message_of_the_model_is_told() {
 }
 
 #[test]
-fn what_a_when_held_goes_with_it() {
+fn nodes_with_a_false_when_are_deleted() {
     let tree = memory_tree(MODEL);
     merge(
         &tree,
@@ -123,9 +123,9 @@ fn what_a_when_held_goes_with_it() {
 fn a_limit_elsewhere_is_a_condition_on_every_entry() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(&tree, r#"{"m:limits":{"max":1}}"#);
+    let found = refused(&tree, r#"{"m:limits":{"max":1}}"#);
     assert_eq!(
-        told,
+        found,
         ["/m:port[name='b']/slot operation-failed must-violation"]
     );
     merge(&tree, r#"{"m:limits":{"max":2}}"#);
@@ -137,7 +137,7 @@ fn a_limit_elsewhere_is_a_condition_on_every_entry() {
 }
 
 #[test]
-fn what_is_referred_to_cannot_go() {
+fn a_leafref_target_cannot_be_deleted() {
     let tree = memory_tree(MODEL);
     ports(&tree);
     merge(
@@ -157,18 +157,18 @@ fn what_is_referred_to_cannot_go() {
 }
 
 #[test]
-fn a_mandatory_leaf_of_a_case_is_asked_for_with_its_case() {
+fn a_mandatory_leaf_of_a_case_is_required_with_its_case() {
     let tree = memory_tree(MODEL);
     ports(&tree);
-    let told = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
-    assert_eq!(told, ["/m:port[name='a']/slow/by data-missing -"]);
+    let found = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
+    assert_eq!(found, ["/m:port[name='a']/slow/by data-missing -"]);
     merge(&tree, r#"{"m:port":[{"name":"a","slow":{"by":1}}]}"#);
     merge(&tree, r#"{"m:port":[{"name":"a","fast":[null]}]}"#);
     assert!(text(&tree).contains("fast") && !text(&tree).contains("slow"));
 }
 
 #[test]
-fn an_anchor_may_ask_for_structure_and_types_alone() {
+fn an_anchor_may_be_validated_for_structure_and_types_only() {
     let tree = memory_tree(MODEL);
     let store = tree.store();
     let broken = r#"{"m:port":[{"name":"a","slot":200,"vlan":1,"peer":["x"]}]}"#;

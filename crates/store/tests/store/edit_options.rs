@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Error, ErrorOption, TestOption, Tree};
 use espalier_yang::InstancePath;
 
-use crate::setting::{data, memory_tree, merge, path, text};
+use crate::fixture::{data, memory_tree, merge, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list e { key k; leaf k { type string; } leaf v { type uint8; must ". < 100"; } } }"#;
@@ -22,7 +22,7 @@ fn outcome(tree: &Tree, edits: &[Edit], test: TestOption, on_error: ErrorOption)
 }
 
 #[test]
-fn what_is_only_tested_is_not_made() {
+fn test_only_changes_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
@@ -36,20 +36,20 @@ fn what_is_only_tested_is_not_made() {
             (&broken, "refused 1"),
             (&there, "refused 1"),
         ] {
-            let told = outcome(
+            let found = outcome(
                 tree,
                 edits,
                 TestOption::TestOnly,
                 ErrorOption::RollbackOnError,
             );
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
         assert_eq!(text(tree), before);
     }
 }
 
 #[test]
-fn a_candidate_is_tested_before_it_is_set_where_that_is_asked_for() {
+fn a_candidate_is_tested_before_it_is_set_with_test_then_set() {
     let tree = memory_tree(MODEL);
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
     let broken = [create(&candidate, "b", 200)];
@@ -67,7 +67,7 @@ fn a_candidate_is_tested_before_it_is_set_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_impossible_is_left_out_as_asked_for() {
+fn impossible_edits_are_handled_according_to_the_error_option() {
     let three = |tree: &Tree| {
         merge(tree, r#"{"m:e":[{"k":"b"}]}"#);
         let missing = Edit::delete(path(tree.schema(), "/m:e[k='x']"));
@@ -96,10 +96,10 @@ fn what_is_impossible_is_left_out_as_asked_for() {
 }
 
 #[test]
-fn nothing_is_made_where_nothing_is_possible() {
+fn impossible_edits_change_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
     let edits = [create(&tree, "a", 1)];
-    let told = outcome(&tree, &edits, TestOption::Set, ErrorOption::ContinueOnError);
-    assert_eq!(told, "refused 1");
+    let found = outcome(&tree, &edits, TestOption::Set, ErrorOption::ContinueOnError);
+    assert_eq!(found, "refused 1");
 }

@@ -1,4 +1,4 @@
-//! Bulk loads: documents in any order, documents that fail, what is logged.
+//! Bulk loads: documents in any order, failing documents, and the log.
 
 use espalier_keyspace::KeyRange;
 use espalier_store::{Error, LoadMode, LoadOptions, Subspace, Tree};
@@ -6,12 +6,12 @@ use espalier_testkit::rows::{Row, rows};
 use espalier_yang::data::{Content, DataNode, DataTree, ParseOptions, Root, json, xml};
 use espalier_yang::{ErrorTag, Mark, Sink, Value};
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, commit, data, first_tag, load_json, load_tree, memory_tree, merge, path,
     text,
 };
 
-/// Every key and value of the store but stamps and log.
+/// Every key and value of the store, except stamps and log.
 fn dump(tree: &Tree) -> Vec<Row> {
     let mut all = rows(&**tree.store().driver(), &KeyRange::all());
     all.retain(|(key, _)| ![Subspace::Log as u8, Subspace::Stamp as u8].contains(&key[0]));
@@ -47,14 +47,14 @@ fn keys_may_come_after_everything_else() {
     assert_eq!(report.fragments, 7);
     assert_eq!(dump(&first), dump(&last));
     assert_sound(last.store());
-    // And into what is there already.
+    // And into existing data.
     load_json(&last, LoadMode::Merge, KEYS_LAST).unwrap();
     assert_eq!(dump(&first), dump(&last));
     assert_sound(last.store());
 }
 
 #[test]
-fn a_merge_keeps_the_order_that_is_there_and_appends() {
+fn a_merge_keeps_the_existing_order_and_appends() {
     let tree = memory_tree(MODEL);
     load_json(
         &tree,
@@ -76,7 +76,7 @@ fn a_merge_keeps_the_order_that_is_there_and_appends() {
 }
 
 #[test]
-fn entries_of_a_list_may_be_apart_in_xml() {
+fn entries_of_a_list_need_not_be_adjacent_in_xml() {
     let tree = memory_tree(MODEL);
     let document = r#"<data xmlns="urn:ietf:params:xml:ns:netconf:base:1.0" xmlns:m="urn:m">
       <m:turn>b</m:turn><m:rule><m:match><m:port>2</m:port><m:dst>d</m:dst><m:port>1</m:port><m:src>s</m:src></m:match>
@@ -123,7 +123,7 @@ fn a_document_that_fails_leaves_nothing() {
 }
 
 #[test]
-fn a_source_that_gives_up_leaves_nothing() {
+fn an_aborted_source_leaves_nothing() {
     let tree = memory_tree(MODEL);
     let kept = dump(&tree);
     let document = data(tree.schema(), KEYS_FIRST);
@@ -151,7 +151,7 @@ fn a_source_that_ends_within_an_entry_leaves_nothing() {
 }
 
 #[test]
-fn an_entry_without_its_key_is_refused_by_the_store_itself() {
+fn an_entry_without_its_key_is_rejected_by_the_store_itself() {
     let tree = memory_tree(MODEL);
     let named = path(tree.schema(), "/named").target().unwrap();
     let document = DataTree {
@@ -165,7 +165,7 @@ fn an_entry_without_its_key_is_refused_by_the_store_itself() {
 }
 
 #[test]
-fn every_commit_is_in_the_log_and_the_stamp_is_one() {
+fn every_commit_is_in_the_log_with_one_stamp() {
     let tree = memory_tree(MODEL);
     let first = load_json(&tree, LoadMode::Merge, KEYS_FIRST)
         .unwrap()
@@ -183,7 +183,7 @@ fn every_commit_is_in_the_log_and_the_stamp_is_one() {
 }
 
 #[test]
-fn a_load_that_changes_nothing_makes_no_version() {
+fn a_load_without_changes_creates_no_version() {
     let tree = memory_tree(MODEL);
     let nothing = load_json(&tree, LoadMode::Merge, "{}").unwrap().commit;
     assert_eq!((nothing.version, nothing.is_changed), (0, false));
@@ -197,14 +197,14 @@ fn a_load_that_changes_nothing_makes_no_version() {
 }
 
 #[test]
-fn the_progress_of_a_load_is_told() {
+fn the_progress_of_a_load_is_reported() {
     let tree = memory_tree(MODEL);
     let entries: Vec<String> = (0..10_000)
         .map(|number| format!(r#"{{"name":"{number}"}}"#))
         .collect();
     let document = format!(r#"{{"m:named":[{}]}}"#, entries.join(","));
-    let mut told = Vec::new();
-    let mut progress = |fragments| told.push(fragments);
+    let mut reports = Vec::new();
+    let mut progress = |fragments| reports.push(fragments);
     let options = LoadOptions {
         progress: Some(&mut progress),
         ..LoadOptions::default()
@@ -223,5 +223,5 @@ fn the_progress_of_a_load_is_told() {
         })
         .unwrap();
     assert_eq!((report.fragments, report.values), (10_000, 10_000));
-    assert!(told.len() > 1 && told.is_sorted());
+    assert!(reports.len() > 1 && reports.is_sorted());
 }

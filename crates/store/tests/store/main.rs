@@ -1,16 +1,16 @@
-//! The store as a whole: loads, the catalog, several threads and processes' worth of stores.
+//! The store as a whole: loads, the catalog, several threads, and several stores as in several processes.
 
 mod behind;
 mod catalog;
 mod constraints;
 mod edit_options;
+#[path = "../model/fixture.rs"]
+#[allow(dead_code)]
+mod fixture;
 mod load;
 mod operations;
 mod order;
 mod repair;
-#[path = "../model/setting.rs"]
-#[allow(dead_code)]
-mod setting;
 mod stored_schemas;
 mod threads;
 mod upgrade;

@@ -1,10 +1,10 @@
-//! Operations and notifications are validated against the data that they stand in.
+//! Operations and notifications are validated together with the data of their context.
 
 use espalier_store::{Error, LoadMode};
 use espalier_yang::InstancePath;
 use espalier_yang::data::{ParseOptions, Root, TreeBuilder, json};
 
-use crate::setting::{load_json, memory_tree, path};
+use crate::fixture::{load_json, memory_tree, path};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   list port { key name; leaf name { type string; } leaf speed { type uint32; }
@@ -17,7 +17,7 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
     output { leaf id { type uint32; mandatory true; } } }
   notification flap { leaf port { type leafref { path "/port/name"; } mandatory true; } } }"#;
 
-/// What is wrong with a document of the node with a schema path, in a place of the data.
+/// The violations of a document of the node with a schema path, in a context of the data.
 fn violations(around: &str, node: &str, document: &str) -> Vec<String> {
     let tree = memory_tree(MODEL);
     let data = r#"{"m:port":[{"name":"a","speed":10},{"name":"b","speed":5}]}"#;
@@ -38,8 +38,9 @@ fn violations(around: &str, node: &str, document: &str) -> Vec<String> {
     match view.validate_operation(&around, node, &operation) {
         Ok(()) => Vec::new(),
         Err(Error::Data(errors)) => {
-            let told = errors.iter();
-            told.map(|error| format!("{} {}", error.path, error.tag.as_str()))
+            let found = errors.iter();
+            found
+                .map(|error| format!("{} {}", error.path, error.tag.as_str()))
                 .collect()
         }
         Err(error) => panic!("{error}"),
@@ -51,13 +52,13 @@ fn the_input_of_an_rpc_is_validated_with_the_data() {
     let input = "/m:join/input";
     let valid = r#"{"m:input":{"left":"a","right":"b","tag":["t"],"why":"w"}}"#;
     assert_eq!(violations("", input, valid), [""; 0]);
-    let told = violations("", input, r#"{"m:input":{"left":"c","why":"w"}}"#);
+    let found = violations("", input, r#"{"m:input":{"left":"c","why":"w"}}"#);
     let expected = [
         "/m:join/tag operation-failed",
         "/m:join/left data-missing",
         "/m:join/why unknown-element",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     let same = r#"{"m:input":{"left":"a","right":"a","tag":["t"]}}"#;
     assert_eq!(
         violations("", input, same),
@@ -74,25 +75,25 @@ fn the_input_of_an_rpc_is_validated_with_the_data() {
 fn the_output_of_an_rpc_is_validated() {
     let output = "/m:join/output";
     assert_eq!(violations("", output, r#"{"m:output":{"id":1}}"#), [""; 0]);
-    let told = violations("", output, r#"{"m:output":{}}"#);
-    assert_eq!(told, ["/m:join/id data-missing"]);
+    let found = violations("", output, r#"{"m:output":{}}"#);
+    assert_eq!(found, ["/m:join/id data-missing"]);
 }
 
 #[test]
-fn an_action_sees_the_entry_that_it_is_on() {
+fn an_action_is_validated_on_its_entry() {
     let input = "/m:port/reset/input";
     let wait = r#"{"m:input":{"wait":7}}"#;
     assert_eq!(violations("/m:port[name='a']", input, wait), [""; 0]);
-    let told = violations("/m:port[name='b']", input, wait);
-    assert_eq!(told, ["/m:port[name='b']/reset/wait operation-failed"]);
-    let told = violations("/m:port[name='c']", input, wait);
-    assert_eq!(told, ["/m:port[name='c'] data-missing"]);
+    let found = violations("/m:port[name='b']", input, wait);
+    assert_eq!(found, ["/m:port[name='b']/reset/wait operation-failed"]);
+    let found = violations("/m:port[name='c']", input, wait);
+    assert_eq!(found, ["/m:port[name='c'] data-missing"]);
 }
 
 #[test]
-fn a_notification_refers_to_the_data() {
+fn a_notification_may_refer_to_the_data() {
     let flap = "/m:flap";
     assert_eq!(violations("", flap, r#"{"m:flap":{"port":"a"}}"#), [""; 0]);
-    let told = violations("", flap, r#"{"m:flap":{"port":"c"}}"#);
-    assert_eq!(told, ["/m:flap/port data-missing"]);
+    let found = violations("", flap, r#"{"m:flap":{"port":"c"}}"#);
+    assert_eq!(found, ["/m:flap/port data-missing"]);
 }

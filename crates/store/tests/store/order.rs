@@ -1,4 +1,4 @@
-//! Lists ordered by user: renumbered because many entries went to one place, and changed many times
+//! Lists ordered by user: renumbered because many entries were inserted in one place, and changed many times
 //! in one commit.
 
 use espalier_store::{Edit, LoadMode, Selection, Tree};
@@ -7,9 +7,9 @@ use espalier_yang::InstancePath;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::setting::{MODEL, assert_sound, commit, data, load_json, memory_tree, path, read, text};
+use crate::fixture::{MODEL, assert_sound, commit, data, load_json, memory_tree, path, read, text};
 
-/// Insertions in one place; a position has room for some 380 before the list is renumbered.
+/// Insertions in one place; a position has room for about 380 before the list is renumbered.
 const INSERTIONS: usize = 900;
 
 fn edit(tree: &Tree, text: &str) -> Edit {
@@ -45,7 +45,7 @@ fn renumbering_keeps_order_content_and_stamps() {
             r#"{{"m:rule":[{{"name":"n{number}","match":[{{"src":"s","dst":"d","port":[2,1]}}],
                 "@":{{"yang:insert":"after","yang:key":"[name='a']"}}}}]}}"#
         );
-        // A change of another entry before, in the same commit: its stamp moves with it.
+        // A change of another entry first, in the same commit: its stamp moves with it.
         let change = format!(
             r#"{{"m:rule":[{{"name":"b","match":[{{"src":"s","dst":"d","option":{{"item":[{{"n":2,"t":"{number}"}}]}}}}]}}]}}"#
         );
@@ -66,7 +66,7 @@ fn renumbering_keeps_order_content_and_stamps() {
     assert_sound(tree.store());
     let shown = text(&tree);
     assert_eq!(shown.matches(r#""port":[2,1]"#).count(), INSERTIONS + 2);
-    // And once more from what it says: the same tree.
+    // And once more from its output: the same tree.
     let copy = memory_tree(MODEL);
     load_json(&copy, LoadMode::Merge, &shown).unwrap();
     assert_eq!(text(&copy), shown);
@@ -112,10 +112,10 @@ fn a_leaf_list_is_renumbered_too() {
     assert_sound(tree.store());
 }
 
-/// An edit of a leaf-list ordered by user, and what it makes of its values.
+/// An edit of a leaf-list ordered by user, and its effect on the values.
 fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
     let path = |text: &str| path(tree.schema(), text);
-    let known = match values.len() {
+    let existing = match values.len() {
         0 => None,
         length => Some(values[random.random_range(0..length)].clone()),
     };
@@ -127,7 +127,7 @@ fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
     };
     let new = format!("v{}", random.random_range(0..12));
     let is_new = !values.contains(&new);
-    match (random.random_range(0..12), known) {
+    match (random.random_range(0..12), existing) {
         (0, Some(_)) => {
             values.clear();
             Edit::delete(path("/turn"))
@@ -136,20 +136,20 @@ fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
             let last = values.pop().unwrap_or_default();
             Edit::delete(path(&format!("/turn[.='{last}']")))
         }
-        (3, Some(known)) => {
-            values.retain(|value| *value != known);
-            Edit::delete(path(&format!("/turn[.='{known}']")))
+        (3, Some(existing)) => {
+            values.retain(|value| *value != existing);
+            Edit::delete(path(&format!("/turn[.='{existing}']")))
         }
         (4, _) => {
             values.retain(|value| *value != new);
             values.insert(0, new.clone());
             insert(&new, r#""first""#)
         }
-        (5, Some(known)) if known != new => {
+        (5, Some(existing)) if existing != new => {
             values.retain(|value| *value != new);
-            let at = values.iter().position(|value| *value == known);
+            let at = values.iter().position(|value| *value == existing);
             values.insert(at.map_or(0, |at| at + 1), new.clone());
-            insert(&new, &format!(r#""after","yang:value":"{known}""#))
+            insert(&new, &format!(r#""after","yang:value":"{existing}""#))
         }
         (6, _) => {
             values.retain(|value| *value != new);

@@ -1,4 +1,5 @@
-//! Stores whose data do not fit their modules, as programs left them that did not look when modules changed.
+//! Stores whose data does not fit their modules, as left by programs that did not check the data when modules
+//! changed.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use espalier_store::{
 };
 use espalier_yang::{InstancePath, NodeId};
 
-use crate::setting::{assert_sound, load_json, open_store, source, text};
+use crate::fixture::{assert_sound, load_json, open_store, source, text};
 
 const OLD: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf top { type string; } leaf good { type string; }
@@ -25,10 +26,10 @@ const NEW: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
 const DATA: &str = r#"{"m:top":"word","m:good":"g","m:l":[{"k":"a","v":"1","c":{"x":"in"}},{"k":"3","v":"b"},{"k":"4","v":"5"}],
   "m:o":[{"k":"z"},{"k":"9"}],"m:gone":{"g":"hidden"}}"#;
 
-/// What is left of it under the new modules, with keys and values in their form.
+/// What remains of it under the new modules, with keys and values in their form.
 const LEFT: &str = r#"{"m:good":"g","m:l":[{"k":3},{"k":4,"v":5}],"m:o":[{"k":9}]}"#;
 
-/// What a repair removed.
+/// The output of a repair.
 #[derive(Default)]
 struct Kept {
     rows: Vec<Removed>,
@@ -47,7 +48,7 @@ impl RepairOutput for Kept {
     }
 }
 
-/// A disk that is full.
+/// A full disk.
 struct Full;
 
 impl RepairOutput for Full {
@@ -68,7 +69,7 @@ fn made(driver: &Arc<dyn Driver>) -> Store {
     store
 }
 
-/// Puts modules in place of those of the schema set `s` without a look at the data.
+/// Replaces the modules of the schema set `s` without checking the data.
 fn put_modules(driver: &Arc<dyn Driver>, store: &Store, modules: &str) -> Store {
     store
         .create_schema_set("d", "left", &source(modules))
@@ -93,7 +94,7 @@ fn put_modules(driver: &Arc<dyn Driver>, store: &Store, modules: &str) -> Store 
     open_store(Arc::clone(driver))
 }
 
-/// A store with data that do not fit, in running and in startup.
+/// A store with data that does not fit, in running and in startup.
 fn misfitting(driver: &Arc<dyn Driver>) -> Store {
     let store = made(driver);
     for datastore in [Datastore::Running, Datastore::Startup] {
@@ -104,7 +105,7 @@ fn misfitting(driver: &Arc<dyn Driver>) -> Store {
 }
 
 #[test]
-fn check_finds_every_misfit_and_repair_takes_it_out() {
+fn check_finds_all_misfits_and_repair_removes_them() {
     let driver = espalier_drivers::open("memory:").unwrap();
     let store = misfitting(&driver);
     let found = store.check(&mut |_| {}).unwrap();
@@ -123,11 +124,11 @@ fn check_finds_every_misfit_and_repair_takes_it_out() {
             );
         }
     }
-    // Looking changes nothing.
+    // The check changes nothing.
     let looked = store.repair(UpgradeOptions::default(), None).unwrap();
     assert_eq!(looked.len(), 2);
     assert_eq!(store.check(&mut |_| {}).unwrap(), found);
-    // What cannot be kept is not removed.
+    // Data whose output fails is not removed.
     let refused = store.repair(UpgradeOptions::default(), Some(&mut Full));
     assert!(matches!(refused, Err(Error::Write(_))), "{refused:?}");
     assert_eq!(store.check(&mut |_| {}).unwrap(), found);
@@ -164,11 +165,11 @@ fn check_finds_every_misfit_and_repair_takes_it_out() {
             "{lost}: {values:?}"
         );
     }
-    // The second time there is nothing to do.
+    // The second run has nothing to do.
     assert_eq!(store.repair(UpgradeOptions::default(), None).unwrap(), []);
 }
 
-/// What a repair of running takes out does not take the changes of candidates along.
+/// A repair of running keeps the changes of candidates.
 #[test]
 fn a_candidate_keeps_its_changes_over_data_that_are_repaired() {
     let driver = espalier_drivers::open("memory:").unwrap();
@@ -201,9 +202,9 @@ fn a_candidate_keeps_its_changes_over_data_that_are_repaired() {
     assert_eq!(text(&running), shown);
 }
 
-/// A tree that was opened under other modules neither reads nor writes rows of these.
+/// A tree that was opened under other modules neither reads nor writes rows of the new ones.
 #[test]
-fn a_tree_of_other_modules_is_refused_everything() {
+fn a_tree_of_other_modules_cannot_read_or_write() {
     let store = made(&espalier_drivers::open("memory:").unwrap());
     let old = store.tree("d", "a", Datastore::Running).unwrap();
     load_json(&old, LoadMode::Merge, r#"{"m:l":[{"k":"3","v":"1"}]}"#).unwrap();

@@ -1,5 +1,5 @@
-//! Compiled schema sets that are kept in the store: read in place of the modules, and made anew where
-//! they do not fit.
+//! Stored compiled schema sets: they are read instead of compiling the modules, and compiled again if they do
+//! not match.
 
 use std::io::Seek;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use crate::setting::{
+use crate::fixture::{
     assert_sound, commit, load_json, memory_tree, open_store, path, source, text,
 };
 
 const DATA: &str = r#"{"m:c7":{"e":[{"k":"a","v":1,"to":"b"},{"k":"b"}]}}"#;
 
-/// A model that is large enough to be kept; `more` stands in each of its lists.
+/// A model that is large enough to be stored; `more` is added to each of its lists.
 fn model(more: &str) -> String {
     let mut text = String::from("module m { yang-version 1.1; namespace urn:m; prefix m;");
     for top in 0..200 {
@@ -32,15 +32,15 @@ fn model(more: &str) -> String {
     text + "}"
 }
 
-/// The engines that keep what is written and need no server.
+/// The engines that are durable and need no server.
 const ENGINES: [&str; 3] = ["embedded", "file", "sqlite"];
 
-struct Place {
+struct Fixture {
     engine: &'static str,
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new(engine: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { engine, folder }
@@ -56,15 +56,15 @@ impl Place {
         open_store(self.driver())
     }
 
-    /// With a schema set and data.
+    /// A store with a schema set and data.
     fn filled(engine: &'static str, model: &str) -> Self {
-        let place = Self::new(engine);
-        let store = place.store();
+        let fixture = Self::new(engine);
+        let store = fixture.store();
         store.create_dataspace("d").unwrap();
         store.create_schema_set("d", "s", &source(model)).unwrap();
         store.create_anchor("d", "a", "s").unwrap();
         load_json(&tree(&store), LoadMode::Merge, DATA).unwrap();
-        place
+        fixture
     }
 }
 
@@ -82,7 +82,7 @@ fn delete_kept(driver: &dyn Driver) {
     driver.commit(batch).unwrap();
 }
 
-/// Deletes the texts of all modules: what is compiled from now on fails.
+/// Deletes the texts of all modules, so that any compilation fails.
 fn delete_texts(driver: &dyn Driver) {
     let mut batch = Batch::new();
     batch.delete_range(KeyRange::prefix(&[Subspace::Catalog as u8, 3]));
@@ -90,11 +90,11 @@ fn delete_texts(driver: &dyn Driver) {
 }
 
 #[test]
-fn a_store_opens_without_compiling_and_validates_the_same() {
+fn a_store_opens_without_compiling_and_validates_equally() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        delete_texts(&*place.driver());
-        let store = place.store();
+        let fixture = Fixture::filled(engine, &model(""));
+        delete_texts(&*fixture.driver());
+        let store = fixture.store();
         let tree = tree(&store);
         assert_eq!(text(&tree), DATA);
         load_json(&tree, LoadMode::Merge, r#"{"m:c9":{"e":[{"k":"b"}]}}"#).unwrap();
@@ -112,14 +112,14 @@ fn a_store_opens_without_compiling_and_validates_the_same() {
 }
 
 #[test]
-fn what_does_not_fit_is_compiled_anew_and_kept() {
+fn unmatched_compilations_are_recompiled_and_stored() {
     seed::run("kept schema sets that are damaged", |random| {
         let engine = *ENGINES.choose(random).unwrap();
-        let place = Place::filled(engine, &model(""));
-        let whole = kept(&*place.driver());
+        let fixture = Fixture::filled(engine, &model(""));
+        let whole = kept(&*fixture.driver());
         assert!(whole.len() > 1, "{} rows", whole.len());
         for _ in 0..30 {
-            let driver = place.driver();
+            let driver = fixture.driver();
             let mut batch = Batch::new();
             let (key, value) = &whole[random.random_range(0..whole.len())];
             let mut changed = value.clone();
@@ -135,7 +135,7 @@ fn what_does_not_fit_is_compiled_anew_and_kept() {
             }
             driver.commit(batch).unwrap();
             drop(driver);
-            let store = place.store();
+            let store = fixture.store();
             let tree = tree(&store);
             assert_eq!(text(&tree), DATA);
             assert_eq!(tree.schema().nodes().len(), 200 * 5);
@@ -145,15 +145,15 @@ fn what_does_not_fit_is_compiled_anew_and_kept() {
 }
 
 #[test]
-fn what_another_schema_set_has_is_not_taken() {
+fn a_compilation_of_another_schema_set_is_not_used() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let store = place.store();
+        let fixture = Fixture::filled(engine, &model(""));
+        let store = fixture.store();
         let other = model("leaf more { type string; }");
         store.create_schema_set("d", "t", &source(&other)).unwrap();
         store.create_anchor("d", "b", "t").unwrap();
         store.tree("d", "b", Datastore::Running).unwrap();
-        // The rows of the first under the keys of the second, and the other way round.
+        // The rows of the first under the keys of the second, and vice versa.
         let all = kept(&**store.driver());
         let prefixes: Vec<u8> = all.iter().map(|(key, _)| key[2]).collect();
         let (first, second) = (prefixes[0], prefixes[prefixes.len() - 1]);
@@ -166,7 +166,7 @@ fn what_another_schema_set_has_is_not_taken() {
         }
         store.driver().commit(batch).unwrap();
         drop(store);
-        let store = place.store();
+        let store = fixture.store();
         assert_eq!(tree(&store).schema().nodes().len(), 200 * 5);
         let other = store.tree("d", "b", Datastore::Running).unwrap();
         assert_eq!(other.schema().nodes().len(), 200 * 6);
@@ -174,10 +174,10 @@ fn what_another_schema_set_has_is_not_taken() {
 }
 
 #[test]
-fn an_upgrade_and_a_deletion_replace_what_is_kept() {
+fn an_upgrade_and_a_deletion_replace_the_stored_compilation() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let store = place.store();
+        let fixture = Fixture::filled(engine, &model(""));
+        let store = fixture.store();
         let old = kept(&**store.driver());
         let new = model("leaf more { type string; }");
         store
@@ -191,7 +191,7 @@ fn an_upgrade_and_a_deletion_replace_what_is_kept() {
         assert!(kept(&**store.driver()) != old);
         delete_texts(&**store.driver());
         drop(store);
-        let store = place.store();
+        let store = fixture.store();
         assert_eq!(tree(&store).schema().nodes().len(), 200 * 6);
         store.delete_anchor("d", "a").unwrap();
         store.delete_schema_set("d", "s").unwrap();
@@ -200,49 +200,49 @@ fn an_upgrade_and_a_deletion_replace_what_is_kept() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_opens_and_is_left_alone() {
+fn a_read_only_store_opens_and_is_unchanged() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let driver = place.driver();
+        let fixture = Fixture::filled(engine, &model(""));
+        let driver = fixture.driver();
         delete_kept(&*driver);
         let read_only = Arc::new(ReadOnly::because(Arc::clone(&driver), "for the test"));
         assert_eq!(text(&tree(&open_store(read_only))), DATA);
         assert!(kept(&*driver).is_empty());
         drop(driver);
-        assert_eq!(text(&tree(&place.store())), DATA);
-        assert!(!kept(&*place.driver()).is_empty());
+        assert_eq!(text(&tree(&fixture.store())), DATA);
+        assert!(!kept(&*fixture.driver()).is_empty());
     }
 }
 
 #[test]
-fn a_copy_and_a_backup_leave_it_out() {
+fn copies_and_backups_do_not_include_compilations() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let whole = kept(&*place.driver());
-        let copied = Place::new(engine);
-        let (from, to) = (place.driver(), copied.driver());
+        let fixture = Fixture::filled(engine, &model(""));
+        let whole = kept(&*fixture.driver());
+        let copied = Fixture::new(engine);
+        let (from, to) = (fixture.driver(), copied.driver());
         copy(&*from, "from", &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
         drop(to);
-        let restored = Place::new(engine);
+        let restored = Fixture::new(engine);
         let mut file = tempfile::tempfile().unwrap();
         backup(&*from, &mut file, Timestamp(0), &mut |_, _| {}).unwrap();
         file.rewind().unwrap();
         let to = restored.driver();
         restore(file, &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
         drop(to);
-        for place in [copied, restored] {
-            assert!(kept(&*place.driver()).is_empty());
-            assert_eq!(text(&tree(&place.store())), DATA);
-            assert!(kept(&*place.driver()) == whole);
+        for fixture in [copied, restored] {
+            assert!(kept(&*fixture.driver()).is_empty());
+            assert_eq!(text(&tree(&fixture.store())), DATA);
+            assert!(kept(&*fixture.driver()) == whole);
         }
     }
 }
 
 #[test]
-fn what_a_newer_program_keeps_is_replaced() {
+fn a_compilation_of_a_newer_program_is_replaced() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let driver = place.driver();
+        let fixture = Fixture::filled(engine, &model(""));
+        let driver = fixture.driver();
         let whole = kept(&*driver);
         let (key, mut header) = whole[0].clone();
         assert_eq!(header[0], 1, "the version of the form");
@@ -251,16 +251,16 @@ fn what_a_newer_program_keeps_is_replaced() {
         batch.put(key, header);
         driver.commit(batch).unwrap();
         drop(driver);
-        assert_eq!(text(&tree(&place.store())), DATA);
-        assert!(kept(&*place.driver()) == whole);
+        assert_eq!(text(&tree(&fixture.store())), DATA);
+        assert!(kept(&*fixture.driver()) == whole);
     }
 }
 
 #[test]
-fn many_that_open_at_once_keep_one() {
+fn concurrent_opens_store_one_compilation() {
     for engine in ENGINES {
-        let place = Place::filled(engine, &model(""));
-        let driver = place.driver();
+        let fixture = Fixture::filled(engine, &model(""));
+        let driver = fixture.driver();
         let whole = kept(&*driver);
         delete_kept(&*driver);
         let stores: Vec<Store> = (0..4).map(|_| open_store(Arc::clone(&driver))).collect();
@@ -274,11 +274,11 @@ fn many_that_open_at_once_keep_one() {
 }
 
 #[test]
-fn what_is_small_or_in_memory_is_not_kept() {
-    // `Place::filled` loads data, so the same nodes are here.
+fn small_schemas_and_memory_stores_are_not_stored_compiled() {
+    // `Fixture::filled` loads data, so the same nodes exist here.
     let small = "module m { yang-version 1.1; namespace urn:m; prefix m;
         container c7 { list e { key k; leaf k { type string; } leaf v { type int8; } leaf to { type string; } } } }";
-    assert!(kept(&*Place::filled("embedded", small).driver()).is_empty());
+    assert!(kept(&*Fixture::filled("embedded", small).driver()).is_empty());
     let memory = memory_tree(&model(""));
     assert!(kept(&**memory.store().driver()).is_empty());
 }

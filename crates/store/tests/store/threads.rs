@@ -8,7 +8,7 @@ use espalier_keyspace::Driver;
 use espalier_store::{CommitOptions, Datastore, Edit, Error, LoadMode, Selection, Tree, View};
 use espalier_yang::InstancePath;
 
-use crate::setting::{
+use crate::fixture::{
     MODEL, assert_sound, data, load_json, memory_tree, merge, open_store, open_tree, path, read,
     text,
 };
@@ -30,7 +30,7 @@ fn count(tree: &Tree, at: &str) -> u64 {
     view.count(&path(tree.schema(), at)).unwrap()
 }
 
-/// Each thread's own entries stand in the order that it made them.
+/// The entries of each thread are in the order of their creation.
 fn assert_order(tree: &Tree) {
     let view = tree.view().unwrap();
     let turns = read(&view, &path(tree.schema(), "/turn"), &Selection::default()).unwrap();
@@ -73,7 +73,7 @@ fn threads_that_change_one_tree_lose_nothing() {
 }
 
 #[test]
-fn stores_over_one_engine_try_again_on_conflict() {
+fn stores_on_one_engine_retry_on_conflict() {
     let driver = espalier_drivers::open("memory:").unwrap();
     let trees: Vec<Tree> = (0..2)
         .map(|_| open_tree(Arc::clone(&driver), MODEL))
@@ -82,7 +82,7 @@ fn stores_over_one_engine_try_again_on_conflict() {
 }
 
 #[test]
-fn threads_that_change_different_trees_do_not_meet() {
+fn threads_that_change_different_trees_do_not_conflict() {
     let first = memory_tree(MODEL);
     let store = first.store().clone();
     let trees: Vec<Tree> = (0..THREADS)
@@ -101,7 +101,7 @@ fn threads_that_change_different_trees_do_not_meet() {
 }
 
 #[test]
-fn anchors_made_by_many_threads_are_all_there() {
+fn anchors_created_by_many_threads_all_exist() {
     let store = memory_tree(MODEL).store().clone();
     let other = open_store(Arc::clone(store.driver()));
     thread::scope(|scope| {
@@ -173,7 +173,7 @@ fn a_guard_sees_the_state_that_the_commit_changes() {
     assert!(text(&tree).contains(r#"{"x":"c"}"#));
 }
 
-/// Threads count up one leaf, each only from the value that it has seen.
+/// Threads increment one leaf, each only from the value that it has read.
 #[test]
 fn guarded_commits_count_exactly() {
     let driver = espalier_drivers::open("memory:").unwrap();
@@ -215,7 +215,7 @@ fn count_up(tree: &Tree) {
 }
 
 #[test]
-fn a_load_that_another_store_overtakes_is_refused_and_can_be_tried_again() {
+fn a_load_overtaken_by_another_store_is_rejected_and_can_be_retried() {
     let driver: Arc<dyn Driver> = espalier_drivers::open("memory:").unwrap();
     let (one, two) = (
         open_tree(Arc::clone(&driver), MODEL),

@@ -5,14 +5,14 @@ use espalier_store::{
 };
 use espalier_testkit::rows::{Row, rows};
 
-use crate::setting::{assert_sound, load_json, open_store, source, text};
+use crate::fixture::{assert_sound, load_json, open_store, source, text};
 
 const OLD: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   leaf first { type string; } leaf gone { type string; }
   list e { key k; leaf k { type string; } leaf v { type int8; } container in { leaf x { type string; } }
     list o { key n; ordered-by user; leaf n { type string; } } } }";
 
-/// Another order, new nodes in front and between, one gone, wider types.
+/// Another order, new nodes at the start and in between, one removed, wider types.
 const NEW: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   container before { presence p; leaf a { type string; } } leaf added { type string; }
   list e { key k; leaf a0 { type string; } leaf v { type int8 { range '-128..127'; } }
@@ -40,7 +40,7 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
         let tree = store.tree("d", "a", Datastore::Running).unwrap();
         load_json(&tree, LoadMode::Merge, &format!(r#"{DATA},"m:gone":"g"}}"#)).unwrap();
         let kept = dump(&tree, Subspace::Tree);
-        // What would be hidden is refused, or removed on request.
+        // Data that would be hidden is rejected, or removed on request.
         let refused = store.upgrade_schema_set("d", "s", &source(NEW), UpgradeOptions::default());
         assert!(matches!(refused, Err(Error::Upgrade { .. })), "{refused:?}");
         assert_eq!(dump(&tree, Subspace::Tree), kept);
@@ -68,7 +68,7 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
     }
     assert!(!shown.contains("gone"), "{shown}");
     assert_sound(&store);
-    // What is gone is in the history, and comes back under the models that have it.
+    // Removed data is in the history, and is restored under the models that have it.
     store
         .upgrade_schema_set("d", "s", &source(OLD), UpgradeOptions::default())
         .unwrap();
@@ -78,7 +78,7 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
     assert!(text(&tree).contains(r#""m:gone":"g""#));
     assert!(text(&tree).contains(r#""o":[{"n":"2"},{"n":"1"}]"#));
     assert_sound(&store);
-    // A load of the same data under the first model stands where it stood.
+    // A load of the same data under the first model has the same positions.
     load_json(
         &tree,
         LoadMode::Replace,
@@ -89,7 +89,7 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
 }
 
 #[test]
-fn schema_sets_share_the_numbers_of_what_they_share() {
+fn schema_sets_share_the_numbers_of_common_nodes() {
     let store = open_store(espalier_drivers::open("memory:").unwrap());
     store.create_dataspace("d").unwrap();
     for (set, model) in [("old", OLD), ("new", NEW)] {
@@ -116,7 +116,7 @@ fn schema_sets_share_the_numbers_of_what_they_share() {
 }
 
 #[test]
-fn an_upgrade_that_the_data_do_not_fit_is_refused() {
+fn an_upgrade_that_the_data_does_not_fit_is_rejected() {
     let model = |rule: &str| {
         let text = format!(
             "module m {{ yang-version 1.1; namespace urn:m; prefix m;
@@ -166,7 +166,7 @@ fn limited(rule: &str) -> espalier_yang::schema::SchemaSource {
 }
 
 #[test]
-fn trees_that_were_open_before_an_upgrade_commit_no_more() {
+fn trees_opened_before_an_upgrade_cannot_commit() {
     let store = open_store(espalier_drivers::open("memory:").unwrap());
     store.create_dataspace("d").unwrap();
     store.create_schema_set("d", "s", &limited("")).unwrap();
@@ -190,7 +190,7 @@ fn trees_that_were_open_before_an_upgrade_commit_no_more() {
     }
     let new = store.tree("d", "a", Datastore::Running).unwrap();
     load_json(&new, LoadMode::Merge, r#"{"m:v":6}"#).unwrap();
-    // The same modules again are another upgrade; trees opened after it commit.
+    // Replacing the modules with the same ones is another upgrade; trees opened after it can commit.
     store
         .upgrade_schema_set("d", "s", &limited(""), UpgradeOptions::default())
         .unwrap();
@@ -203,11 +203,11 @@ fn trees_that_were_open_before_an_upgrade_commit_no_more() {
     assert_sound(&store);
 }
 
-/// The longest that a test waits until its threads have taken turns.
+/// The maximum time that a test waits for its threads to alternate.
 const TURNS: std::time::Duration = std::time::Duration::from_secs(60);
 
 #[test]
-fn data_that_change_during_an_upgrade_are_validated_again() {
+fn data_that_changes_during_an_upgrade_is_validated_again() {
     let store = open_store(espalier_drivers::open("memory:").unwrap());
     store.create_dataspace("d").unwrap();
     store.create_schema_set("d", "s", &limited("")).unwrap();
@@ -221,11 +221,11 @@ fn data_that_change_during_an_upgrade_are_validated_again() {
                 }
                 let tree = store.tree("d", "a", Datastore::Running).unwrap();
                 let _ = load_json(&tree, LoadMode::Merge, &format!(r#"{{"m:v":{value}}}"#));
-                // Now in the midst of an upgrade, now between two.
+                // Sometimes during an upgrade, sometimes between two.
                 std::thread::sleep(std::time::Duration::from_micros(turn as u64 % 97 * 20));
             }
         });
-        // Until both have happened often: how the threads take turns is not for the test to say.
+        // Until both have happened often: the test does not control how the threads alternate.
         let (mut upgraded, mut refused) = (0, 0);
         let began = std::time::Instant::now();
         while (upgraded < 20 || refused < 20) && began.elapsed() < TURNS {
@@ -254,8 +254,8 @@ fn data_that_change_during_an_upgrade_are_validated_again() {
     assert_sound(&store);
 }
 
-/// An index has the schema default where a leaf is not there. It once kept the old one, and `unique` then
-/// let two entries be alike.
+/// For a missing leaf, an index has the schema default. It once kept the old default, and `unique` then
+/// accepted two equal entries.
 #[test]
 fn indexes_have_the_defaults_of_the_new_modules() {
     let model = |default: &str| {

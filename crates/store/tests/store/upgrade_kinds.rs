@@ -1,26 +1,26 @@
-//! Changes of modules by kind: what fits, what is converted, what is dropped on request, what is refused.
+//! Kinds of module changes: compatible ones, converted data, data dropped on request, rejected ones.
 
 use espalier_store::{Datastore, Error, LoadMode, Selection, Store, UnknownData, UpgradeOptions};
 use espalier_yang::InstancePath;
 use espalier_yang::data::TreeBuilder;
 
-use crate::setting::{assert_sound, load_json, open_store, show, source, text};
+use crate::fixture::{assert_sound, load_json, open_store, show, source, text};
 
-/// What a change of modules does.
+/// The outcome of a module change.
 enum Outcome {
-    /// The rows stay as they are, and are this.
+    /// The rows are unchanged, with this content.
     Fits(&'static str),
-    /// The data become this, by a version of its own.
+    /// The data becomes this, in a version of its own.
     Converted(&'static str),
-    /// It is refused at a path; on request the data become this.
+    /// It is rejected at a path; on request the data becomes this.
     Dropped(&'static str, &'static str),
-    /// It is refused at a path, on request too.
+    /// It is rejected at a path, on request too.
     Refused(&'static str),
 }
 
 use Outcome::{Converted, Dropped, Fits, Refused};
 
-/// The body of the old module, data, the body of the new one, what happens.
+/// The body of the old module, the data, the body of the new module, the outcome.
 type Case = (&'static str, &'static str, &'static str, Outcome);
 
 const TYPES: &[Case] = &[
@@ -326,7 +326,7 @@ fn run((old, data, new, outcome): &Case) {
         }
     }
     assert_sound(&store);
-    // Where no data changed, the newest version is read by the new modules.
+    // If no data changed, the newest version is read by the new modules.
     if !matches!(outcome, Fits(_)) {
         let then = open().at(1).unwrap();
         let mut builder = TreeBuilder::new();

@@ -1,11 +1,11 @@
-//! Queues of commits.
+//! Event queues of commits.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_store::{ChangeKind, Event, Lagged, LoadMode, QUEUE_EVENTS_MAX};
 
-use crate::setting::{MODEL, load_json, memory_tree, merge, path};
+use crate::fixture::{MODEL, load_json, memory_tree, merge, path};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -17,7 +17,7 @@ fn version(event: Option<Event>) -> u64 {
 }
 
 #[test]
-fn commits_come_in_order_and_are_shared() {
+fn commits_are_delivered_in_order_and_shared() {
     let tree = memory_tree(MODEL);
     let one = tree.events(vec![path(tree.schema(), "/top")]).unwrap();
     let all = tree.events(Vec::new()).unwrap();
@@ -40,7 +40,7 @@ fn commits_come_in_order_and_are_shared() {
 }
 
 #[test]
-fn who_waits_is_woken() {
+fn a_waiting_reader_is_woken() {
     let tree = memory_tree(MODEL);
     let events = tree.events(Vec::new()).unwrap();
     let waiting = std::thread::spawn(move || version(events.next(SOON)));
@@ -49,7 +49,7 @@ fn who_waits_is_woken() {
 }
 
 #[test]
-fn who_is_too_slow_is_told_what_was_lost_and_finds_it_in_the_history() {
+fn a_slow_reader_gets_the_lost_versions_and_finds_them_in_the_history() {
     let tree = memory_tree(MODEL);
     let events = tree.events(Vec::new()).unwrap();
     let lost = 10;
@@ -73,7 +73,7 @@ fn who_is_too_slow_is_told_what_was_lost_and_finds_it_in_the_history() {
 }
 
 #[test]
-fn loads_are_told() {
+fn loads_are_delivered() {
     let tree = memory_tree(MODEL);
     let events = tree.events(vec![path(tree.schema(), "/named")]).unwrap();
     load_json(&tree, LoadMode::Merge, r#"{"m:top":"x"}"#).unwrap();

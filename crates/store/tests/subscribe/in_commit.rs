@@ -1,17 +1,17 @@
-//! Subscribers that take part in commits.
+//! Subscribers that participate in commits.
 
 use std::sync::{Arc, Mutex};
 
 use espalier_store::{Diff, Edit, LoadMode, Subscribed, Subscriber, Subscription, Tree};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
-use crate::setting::{MODEL, commit, data, first_tag, load_json, memory_tree, merge, path, text};
+use crate::fixture::{MODEL, commit, data, first_tag, load_json, memory_tree, merge, path, text};
 
-/// What was called, in order, and the diff each was told.
+/// The calls in order, with the diff that each one got.
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<Vec<Call>>>);
 
-/// Who was called how, and the changes that it was told.
+/// The call, and the changes that it got.
 type Call = (String, Vec<String>);
 
 impl Record {
@@ -93,7 +93,7 @@ fn refuse(_: &Diff) -> Result<(), DataError> {
 }
 
 #[test]
-fn those_with_priority_come_first_and_all_share_one_diff() {
+fn subscribers_are_called_by_priority_and_share_one_diff() {
     let tree = memory_tree(MODEL);
     let record = Record::default();
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
@@ -114,7 +114,7 @@ fn those_with_priority_come_first_and_all_share_one_diff() {
         .collect();
     assert!(diffs.iter().all(|diff| Arc::ptr_eq(diff, &diffs[0])));
     assert_eq!(diffs[0].len(), 2);
-    // Nothing that they subscribed to.
+    // Nothing that they are subscribed to.
     merge(&tree, r#"{"m:top":"x"}"#);
     assert!(record.calls().is_empty());
     drop(held);
@@ -123,7 +123,7 @@ fn those_with_priority_come_first_and_all_share_one_diff() {
 }
 
 #[test]
-fn a_refusal_goes_to_who_commits_and_those_asked_before_are_told() {
+fn a_rejection_is_returned_to_the_committer_and_aborts_earlier_subscribers() {
     let tree = memory_tree(MODEL);
     let record = Record::default();
     let _first = subscribe(&tree, &[], 3, test("first", &record));
@@ -151,7 +151,7 @@ fn a_refusal_goes_to_who_commits_and_those_asked_before_are_told() {
     record.calls();
     drop(third);
     assert!(commit(&tree, &edit(r#"{"m:top":"x"}"#)).is_ok());
-    // What changes nothing is not told.
+    // A commit without changes is not reported.
     record.calls();
     assert!(!commit(&tree, &edit(r#"{"m:top":"x"}"#)).unwrap().is_changed);
     assert!(record.calls().is_empty());
@@ -195,7 +195,7 @@ fn edits_that_subscribers_add_are_part_of_the_commit() {
 }
 
 #[test]
-fn edits_that_are_wrong_refuse_the_commit() {
+fn invalid_edits_of_subscribers_reject_the_commit() {
     let tree = memory_tree(MODEL);
     let wrong = Test {
         edit: Some(Edit::delete(path(tree.schema(), "/present"))),
@@ -211,7 +211,7 @@ fn edits_that_are_wrong_refuse_the_commit() {
 }
 
 #[test]
-fn a_panic_refuses_the_commit_and_the_store_goes_on() {
+fn a_panic_rejects_the_commit_and_the_store_continues() {
     let tree = memory_tree(MODEL);
     let record = Record::default();
     let panicking = Test {
@@ -230,7 +230,7 @@ fn a_panic_refuses_the_commit_and_the_store_goes_on() {
 }
 
 #[test]
-fn a_subscriber_that_commits_while_it_is_told_is_refused_rather_than_stuck() {
+fn a_subscriber_that_commits_during_a_call_is_rejected_without_deadlock() {
     let tree = memory_tree(MODEL);
     let other = tree.clone();
     let edit = Edit::merge(
@@ -252,7 +252,7 @@ fn a_subscriber_that_commits_while_it_is_told_is_refused_rather_than_stuck() {
 }
 
 #[test]
-fn loads_are_told_and_may_be_refused() {
+fn loads_are_delivered_and_may_be_rejected() {
     let tree = memory_tree(MODEL);
     let record = Record::default();
     let refusing = Test {

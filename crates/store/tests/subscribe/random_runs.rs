@@ -1,4 +1,4 @@
-//! Random commits and random paths: a commit is told exactly to those whose path it changed.
+//! Random commits and random paths: exactly the subscribers whose path a commit changed are notified.
 
 use espalier_store::{Event, Events, NodeChange};
 use espalier_testkit::seed;
@@ -7,17 +7,17 @@ use espalier_yang::{InstancePath, Keys};
 use rand::Rng;
 
 use crate::edit::apply;
+use crate::fixture::{MODEL, commit, memory_tree, show};
 use crate::generate::Generator;
-use crate::setting::{MODEL, commit, memory_tree, show};
 
-/// Commits in a run when nobody says otherwise.
+/// The default number of commits in a run.
 const COMMITS: u64 = 400;
 
-/// Subscriptions at a time.
+/// The number of subscriptions at a time.
 const SUBSCRIPTIONS: usize = 12;
 
 #[test]
-fn a_commit_is_told_to_those_whose_path_it_changed() {
+fn a_commit_is_delivered_to_subscribers_of_changed_paths() {
     seed::run("subscriptions to random paths", |random| {
         let tree = memory_tree(MODEL);
         let schema = tree.schema().clone();
@@ -34,7 +34,7 @@ fn a_commit_is_told_to_those_whose_path_it_changed() {
             };
             let mut path = generator.path(&model);
             for step in &mut path.steps {
-                // Entries without keys are subscribed to as a whole.
+                // Entries without keys are subscribed to through their whole list.
                 let is_by_position = matches!(step.keys, Keys::Position(_));
                 let is_state = is_by_position || !schema.node(step.node).is_config;
                 if is_state || generator.random.random_ratio(1, 4) {
@@ -57,19 +57,19 @@ fn a_commit_is_told_to_those_whose_path_it_changed() {
             };
             for (path, events) in &held {
                 let is_changed = changes.iter().any(|change| is_below(path, change));
-                let told = events.take();
+                let notified = events.take();
                 assert_eq!(
-                    told.is_some(),
+                    notified.is_some(),
                     is_changed,
                     "{} of {changes:#?}\non {}",
                     path.to_instance_identifier(&schema),
                     show(&schema, &before)
                 );
-                let Some(Event::Committed(told)) = told else {
+                let Some(Event::Committed(notified)) = notified else {
                     continue;
                 };
-                assert!(told.diff.changes().eq(changes.iter().cloned()));
-                assert_eq!(Some(told.version), made.map(|made| made.version));
+                assert!(notified.diff.changes().eq(changes.iter().cloned()));
+                assert_eq!(Some(notified.version), made.map(|made| made.version));
             }
         }
     });

@@ -1,4 +1,4 @@
-//! Backup files: whole, cut off, and changed.
+//! Backup files: complete, truncated, and modified.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -26,7 +26,7 @@ fn restored(bytes: &[u8], to: &dyn Driver) -> Result<Transferred> {
 }
 
 #[test]
-fn what_is_restored_is_what_was_backed_up() {
+fn a_restore_equals_the_backed_up_store() {
     seed::run("the backup test", |random| {
         for count in [0, 1, 30_000] {
             let from = memory();
@@ -45,7 +45,7 @@ fn what_is_restored_is_what_was_backed_up() {
 }
 
 #[test]
-fn an_interrupted_restore_goes_on() {
+fn an_interrupted_restore_resumes() {
     seed::run("the backup test", |random| {
         let from = memory();
         fill(&*from, &random_rows(random, 30_000));
@@ -64,7 +64,7 @@ fn an_interrupted_restore_goes_on() {
     });
 }
 
-/// The place is named, and nothing is written.
+/// The place is reported, and nothing is written.
 #[track_caller]
 fn check_damaged(bytes: &[u8]) -> String {
     let to = memory();
@@ -81,7 +81,7 @@ fn file(random: &mut StdRng) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_was_cut_off() {
+fn a_truncated_file() {
     seed::run("the backup test", |random| {
         let bytes = file(random);
         let mut lengths = vec![0, 1, 7, 8, 9, 30, bytes.len() - 1, bytes.len() - 40];
@@ -91,12 +91,12 @@ fn a_file_that_was_cut_off() {
             assert!(error.contains("byte") || length < 8, "{error}");
         }
         let error = check_damaged(&[&bytes[..], b"more"].concat());
-        assert!(error.contains("goes on"), "{error}");
+        assert!(error.contains("after the end block"), "{error}");
     });
 }
 
 #[test]
-fn a_byte_that_was_changed() {
+fn a_changed_byte() {
     seed::run("the backup test", |random| {
         let bytes = file(random);
         let mut places: Vec<_> = (0..60).collect();
@@ -107,13 +107,13 @@ fn a_byte_that_was_changed() {
             damaged[place] ^= 1 << random.random_range(0..8);
             check_damaged(&damaged);
         }
-        assert!(check_damaged(b"{\"not\": \"a backup\"}").contains("not a backup"));
+        assert!(check_damaged(b"{\"not\": \"a backup\"}").contains("not an Espalier backup"));
     });
 }
 
-/// Blocks have checksums of their own; in another place they are refused all the same.
+/// Each block has its own checksum; in another place it is rejected nevertheless.
 #[test]
-fn blocks_that_changed_places() {
+fn swapped_blocks() {
     seed::run("the backup test", |random| {
         let from = memory();
         let mut rows = random_rows(random, 200);

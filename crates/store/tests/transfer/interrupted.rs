@@ -1,4 +1,4 @@
-//! Copies that do not come to their end at once.
+//! Interrupted copies.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn fault(site: Site, after: u64, lasting: Lasting, kind: ErrorKind) -> Fault {
 }
 
 #[test]
-fn a_copy_goes_on_where_it_was() {
+fn an_interrupted_copy_resumes() {
     seed::run("the copy test", |random| {
         let (from, inner) = (memory(), memory());
         fill(&*from, &random_rows(random, 35_000));
@@ -45,10 +45,10 @@ fn a_copy_goes_on_where_it_was() {
     });
 }
 
-/// However often it is interrupted, and whatever is written to the source meanwhile, in the end
-/// the target holds what the source did at the last beginning.
+/// Independently of interruptions and of concurrent writes to the source, in the end the target has the
+/// content of the source at the start of the last run.
 #[test]
-fn a_copy_of_what_changes_meanwhile() {
+fn a_copy_of_a_changing_source() {
     seed::run("the copy test", |random| {
         let (from, inner) = (memory(), memory());
         fill(&*from, &random_rows(random, 30_000));
@@ -83,9 +83,9 @@ fn a_copy_of_what_changes_meanwhile() {
     });
 }
 
-/// The answer to the last commit of all is lost: the copy is complete all the same.
+/// The response to the last commit is lost: the copy is complete nevertheless.
 #[test]
-fn a_copy_whose_end_is_not_answered() {
+fn a_copy_without_a_response_to_the_last_commit() {
     seed::run("the copy test", |random| {
         let (from, to) = (memory(), Faulty::new(memory()));
         fill(&*from, &random_rows(random, 100));
@@ -106,9 +106,9 @@ fn a_copy_whose_end_is_not_answered() {
     });
 }
 
-/// A snapshot of the source that becomes too old is no end.
+/// A copy continues after a snapshot of the source became too old.
 #[test]
-fn a_source_that_forgets() {
+fn a_source_whose_snapshots_expire() {
     seed::run("the copy test", |random| {
         let (inner, to) = (memory(), memory());
         fill(&*inner, &random_rows(random, 20_000));
@@ -126,7 +126,7 @@ fn a_source_that_forgets() {
     });
 }
 
-/// The source is written to in the middle: what was there at the beginning is copied.
+/// Writes to the source during the copy: the content at the start is copied.
 #[test]
 fn a_copy_shows_one_state() {
     seed::run("the copy test", |random| {
@@ -146,7 +146,7 @@ fn a_copy_shows_one_state() {
 }
 
 #[test]
-fn who_writes_to_the_target_is_noticed() {
+fn writes_of_others_to_the_target_are_detected() {
     seed::run("the copy test", |random| {
         let from = memory();
         fill(&*from, &random_rows(random, 25_000));
@@ -181,7 +181,7 @@ fn who_writes_to_the_target_is_noticed() {
     });
 }
 
-/// A copy through each memory policy is the same.
+/// A copy through each memory policy has the same result.
 #[test]
 fn copies_under_memory_policies() {
     seed::run("the copy test", |random| {

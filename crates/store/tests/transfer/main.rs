@@ -1,4 +1,4 @@
-//! Copies, backups and restores: complete, interrupted, interfered with, and damaged.
+//! Copies, backups and restores: complete, interrupted, with interfering writers, and damaged.
 
 mod files;
 mod interrupted;

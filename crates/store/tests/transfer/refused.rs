@@ -1,4 +1,4 @@
-//! Targets that are refused.
+//! Rejected targets.
 
 use espalier_keyspace::ErrorKind;
 use espalier_store::{Error, Existing, copy};
@@ -26,7 +26,7 @@ fn a_target_that_is_not_empty() {
 }
 
 #[test]
-fn a_source_that_is_the_target() {
+fn a_source_that_equals_the_target() {
     let engine = memory();
     fill(&*engine, &rows(10));
     let before = all(&*engine);
@@ -64,7 +64,7 @@ fn a_target_or_a_source_that_is_not_complete() {
 }
 
 #[test]
-fn nothing_is_copied_to_nothing() {
+fn an_empty_copy() {
     let (from, to) = (memory(), memory());
     let copied = copied(&*from, &*to).expect("a copy");
     assert_eq!((copied.digest.rows, copied.changed), (0, 0));

@@ -1,4 +1,4 @@
-//! Engines with rows in them.
+//! Engines with random rows.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use espalier_testkit::rows::rows;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// An engine that holds nothing.
+/// An empty engine.
 pub fn memory() -> Arc<dyn Driver> {
     espalier_drivers::open("memory:").expect("memory opens")
 }
 
-/// So many random rows, of all lengths and of all ranges that are transferred.
+/// Random rows, of all lengths and of all ranges that are transferred.
 pub fn random_rows(random: &mut StdRng, count: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = (0..count)
         .map(|number| {
@@ -47,12 +47,12 @@ pub fn fill(driver: &dyn Driver, rows: &[Row]) {
     }
 }
 
-/// Everything that an engine holds.
+/// All rows of an engine.
 pub fn all(driver: &dyn Driver) -> Vec<Row> {
     rows(driver, &KeyRange::all())
 }
 
-/// A copy that refuses what is there.
+/// A copy that rejects existing rows.
 pub fn copied(from: &dyn Driver, to: &dyn Driver) -> Result<Transferred> {
     copy(from, "the source", to, Existing::Refuse, &mut |_, _| {})
 }

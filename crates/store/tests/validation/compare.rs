@@ -1,4 +1,4 @@
-//! One edit, judged by the store and by libyang.
+//! One edit, with the verdicts of the store and of libyang.
 
 use std::fmt::Write;
 
@@ -10,70 +10,75 @@ use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances, Schema};
 
 use crate::edit::{Change, apply};
-use crate::setting::{Setting, commit, load, parse, read_all, show, unvalidated};
+use crate::fixture::{Fixture, commit, load, parse, read_all, show, unvalidated};
 
-/// How an edit gets to running.
+/// How an edit is applied to running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CommitMethod {
     /// As a commit.
     Commit,
-    /// As changes of the candidate, which is validated, and committed.
+    /// As changes of the candidate, which is validated and committed.
     Candidate,
-    /// As a load, where it puts a document in place of everything; else as a commit.
+    /// As a load if it replaces everything with a document; otherwise as a commit.
     Load,
 }
 
-/// An edit, the tree before, and what libyang says.
+/// An edit, the tree before it, and libyang's verdict.
 pub struct Trial {
-    pub way: Way,
+    pub method: CommitMethod,
     pub before: DataTree,
     pub changes: Vec<Change>,
-    /// None where the edit contradicts the tree, whatever the constraints.
+    /// `None` if the edit contradicts the tree, independently of the constraints.
     pub verdict: Option<Verdict>,
 }
 
-/// How a comparison went well.
+/// The agreement in a successful comparison.
 #[derive(Debug)]
 pub enum Agreement {
-    /// Both accept: the tree after.
+    /// Both accept: the tree after the edit.
     Accepted(DataTree),
-    /// Both refuse; whether the store names what libyang names.
-    Refused(Naming),
+    /// Both reject; whether the store names the node that libyang names.
+    Refused(ErrorMatch),
     /// The edit contradicts the tree.
     Impossible,
 }
 
 /// Whether the store's errors have the one that libyang reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
+pub enum ErrorMatch {
     /// Node and `error-app-tag`.
     Same,
-    /// Only the node, or one around it.
+    /// Only the node, or an ancestor.
     SameNode,
     /// Neither.
     Other,
 }
 
 impl Trial {
-    /// Asks libyang about changes of a tree.
-    pub fn new(setting: &Setting, before: DataTree, changes: Vec<Change>, way: Way) -> Self {
-        let schema = &setting.schema;
-        let is_load = way == Way::Load && matches!(&*changes, [Change::ReplaceAll(_)]);
-        let way = match way {
-            Way::Load if !is_load => Way::Commit,
-            way => way,
+    /// Gets libyang's verdict on changes of a tree.
+    pub fn new(
+        fixture: &Fixture,
+        before: DataTree,
+        changes: Vec<Change>,
+        method: CommitMethod,
+    ) -> Self {
+        let schema = &fixture.schema;
+        let is_load = method == CommitMethod::Load && matches!(&*changes, [Change::ReplaceAll(_)]);
+        let method = match method {
+            CommitMethod::Load if !is_load => CommitMethod::Commit,
+            method => method,
         };
         let mut result = before.clone();
         let verdict = apply(schema, &mut result, &changes).ok().map(|()| {
-            // All that a load has is new.
+            // A load creates all of its data.
             let old = match is_load {
                 true => "{}".to_owned(),
                 false => show(schema, &before),
             };
-            setting.judge.verdict(&old, &show(schema, &result))
+            fixture.judge.verdict(&old, &show(schema, &result))
         });
         Self {
-            way,
+            method,
             before,
             changes,
             verdict,
@@ -87,13 +92,13 @@ impl Trial {
             .is_some_and(|verdict| verdict.problem.is_none())
     }
 
-    /// Validates the whole tree after the changes and compares; or what is different.
-    pub fn compare_full(&self, setting: &Setting) -> Result<Agreement, String> {
+    /// Validates the whole tree after the changes and compares; on failure, returns the difference.
+    pub fn compare_full(&self, fixture: &Fixture) -> Result<Agreement, String> {
         let Some(verdict) = &self.verdict else {
             return Ok(Agreement::Impossible);
         };
-        let after = parse(&setting.schema, &verdict.tree);
-        let errors = full_validation(setting, &after);
+        let after = parse(&fixture.schema, &verdict.tree);
+        let errors = full_validation(fixture, &after);
         match (&verdict.problem, errors.is_empty()) {
             (None, true) => Ok(Agreement::Accepted(after)),
             (None, false) => Err(format!("full validation refuses: {errors}")),
@@ -104,16 +109,16 @@ impl Trial {
         }
     }
 
-    /// Commits the changes and compares; or what is different.
-    pub fn compare(&self, setting: &Setting, tree: &Tree) -> Result<Agreement, String> {
+    /// Commits the changes and compares; on failure, returns the difference.
+    pub fn compare(&self, fixture: &Fixture, tree: &Tree) -> Result<Agreement, String> {
         let ours = self.carry_out(tree)?;
         let after = read_all(tree);
         match (ours, &self.verdict) {
             (Ok(()), None) => Err("accepted, but it contradicts the tree".to_owned()),
-            (Ok(()), Some(verdict)) => self.compare_accepted(setting, tree, verdict, after),
+            (Ok(()), Some(verdict)) => self.compare_accepted(fixture, tree, verdict, after),
             (Err(errors), verdict) => {
-                if !after.same_as(&self.before, &setting.schema) {
-                    let after = show(&setting.schema, &after);
+                if !after.same_as(&self.before, &fixture.schema) {
+                    let after = show(&fixture.schema, &after);
                     return Err(format!("refused, but the tree changed to {after}"));
                 }
                 match verdict {
@@ -124,23 +129,23 @@ impl Trial {
         }
     }
 
-    /// Does it in its way: accepted, or refused with these errors.
+    /// Applies the edit in its way: accepted, or rejected with these errors.
     fn carry_out(&self, tree: &Tree) -> Result<Result<(), Errors>, String> {
         let edits: Vec<Edit> = self.changes.iter().map(Change::to_edit).collect();
-        match (self.way, &*self.changes) {
-            (Way::Candidate, _) => through_candidate(tree, &edits),
-            (Way::Load, [Change::ReplaceAll(document)]) => refusal(load(tree, document)),
+        match (self.method, &*self.changes) {
+            (CommitMethod::Candidate, _) => through_candidate(tree, &edits),
+            (CommitMethod::Load, [Change::ReplaceAll(document)]) => refusal(load(tree, document)),
             _ => refusal(commit(tree, &edits)),
         }
     }
 
-    /// Puts the tree after the changes, whatever it is, where nothing is validated, and validates
-    /// it there; examines the store; or what is different.
-    pub fn compare_stored(&self, setting: &Setting, tree: &Tree) -> Result<(), String> {
+    /// Stores the tree after the changes, valid or not, in a datastore without validation, validates it
+    /// there, and checks the store; on failure, returns the difference.
+    pub fn compare_stored(&self, fixture: &Fixture, tree: &Tree) -> Result<(), String> {
         let Some(verdict) = &self.verdict else {
             return Ok(());
         };
-        let after = parse(&setting.schema, &verdict.tree);
+        let after = parse(&fixture.schema, &verdict.tree);
         let startup = unvalidated(tree);
         commit(&startup, &[Edit::replace_all(after)])
             .map_err(|error| format!("startup refuses: {error}"))?;
@@ -159,7 +164,7 @@ impl Trial {
 
     fn compare_accepted(
         &self,
-        setting: &Setting,
+        fixture: &Fixture,
         tree: &Tree,
         verdict: &Verdict,
         after: DataTree,
@@ -167,9 +172,9 @@ impl Trial {
         if let Some(problem) = &verdict.problem {
             return Err(format!("accepted; libyang refuses: {problem}"));
         }
-        let expected = parse(&setting.schema, &verdict.tree);
-        if !after.same_as(&expected, &setting.schema) {
-            let after = show(&setting.schema, &after);
+        let expected = parse(&fixture.schema, &verdict.tree);
+        if !after.same_as(&expected, &fixture.schema) {
+            let after = show(&fixture.schema, &after);
             return Err(format!(
                 "the tree is {after}\nand should be {}",
                 verdict.tree
@@ -183,17 +188,17 @@ impl Trial {
         }
     }
 
-    /// Everything that is needed to see what is wrong.
-    pub fn describe(&self, setting: &Setting) -> String {
+    /// Everything that is needed to find the cause.
+    pub fn describe(&self, fixture: &Fixture) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "{}", setting.text());
-        let _ = writeln!(text, "way     {:?}", self.way);
-        let _ = writeln!(text, "before  {}", show(&setting.schema, &self.before));
+        let _ = writeln!(text, "{}", fixture.text());
+        let _ = writeln!(text, "way     {:?}", self.method);
+        let _ = writeln!(text, "before  {}", show(&fixture.schema, &self.before));
         for change in &self.changes {
-            let _ = writeln!(text, "change  {}", describe(&setting.schema, change));
+            let _ = writeln!(text, "change  {}", describe(&fixture.schema, change));
         }
         match &self.verdict {
-            None => text.push_str("libyang was not asked\n"),
+            None => text.push_str("libyang gave no verdict\n"),
             Some(verdict) => {
                 let _ = writeln!(text, "after   {}", verdict.tree);
                 match &verdict.problem {
@@ -206,7 +211,7 @@ impl Trial {
     }
 }
 
-/// Errors in data; or how it failed otherwise.
+/// The errors in the data; or another failure.
 fn refusal<T>(result: Result<T, Error>) -> Result<Result<(), Errors>, String> {
     match result {
         Ok(_) => Ok(Ok(())),
@@ -234,7 +239,7 @@ fn through_candidate(tree: &Tree, edits: &[Edit]) -> Result<Result<(), Errors>, 
     }
 }
 
-/// All constraints on all of a datastore: what is violated.
+/// Validates all constraints on a whole datastore; returns the violations.
 pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
     match tree.view().unwrap().validate() {
         Ok(()) => Ok(None),
@@ -243,18 +248,18 @@ pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
     }
 }
 
-/// All constraints on all of a tree, without a store.
-fn full_validation(setting: &Setting, tree: &DataTree) -> Errors {
-    let data = TreeInstances::new(&setting.schema, tree);
+/// Validates all constraints on a tree, without a store.
+fn full_validation(fixture: &Fixture, tree: &DataTree) -> Errors {
+    let data = TreeInstances::new(&fixture.schema, tree);
     let limits = Limits::default();
-    let result = validate(&setting.plan, &data, &data.root(), limits, Share::ALL);
+    let result = validate(&fixture.plan, &data, &data.root(), limits, Share::ALL);
     result.unwrap_or_else(Errors::from)
 }
 
 fn compare_refused(verdict: &Verdict, errors: &Errors) -> Result<Agreement, String> {
     match &verdict.problem {
         Some(problem) => Ok(Agreement::Refused(naming(problem, errors))),
-        None if verdict.is_disputed => Ok(Agreement::Refused(Naming::Other)),
+        None if verdict.is_disputed => Ok(Agreement::Refused(ErrorMatch::Other)),
         None => Err(format!(
             "refused: {errors}\nlibyang accepts, with {}",
             verdict.tree
@@ -262,8 +267,8 @@ fn compare_refused(verdict: &Verdict, errors: &Errors) -> Result<Agreement, Stri
     }
 }
 
-fn naming(problem: &Problem, errors: &Errors) -> Naming {
-    let mut naming = Naming::Other;
+fn naming(problem: &Problem, errors: &Errors) -> ErrorMatch {
+    let mut naming = ErrorMatch::Other;
     for error in errors.iter() {
         let is_there = error.path == problem.path
             || error.path.starts_with(&format!("{}/", problem.path))
@@ -272,9 +277,9 @@ fn naming(problem: &Problem, errors: &Errors) -> Naming {
         if is_there {
             let has_tag = error.app_tag.as_deref() == problem.app_tag.as_deref();
             naming = if has_tag {
-                Naming::Same
+                ErrorMatch::Same
             } else {
-                Naming::SameNode
+                ErrorMatch::SameNode
             };
             if has_tag {
                 break;

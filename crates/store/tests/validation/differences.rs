@@ -1,10 +1,10 @@
-//! Where libyang (5.4) and RFC 7950 differ, or RFC 7950 says nothing, and what the tests do about
-//! it.
+//! Differences between libyang (5.4) and RFC 7950, cases that RFC 7950 leaves open, and how the tests handle
+//! them.
 //!
 //! | section | RFC 7950 | libyang | here |
 //! |---|---|---|---|
-//! | §8.2, §7.21.5 | a node whose `when` became false is deleted; conditions that read such nodes see the result | trusts the flag of a node whose `when` is still to be tested, so the result depends on the order | the judge gives libyang trees without flags, and deletes itself |
-//! | §7.6.1, §7.21.5 | a default whose `when` is false is not in use | other conditions may still see it | the judge makes defaults itself, and takes them away before others are tested |
+//! | §8.2, §7.21.5 | a node whose `when` became false is deleted; conditions that read such nodes see the result | trusts the flag of a node whose `when` is still to be tested, so the result depends on the order | the judge gives libyang trees without flags, and does the deletions itself |
+//! | §7.6.1, §7.21.5 | a default whose `when` is false is not in use | other conditions may still see it | the judge adds defaults itself, and removes them before others are tested |
 //! | §8.2 | silent on what an edit made inside a node that is deleted for its `when` | deletes it with the node | either verdict is accepted; the trees have to be equal where the edit is accepted |
 //! | §8.3.2 | changing a leaf whose `when` is false is an error | deletes the leaf | an error |
 //! | §7.8.3 | `unique` counts a default where it is in use | counts it where the leaf could not exist as well | leaves with defaults are not `unique` inside choices and presence containers, nor under `when` |

@@ -1,4 +1,4 @@
-//! Random data of a schema, mostly with everything that the schema demands.
+//! Random data of a schema, mostly with everything that the schema requires.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use rand::seq::IndexedRandom;
 
 use crate::reference::entry_keys;
 
-/// What there is to refer to.
+/// Existing values and paths that references can refer to.
 #[derive(Default)]
-pub struct Known {
+pub struct ReferenceTargets {
     values: HashMap<NodeId, Vec<Value>>,
     paths: Vec<InstancePath>,
 }
 
-impl Known {
+impl ReferenceTargets {
     pub fn of(schema: &Schema, tree: &DataTree) -> Self {
-        let mut known = Self::default();
-        known.add(schema, &InstancePath::root(), &tree.nodes);
-        known
+        let mut targets = Self::default();
+        targets.add(schema, &InstancePath::root(), &tree.nodes);
+        targets
     }
 
     fn add(&mut self, schema: &Schema, parent: &InstancePath, nodes: &[DataNode]) {
@@ -49,14 +49,14 @@ pub fn keys_of(schema: &Schema, data: &DataNode) -> Keys {
     }
 }
 
-/// Makes data.
-pub struct Maker<'a> {
+/// Generates data.
+pub struct DataGenerator<'a> {
     pub schema: &'a Schema,
     pub random: &'a mut StdRng,
-    pub known: Known,
+    pub targets: ReferenceTargets,
 }
 
-impl Maker<'_> {
+impl DataGenerator<'_> {
     pub fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -87,9 +87,11 @@ impl Maker<'_> {
                 target_type,
                 ..
             } => {
-                let known = target.and_then(|target| self.known.values.get(&target));
-                let known = known.and_then(|values| values.choose(self.random)).cloned();
-                match known {
+                let targets = target.and_then(|target| self.targets.values.get(&target));
+                let targets = targets
+                    .and_then(|values| values.choose(self.random))
+                    .cloned();
+                match targets {
                     Some(value) if self.chance(85) => value.to_string(),
                     _ => self.text(target_type),
                 }
@@ -102,10 +104,10 @@ impl Maker<'_> {
         }
     }
 
-    /// Of something that is there, or of some container or leaf that need not be.
+    /// A path of an existing node, or of some container or leaf that need not exist.
     fn instance_identifier(&mut self) -> String {
-        let known = self.known.paths.choose(self.random).cloned();
-        let path = match known {
+        let targets = self.targets.paths.choose(self.random).cloned();
+        let path = match targets {
             Some(path) if self.random.random_ratio(8, 10) => path,
             _ => {
                 let mut path = InstancePath::root();
@@ -125,14 +127,14 @@ impl Maker<'_> {
             }
         };
         let text = path.to_instance_identifier(self.schema);
-        // libyang does not read a path within a key of a path within a key.
+        // libyang does not support a path within a key of a path within a key.
         match text.contains("'/") || text.contains("\"/") {
             true => "/m:none".to_owned(),
             false => text,
         }
     }
 
-    /// A value of a leaf; none where its type has none that can be thought of.
+    /// A value of a leaf; `None` if no value of its type is available.
     pub fn value(&mut self, id: NodeId) -> Option<Value> {
         let node = self.schema.node(id);
         let value_type = &node.as_value().unwrap().value_type;
@@ -145,7 +147,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Some children of a node, keys left out: what is mandatory, and some of the others.
+    /// Some children of a node, without keys: the mandatory ones, and some others.
     pub fn children(&mut self, parent: Option<NodeId>, depth: u32) -> Vec<DataNode> {
         let schema = self.schema;
         let all = parent.map_or(schema.roots(), |parent| &schema.node(parent).children);
@@ -191,7 +193,7 @@ impl Maker<'_> {
             _ => self.chance(97),
         };
         if !is_wanted {
-            // What a container without presence holds may be mandatory all the same.
+            // A container without presence may have mandatory content nevertheless.
             if node.is_np_container() && self.chance(80) {
                 let demanded = self.demanded(id, depth);
                 if !demanded.is_empty() {
@@ -241,7 +243,7 @@ impl Maker<'_> {
         nodes
     }
 
-    /// One instance of a node, with what is in it; none where a value cannot be thought of.
+    /// One instance of a node, with its content; `None` if a value is not available.
     pub fn instance(&mut self, id: NodeId, depth: u32) -> Option<DataNode> {
         let node = self.schema.node(id);
         let content = match &node.kind {

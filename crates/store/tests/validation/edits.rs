@@ -7,14 +7,14 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use crate::documents::{Known, Maker, keys_of};
+use crate::documents::{DataGenerator, ReferenceTargets, keys_of};
 use crate::edit::{Change, apply};
 use crate::reference::below;
 
-/// So often a change is tried again that is wrong by itself (what it creates exists, and so on).
+/// How often a change is regenerated if it is invalid by itself (it creates an existing node, and so on).
 const TRIES_MAX: usize = 6;
 
-/// Makes the changes of one commit, and what they make of a tree, where they do not contradict it.
+/// Generates the changes of one commit, and their result, if they do not contradict the tree.
 pub fn changes(
     schema: &Schema,
     random: &mut StdRng,
@@ -45,22 +45,22 @@ pub fn changes(
 
 struct Editor<'a> {
     schema: &'a Schema,
-    maker: Maker<'a>,
+    generator: DataGenerator<'a>,
 }
 
 impl<'a> Editor<'a> {
     fn new(schema: &'a Schema, random: &'a mut StdRng, tree: &DataTree) -> Self {
-        let known = Known::of(schema, tree);
-        let maker = Maker {
+        let targets = ReferenceTargets::of(schema, tree);
+        let generator = DataGenerator {
             schema,
             random,
-            known,
+            targets,
         };
-        Self { schema, maker }
+        Self { schema, generator }
     }
 
     fn change(&mut self, tree: &DataTree) -> Change {
-        match self.maker.random.random_range(0..100) {
+        match self.generator.random.random_range(0..100) {
             0..15 if !tree.nodes.is_empty() => self.delete(tree),
             15..17 => self.document(),
             17..40 => self.disturb(tree).unwrap_or_else(|| self.set_one(tree)),
@@ -70,29 +70,29 @@ impl<'a> Editor<'a> {
     }
 
     fn document(&mut self) -> Change {
-        let nodes = self.maker.children(None, 0);
+        let nodes = self.generator.children(None, 0);
         Change::ReplaceAll(DataTree { nodes })
     }
 
-    /// A path to an instance, by chance deeper or less deep.
+    /// A path to an instance of random depth.
     fn place(&mut self, tree: &DataTree, stop: u32) -> InstancePath {
         let schema = self.schema;
         let mut path = InstancePath::root();
         loop {
             let siblings = below(schema, tree, &path).unwrap_or_default();
-            let Some(data) = siblings.choose(self.maker.random) else {
+            let Some(data) = siblings.choose(self.generator.random) else {
                 return path;
             };
             path = path.child(data.node, keys_of(schema, data));
-            if schema.node(data.node).as_value().is_some() || self.maker.chance(stop) {
+            if schema.node(data.node).as_value().is_some() || self.generator.chance(stop) {
                 return path;
             }
         }
     }
 
-    /// A path to something that holds others.
+    /// A path to a node with children.
     fn inner_place(&mut self, tree: &DataTree) -> InstancePath {
-        let mut path = match self.maker.chance(30) {
+        let mut path = match self.generator.chance(30) {
             true => InstancePath::root(),
             false => self.place(tree, 30),
         };
@@ -109,12 +109,12 @@ impl<'a> Editor<'a> {
         let last = path.target().map(|target| self.schema.node(target));
         if let Some(node) = last
             && (node.is_list() || node.is_leaf_list())
-            && self.maker.chance(15)
+            && self.generator.chance(15)
         {
             let target = node.id;
             path = path.parent().unwrap().child(target, Keys::None);
         }
-        match self.maker.chance(60) {
+        match self.generator.chance(60) {
             true => Change::Delete(path),
             false => Change::Remove(path),
         }
@@ -127,7 +127,7 @@ impl<'a> Editor<'a> {
             .map_or(schema.roots(), |at| &schema.node(at).children);
         let is_key = |id: &NodeId| schema.node(*id).as_value().is_some_and(|leaf| leaf.is_key);
         let children: Vec<NodeId> = all.iter().copied().filter(|id| !is_key(id)).collect();
-        children.choose(self.maker.random).copied()
+        children.choose(self.generator.random).copied()
     }
 
     /// Sets, creates or moves one leaf or entry.
@@ -135,15 +135,15 @@ impl<'a> Editor<'a> {
         let path = self.inner_place(tree);
         let new = self.child_of(&path).and_then(|child| {
             let depth = path.steps.len() as u32 + 2;
-            self.maker.instance(child, depth)
+            self.generator.instance(child, depth)
         });
         let Some(mut new) = new else {
             return self.document();
         };
-        if self.schema.node(new.node).is_positional() && self.maker.chance(60) {
+        if self.schema.node(new.node).is_positional() && self.generator.chance(60) {
             self.insert(tree, &path, &mut new);
         }
-        let operation = match self.maker.random.random_range(0..10) {
+        let operation = match self.generator.random.random_range(0..10) {
             0..7 => Operation::Merge,
             7..9 => Operation::Replace,
             _ => Operation::Create,
@@ -151,19 +151,19 @@ impl<'a> Editor<'a> {
         Change::Tree(path, DataTree { nodes: vec![new] }, operation)
     }
 
-    /// Sets or deletes something that a condition on a node of the tree reads.
+    /// Sets or deletes a node that a condition on a node of the tree reads.
     fn disturb(&mut self, tree: &DataTree) -> Option<Change> {
         let schema = self.schema;
         let mut texts: Vec<&str> = Vec::new();
         let mut next: Vec<&DataNode> = tree.nodes.iter().collect();
         while let Some(data) = next.pop() {
             let node = schema.node(data.node);
-            // Conditions of existence more often: fewer nodes have them.
+            // Conditions of existence get a higher weight: fewer nodes have them.
             let whens = node.whens.iter().chain(&node.whens).chain(&node.whens);
             texts.extend(node.musts.iter().chain(whens).map(|one| &*one.text));
             next.extend(data.children());
         }
-        let text = texts.choose(self.maker.random)?;
+        let text = texts.choose(self.generator.random)?;
         let is_read = |node: &Node| {
             let is_key = node.as_value().is_some_and(|leaf| leaf.is_key);
             let mut named = text.match_indices(&*node.name);
@@ -180,18 +180,18 @@ impl<'a> Editor<'a> {
             .filter(|node| is_read(node))
             .map(|node| node.id)
             .collect();
-        let node = schema.node(*read.choose(self.maker.random)?);
+        let node = schema.node(*read.choose(self.generator.random)?);
         let mut places = Vec::new();
         self.places_of(&tree.nodes, &InstancePath::root(), node.parent, &mut places);
-        let place = places.choose(self.maker.random)?.clone();
+        let place = places.choose(self.generator.random)?.clone();
         let siblings = below(schema, tree, &place).unwrap_or_default();
         let present: Vec<&DataNode> = siblings.iter().filter(|one| one.node == node.id).collect();
-        if let Some(one) = present.choose(self.maker.random)
-            && self.maker.chance(45)
+        if let Some(one) = present.choose(self.generator.random)
+            && self.generator.chance(45)
         {
             return Some(Change::Delete(place.child(node.id, keys_of(schema, one))));
         }
-        let new = self.maker.instance(node.id, 3)?;
+        let new = self.generator.instance(node.id, 3)?;
         Some(Change::Tree(
             place,
             DataTree { nodes: vec![new] },
@@ -199,7 +199,7 @@ impl<'a> Editor<'a> {
         ))
     }
 
-    /// The paths of the instances of a node, containers without presence that are not there too.
+    /// The paths of the instances of a node, including containers without presence that do not exist.
     fn places_of(
         &self,
         nodes: &[DataNode],
@@ -231,19 +231,19 @@ impl<'a> Editor<'a> {
         places.extend(found.into_iter().map(|(path, _)| path));
     }
 
-    /// Several nodes, some with operations of their own.
+    /// Several nodes, some with their own operations.
     fn put_some(&mut self, tree: &DataTree) -> Change {
         let path = self.inner_place(tree);
         let depth = path.steps.len() as u32;
-        let mut nodes = self.maker.children(path.target(), depth);
-        if self.maker.chance(40) {
+        let mut nodes = self.generator.children(path.target(), depth);
+        if self.generator.chance(40) {
             nodes.truncate(2);
         }
-        if self.maker.chance(35) {
+        if self.generator.chance(35) {
             let below = below(self.schema, tree, &path).unwrap_or_default().to_vec();
             self.annotate(&mut nodes, &below);
         }
-        let operation = match self.maker.random.random_range(0..20) {
+        let operation = match self.generator.random.random_range(0..20) {
             0..14 => Operation::Merge,
             14..17 => Operation::Replace,
             17 => Operation::Create,
@@ -253,7 +253,7 @@ impl<'a> Editor<'a> {
         Change::Tree(path, DataTree { nodes }, operation)
     }
 
-    /// Gives some nodes operations, and mixes in some that are there, to be deleted.
+    /// Adds operations to some nodes, and adds some existing nodes to be deleted.
     fn annotate(&mut self, nodes: &mut Vec<DataNode>, present: &[DataNode]) {
         for data in nodes.iter_mut() {
             let there = present.iter().find(|one| {
@@ -268,14 +268,14 @@ impl<'a> Editor<'a> {
                 self.annotate(&mut others, &inside);
                 *children = mine.into_iter().chain(others).collect();
             }
-            if self.maker.chance(15) {
+            if self.generator.chance(15) {
                 let operations = [
                     Operation::Merge,
                     Operation::Replace,
                     Operation::Create,
                     Operation::Remove,
                 ];
-                let operation = *operations.choose(self.maker.random).unwrap();
+                let operation = *operations.choose(self.generator.random).unwrap();
                 data.annotations.push(Annotation::Operation(operation));
             }
         }
@@ -285,7 +285,7 @@ impl<'a> Editor<'a> {
                 .node(data.node)
                 .as_value()
                 .is_some_and(|leaf| leaf.is_key);
-            if !is_key && self.maker.chance(8) {
+            if !is_key && self.generator.chance(8) {
                 let is_named = nodes.iter().any(|one| {
                     one.node == data.node && keys_of(self.schema, one) == keys_of(self.schema, data)
                 });
@@ -307,10 +307,10 @@ impl<'a> Editor<'a> {
             .filter(|one| one.node == data.node)
             .collect();
         let place = *["first", "last", "before", "after"]
-            .choose(self.maker.random)
+            .choose(self.generator.random)
             .unwrap();
         if matches!(place, "before" | "after") {
-            let Some(point) = entries.choose(self.maker.random) else {
+            let Some(point) = entries.choose(self.generator.random) else {
                 return;
             };
             let annotation = match point.value() {

@@ -1,9 +1,9 @@
-//! How the cost of validation grows: a load with the data, a change with the group of entries that its
-//! constraints look at. Cost is counted, not timed: rows read, nodes that expressions visited, and rules
+//! How the cost of validation grows: that of a load with the data, that of a change with the group of entries
+//! that its constraints read. Cost is counted, not timed: rows read, nodes visited by expressions, and rules
 //! checked. Each shape is measured with n entries and with [`FACTOR`] times as many.
 //!
-//! The verdict of every constraint here is the same whatever the data are (`or true()`), so that shapes can be
-//! made at random; that verdicts are right is what the comparison with libyang is for (`run`).
+//! The verdict of every constraint here is independent of the data (`or true()`), so that shapes can be
+//! random; the correctness of verdicts is tested by the comparison with libyang (`run`).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::Change;
-use crate::setting::parse;
+use crate::fixture::parse;
 
 /// Entries in the smaller of two measurements.
 const ENTRIES: usize = 200;
 
-/// So many times more in the larger.
+/// The ratio of the larger to the smaller number of entries.
 const FACTOR: usize = 8;
 
 /// Entries in a group where groups do not grow.
 const GROUP: usize = 10;
 
-/// What costs no more than this much in all is not compared.
+/// Costs up to this total are not compared.
 const SMALL: u64 = 400;
 
 /// Random shapes in one run.
@@ -53,13 +53,13 @@ enum Growth {
 #[derive(Clone, Debug)]
 struct Shape {
     name: String,
-    /// `ordered-by` of the list.
+    /// The `ordered-by` of the list.
     order: &'static str,
     /// Substatements of the list.
     in_list: String,
-    /// Substatements of the container around it.
+    /// Substatements of the enclosing container.
     around: String,
-    /// What an entry holds beside its leaves, by its number and its group.
+    /// The content of an entry in addition to its leaves, by its number and its group.
     extra: fn(usize, usize) -> String,
     growth: Growth,
 }
@@ -132,7 +132,7 @@ impl Shape {
     }
 }
 
-/// A store of a shape, and what it reads.
+/// A store of a shape, with a meter.
 struct Measured {
     tree: Tree,
     meter: Arc<Meter>,
@@ -167,7 +167,7 @@ impl Measured {
         rows.map(|reading| reading.count).sum::<u64>() + effort.checks + effort.visits
     }
 
-    /// What an action costs.
+    /// The cost of an action.
     fn cost(&self, act: impl FnOnce(&Self)) -> u64 {
         let before = self.total();
         act(self);
@@ -216,7 +216,7 @@ impl Measured {
     }
 }
 
-/// What a load costs, and each of some changes.
+/// The cost of a load, and of each of some changes.
 fn costs(shape: &Shape, entries: usize, group: usize) -> (u64, Vec<(&'static str, u64)>) {
     let measured = Measured::new(shape);
     let load = measured.load(&shape.document(entries, group));
@@ -265,7 +265,7 @@ fn costs(shape: &Shape, entries: usize, group: usize) -> (u64, Vec<(&'static str
     (load, changes)
 }
 
-/// What grows faster than it may.
+/// The costs that grow faster than allowed.
 fn grows(shape: &Shape) -> Vec<String> {
     let mut problems = Vec::new();
     for is_one_group in [false, true] {
@@ -274,7 +274,7 @@ fn grows(shape: &Shape) -> Vec<String> {
         let large_size = ENTRIES * FACTOR;
         let (large_load, large) = costs(shape, large_size, group(large_size));
         let mut compare = |what: &str, small: u64, large: u64, factor: usize| {
-            // Half as much again, for the depth of indexes and what is remembered of a few.
+            // 1.5 times as much is allowed, for the depth of indexes and for small caches.
             if large > SMALL && 2 * large > 3 * small * factor as u64 + SMALL {
                 problems.push(format!(
                     "{}: {what}, one group: {is_one_group}: {small} -> {large}",
@@ -336,7 +336,7 @@ fn a_must_on_a_group_costs_the_group() {
 }
 
 #[test]
-fn a_constraint_on_the_whole_list_is_evaluated_once() {
+fn a_constraint_on_a_whole_list_is_evaluated_once() {
     let around = |condition: &str, growth| {
         let must = format!("must \"({condition}) or true()\";");
         Shape::new(condition, "", growth).around(&must)
@@ -355,7 +355,7 @@ fn a_constraint_on_the_whole_list_is_evaluated_once() {
 }
 
 #[test]
-fn references_cost_what_changes() {
+fn the_cost_of_references_depends_on_the_changes() {
     let identifier = r#"leaf i { type instance-identifier; }"#;
     let union =
         "leaf u { type union { type leafref { path ../../allowed; } type instance-identifier; } }";
@@ -403,10 +403,11 @@ fn a_when_on_a_group_costs_the_group() {
     ]);
 }
 
-/// A random constraint on entries that looks at other entries.
+/// A random constraint on entries that reads other entries.
 ///
-/// Left out, as they cost the list or the group for each entry: what siblings of one side hold
-/// (`preceding-sibling::e[...]/v`), and how many others differ from an entry (`count(../e[v != current()/v])`).
+/// Not included, because they cost the list or the group for each entry: the content of siblings on one side
+/// (`preceding-sibling::e[...]/v`), and the number of others that differ from an entry (`count(../e[v !=
+/// current()/v])`).
 fn random_shape(random: &mut StdRng) -> Shape {
     let mut pick = |choices: &[&'static str]| *choices.choose(random).unwrap();
     let all = ["../e", "/c/e", "current()/../e", "//e"];

@@ -1,19 +1,19 @@
-//! The generator of schema changes by itself.
+//! The generator of schema changes, tested by itself.
 
 use std::collections::BTreeMap;
 
 use espalier_testkit::seed;
 use espalier_testkit::validation::SchemaEdit;
 
-use crate::setting::{Setting, Tries};
+use crate::fixture::{Fixture, Tries};
 
-/// Schemas that are changed.
+/// The number of changed schemas.
 const SCHEMAS: usize = 400;
 
-/// Of a hundred changed schemas, libyang accepts so many.
+/// The minimum percentage of changed schemas that libyang accepts.
 const PERCENT_MIN: usize = 80;
 
-/// Each is compiled by libyang and, where that accepts it, by us.
+/// Each is compiled by libyang and, if that accepts it, by this library.
 #[test]
 fn changed_schemas_compile_and_have_every_edit() {
     seed::run("evolution", |random| {
@@ -22,10 +22,10 @@ fn changed_schemas_compile_and_have_every_edit() {
         let mut met: BTreeMap<SchemaEdit, usize> = BTreeMap::new();
         let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
         for _ in 0..SCHEMAS {
-            let setting = Setting::random(random, &mut tries);
-            let generated = setting.generated.expect("it is random");
+            let fixture = Fixture::random(random, &mut tries);
+            let generated = fixture.generated.expect("it is random");
             let (evolved, edits) = generated.evolved(random);
-            match Setting::of(evolved) {
+            match Fixture::of(evolved) {
                 Ok(_) => {
                     accepted += 1;
                     for edit in edits {

@@ -1,4 +1,4 @@
-//! The generator and the judge by themselves, without the store's own validation.
+//! The generator and the judge, tested without the store's own validation.
 
 use espalier_testkit::seed;
 use espalier_testkit::validation::Features;
@@ -6,19 +6,18 @@ use espalier_yang::data::DataTree;
 use rand::Rng;
 
 use crate::edits::changes;
-use crate::setting::{Setting, Tries, parse, show};
+use crate::fixture::{Fixture, Tries, parse, show};
 
-/// Schemas in a run.
+/// The number of schemas in a run.
 const SCHEMAS: usize = 400;
 
-/// Edits of each.
+/// The number of edits of each schema.
 const EDITS: usize = 15;
 
-/// Of a hundred edits that say nothing impossible, libyang finds at least so many valid, and
-/// invalid.
+/// The minimum percentages of valid and of invalid edits among those that do not contradict the tree.
 const PERCENT_MIN: u64 = 25;
 
-/// Of a hundred edits, libyang may say nothing of so many.
+/// The maximum percentage of edits on which libyang gives no verdict.
 const UNDECIDED_PERCENT_MAX: u64 = 10;
 
 #[test]
@@ -29,19 +28,19 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
         let (mut valid, mut invalid, mut impossible) = (0_u64, 0_u64, 0_u64);
         let mut undecided = 0_u64;
         for _ in 0..SCHEMAS {
-            let setting = Setting::random(random, &mut tries);
-            features.add(&setting.generated.as_ref().unwrap().features);
+            let fixture = Fixture::random(random, &mut tries);
+            features.add(&fixture.generated.as_ref().unwrap().features);
             let mut tree = DataTree::default();
             for _ in 0..EDITS {
-                let (_, result) = changes(&setting.schema, random, &tree);
+                let (_, result) = changes(&fixture.schema, random, &tree);
                 let Some(result) = result else {
                     impossible += 1;
                     continue;
                 };
-                let new = show(&setting.schema, &result);
-                let old = show(&setting.schema, &tree);
-                round_trip(&setting, &result, &new);
-                let verdict = setting.judge.verdict(&old, &new);
+                let new = show(&fixture.schema, &result);
+                let old = show(&fixture.schema, &tree);
+                round_trip(&fixture, &result, &new);
+                let verdict = fixture.judge.verdict(&old, &new);
                 if verdict.is_undecided {
                     undecided += 1;
                     continue;
@@ -49,11 +48,11 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
                 match verdict.problem {
                     None => {
                         valid += 1;
-                        tree = parse(&setting.schema, &verdict.tree);
+                        tree = parse(&fixture.schema, &verdict.tree);
                     }
                     Some(_) => {
                         invalid += 1;
-                        // Something to go on with, now and then.
+                        // Some data to continue with, now and then.
                         if random.random_ratio(1, 50) {
                             tree = DataTree::default();
                         }
@@ -76,13 +75,13 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
     });
 }
 
-fn round_trip(setting: &Setting, tree: &DataTree, text: &str) {
-    let read = setting.judge.read(text);
-    let read = read.unwrap_or_else(|problem| panic!("{problem}\n{}\n{text}", setting.text()));
-    let back = parse(&setting.schema, &read);
+fn round_trip(fixture: &Fixture, tree: &DataTree, text: &str) {
+    let read = fixture.judge.read(text);
+    let read = read.unwrap_or_else(|problem| panic!("{problem}\n{}\n{text}", fixture.text()));
+    let back = parse(&fixture.schema, &read);
     assert!(
-        back.same_as(tree, &setting.schema),
+        back.same_as(tree, &fixture.schema),
         "{}\n{text}\n{read}",
-        setting.text()
+        fixture.text()
     );
 }

@@ -1,12 +1,12 @@
-//! Names without prefix in what is written in one module and takes effect in another
-//! (RFC 7950 §6.4.1, §7.13): groupings, augments, deviations, refinements, submodules.
+//! Unprefixed names in text of one module that takes effect in another (RFC 7950 §6.4.1, §7.13): groupings,
+//! augments, deviations, refinements, submodules.
 
-use crate::compare::{Agreement, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, Trial};
 use crate::edit::Change;
+use crate::fixture::{Fixture, parse};
 use crate::run::{Depth, compare};
-use crate::setting::{Setting, parse};
 
-/// Module `g`, of which each of the others uses something.
+/// Module `g`; each of the others uses a part of it.
 fn grouping(body: &str) -> String {
     format!("module g {{ yang-version 1.1; namespace urn:g; prefix g; {body} }}")
 }
@@ -18,31 +18,31 @@ fn user(body: &str) -> String {
     )
 }
 
-/// Puts each document in place of an empty datastore: the first are valid, the others are not,
-/// for libyang too.
+/// Puts each document into an empty datastore: the first ones are valid, the others are not; libyang must
+/// agree.
 fn check(modules: &[String], valid: &[&str], invalid: &[&str]) {
     let texts: Vec<&str> = modules.iter().map(String::as_str).collect();
     let documents = valid.iter().map(|text| (text, true));
     let documents = documents.chain(invalid.iter().map(|text| (text, false)));
     for (document, is_valid) in documents {
-        let setting = Setting::of_modules(&texts).unwrap_or_else(|problem| panic!("{problem}"));
-        let change = Change::ReplaceAll(parse(&setting.schema, document));
-        let before = parse(&setting.schema, "{}");
-        let trial = Trial::new(&setting, before, vec![change], Way::Commit);
-        let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
+        let fixture = Fixture::of_modules(&texts).unwrap_or_else(|problem| panic!("{problem}"));
+        let change = Change::ReplaceAll(parse(&fixture.schema, document));
+        let before = parse(&fixture.schema, "{}");
+        let trial = Trial::new(&fixture, before, vec![change], CommitMethod::Commit);
+        let result = compare(&fixture, &trial, &fixture.tree, Depth::Stored);
         let agreement =
-            result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
+            result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&fixture)));
         assert_eq!(
             matches!(agreement, Agreement::Accepted(_)),
             is_valid,
             "{agreement:?}\n{}",
-            trial.describe(&setting)
+            trial.describe(&fixture)
         );
     }
 }
 
 #[test]
-fn names_without_prefix_in_a_grouping_belong_to_the_module_that_uses_it() {
+fn unprefixed_names_in_a_grouping_belong_to_the_using_module() {
     check(
         &[
             grouping(
@@ -116,7 +116,7 @@ fn prefixes_in_a_grouping_belong_to_the_module_of_its_text() {
 }
 
 #[test]
-fn names_without_prefix_in_a_deviation_belong_to_the_module_of_the_target() {
+fn unprefixed_names_in_a_deviation_belong_to_the_target_module() {
     let target = "module m { yang-version 1.1; namespace urn:m; prefix m;
         container c { leaf t { type int8; } leaf w { type int8; } } }";
     // The prefix `m` is another module here.
@@ -150,7 +150,7 @@ fn a_choice_of_another_module_keeps_the_names_of_its_when() {
 }
 
 #[test]
-fn a_leafref_in_a_grouping_of_another_module_refers_within_the_module_that_uses_it() {
+fn a_leafref_in_a_grouping_of_another_module_refers_within_the_using_module() {
     check(
         &[
             grouping(

@@ -1,8 +1,8 @@
-//! Commits against libyang: random schemas full of constraints, random edits, and after each edit
-//! the verdict of the store, its full validation, and libyang's verdict on the whole tree.
+//! Commits compared with libyang: random schemas full of constraints, random edits, and after each edit the
+//! verdict of the store, its full validation, and libyang's verdict on the whole tree.
 //!
-//! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_EDITS` sets how many
-//! edits it has. `differences` says where libyang and RFC 7950 part.
+//! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_EDITS` sets the number of
+//! edits. `differences` lists the differences between libyang and RFC 7950.
 
 #[path = "../model/edit.rs"]
 mod edit;
@@ -16,11 +16,11 @@ mod documents;
 mod edits;
 mod effort;
 mod evolution;
+mod fixture;
 mod generator;
 mod groupings;
 mod moved;
 mod regressions;
 mod run;
-mod setting;
 mod shrink;
 mod upgrades;

@@ -1,70 +1,76 @@
-//! What went wrong once.
+//! Bugs that were fixed.
 
 use espalier_yang::InstancePath;
 use espalier_yang::data::Operation;
 
-use crate::compare::{Agreement, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, Trial};
 use crate::edit::Change;
+use crate::fixture::{Fixture, commit, parse};
 use crate::run::{Depth, compare};
-use crate::setting::{Setting, commit, parse};
 
-/// What an edit does.
-enum Do<'a> {
+/// An edit.
+enum EditSpec<'a> {
     /// Merges a document.
     Merge(&'a str),
-    /// Puts a document in place of everything.
+    /// Replaces everything with a document.
     ReplaceAll(&'a str),
-    /// Deletes a resource, by its path as the command line takes it.
+    /// Deletes a resource, by its path in command-line syntax.
     Delete(&'a str),
 }
 
-/// What should come of it.
+/// The expected result.
 enum Expected {
     /// The tree.
     Tree(&'static str),
-    /// It is refused.
+    /// It is rejected.
     Refused,
 }
 
-use Do::{Delete, Merge, ReplaceAll};
+use EditSpec::{Delete, Merge, ReplaceAll};
 use Expected::{Refused, Tree};
 
-/// Commits `before`, then an edit, and compares the verdict with what is expected and with libyang's.
-fn check(body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
-    check_way(Way::Commit, body, before, edit, expected);
+/// Commits `before`, then an edit, and compares the verdict with the expected one and with libyang's.
+fn check(body: &str, before: &str, edit: &[EditSpec<'_>], expected: &Expected) {
+    check_with(CommitMethod::Commit, body, before, edit, expected);
 }
 
-/// The same in some way.
-fn check_way(way: Way, body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
-    let setting = Setting::written(body).unwrap_or_else(|problem| panic!("{problem}"));
-    let schema = &setting.schema;
+/// Like [`check`], in a given way.
+fn check_with(
+    method: CommitMethod,
+    body: &str,
+    before: &str,
+    edit: &[EditSpec<'_>],
+    expected: &Expected,
+) {
+    let fixture = Fixture::written(body).unwrap_or_else(|problem| panic!("{problem}"));
+    let schema = &fixture.schema;
     let before = parse(schema, before);
     if !before.nodes.is_empty() {
         let start = Change::ReplaceAll(before.clone()).to_edit();
-        commit(&setting.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
+        commit(&fixture.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
     }
     let at_root =
         |text: &str| Change::Tree(InstancePath::root(), parse(schema, text), Operation::Merge);
-    let change = |one: &Do<'_>| match one {
+    let change = |one: &EditSpec<'_>| match one {
         Merge(text) => at_root(text),
         ReplaceAll(text) => Change::ReplaceAll(parse(schema, text)),
         Delete(path) => Change::Delete(InstancePath::parse_cli_path(schema, path).unwrap()),
     };
     let changes = edit.iter().map(change).collect();
-    let trial = Trial::new(&setting, before, changes, way);
-    let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
-    let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
+    let trial = Trial::new(&fixture, before, changes, method);
+    let result = compare(&fixture, &trial, &fixture.tree, Depth::Stored);
+    let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&fixture)));
     match (agreement, expected) {
         (Agreement::Accepted(after), Tree(expected)) => {
             assert!(after.same_as(&parse(schema, expected), schema), "{after:?}");
         }
         (Agreement::Refused(_), Refused) => {}
-        (found, _) => panic!("{found:?}\n{}", trial.describe(&setting)),
+        (found, _) => panic!("{found:?}\n{}", trial.describe(&fixture)),
     }
 }
 
 #[test]
-fn an_entry_that_takes_the_place_of_another_is_new_to_its_when() {
+fn an_entry_that_replaces_another_is_new_to_its_when() {
     let model = "list l { when \"../x\"; key k; ordered-by user; leaf k { type string; } } leaf x { type string; }";
     let before = r#"{"m:l":[{"k":"a"}],"m:x":""}"#;
     check(
@@ -77,7 +83,7 @@ fn an_entry_that_takes_the_place_of_another_is_new_to_its_when() {
 }
 
 #[test]
-fn what_is_new_in_an_entry_that_its_when_takes_away_asks_its_own_when() {
+fn new_nodes_in_an_entry_deleted_by_its_when_have_their_own_when_tested() {
     let model = "leaf x { type string; } list l { when \"../x\"; key k; leaf k { type string; }
         choice c { when \"k != 'a'\"; list n { key k; leaf k { type string; } } }
         container d { leaf y { when \"../../k != 'a'\"; type string; } } }";
@@ -98,7 +104,7 @@ fn what_is_new_in_an_entry_that_its_when_takes_away_asks_its_own_when() {
 }
 
 #[test]
-fn a_mandatory_choice_comes_to_be_where_none_of_its_nodes_may() {
+fn a_mandatory_choice_is_required_even_if_no_case_is_possible() {
     let model = "leaf x { type string; } leaf y { type string; } container c { presence meaning;
         choice h { when \"../x\"; mandatory true; case s { when \"../y\"; leaf f { type string; } } } }";
     let before = r#"{"m:c":{}}"#;
@@ -108,7 +114,7 @@ fn a_mandatory_choice_comes_to_be_where_none_of_its_nodes_may() {
 }
 
 #[test]
-fn what_is_in_an_entry_that_another_takes_the_place_of_has_another_name() {
+fn nodes_in_a_replaced_entry_have_another_name() {
     let model = "leaf r { type instance-identifier; } list l { key k; ordered-by user; leaf k { type string; }
         container c { presence p; list n { key k; leaf k { type string; } leaf f { type string; } } } }";
     let inside = r#""c":{"n":[{"k":"a","f":"f"}]}"#;
@@ -121,7 +127,7 @@ fn what_is_in_an_entry_that_another_takes_the_place_of_has_another_name() {
 }
 
 #[test]
-fn a_leaf_list_that_gets_an_entry_loses_its_defaults() {
+fn a_leaf_list_with_an_entry_loses_its_defaults() {
     let model = "leaf-list v { type string; default a; } leaf r { type leafref { path ../v; } }";
     let before = r#"{"m:r":"a"}"#;
     check(model, before, &[Merge(r#"{"m:v":["b"]}"#)], &Refused);
@@ -134,13 +140,13 @@ fn a_leaf_list_that_gets_an_entry_loses_its_defaults() {
 }
 
 #[test]
-fn what_comes_to_be_deep_in_containers_asks_their_when() {
+fn a_node_created_deep_in_containers_tests_their_when() {
     let model = "container c { when \"../x\"; container d { leaf y { type string; } } } leaf x { type string; }";
     check(model, "{}", &[Merge(r#"{"m:c":{"d":{"y":""}}}"#)], &Refused);
 }
 
 #[test]
-fn an_entry_that_comes_to_be_in_a_container_asks_its_when() {
+fn an_entry_created_in_a_container_tests_its_when() {
     let model = "container c { when \"../x\"; list l { key k; leaf k { type string; } } } leaf x { type string; }";
     check(
         model,
@@ -179,7 +185,7 @@ fn unique_counts_defaults_in_containers_that_are_not_stored() {
 }
 
 #[test]
-fn the_first_commit_validates_what_it_does_not_touch() {
+fn the_first_commit_validates_unchanged_nodes_too() {
     let model = "container c { leaf y { type string; mandatory true; } } leaf x { type string; }";
     check(model, "{}", &[Merge(r#"{"m:x":""}"#)], &Refused);
     let both = r#"{"m:x":"","m:c":{"y":""}}"#;
@@ -187,19 +193,19 @@ fn the_first_commit_validates_what_it_does_not_touch() {
 }
 
 #[test]
-fn a_load_of_nothing_is_validated_and_leaves_no_indexes() {
+fn an_empty_load_is_validated_and_leaves_no_indexes() {
     let list =
         "list l { key k; leaf k { type string; } leaf r { type leafref { path ../../l/k; } } }";
     let before = r#"{"m:l":[{"k":"a","r":"a"}]}"#;
     let nothing = [ReplaceAll("{}")];
-    check_way(Way::Load, list, before, &nothing, &Tree("{}"));
+    check_with(CommitMethod::Load, list, before, &nothing, &Tree("{}"));
     let demanding = format!("{list} container c {{ must \"../l\"; }}");
-    check_way(Way::Load, &demanding, before, &nothing, &Refused);
-    check_way(Way::Load, &demanding, "{}", &nothing, &Refused);
+    check_with(CommitMethod::Load, &demanding, before, &nothing, &Refused);
+    check_with(CommitMethod::Load, &demanding, "{}", &nothing, &Refused);
 }
 
 #[test]
-fn an_instance_identifier_may_name_a_default_of_a_leaf_list_that_goes_out_of_use() {
+fn an_instance_identifier_may_name_a_leaf_list_default_that_is_no_longer_in_use() {
     let model = "leaf i { type instance-identifier; } leaf-list v { type string; default a; }";
     let before = r#"{"m:i":"/m:v[.='a']"}"#;
     check(model, before, &[Merge(r#"{"m:v":["b"]}"#)], &Refused);
@@ -228,7 +234,7 @@ fn a_when_of_a_choice_case_or_uses_at_the_top_level_is_evaluated_at_the_root() {
 }
 
 #[test]
-fn an_entry_is_compared_with_its_nearest_sibling_whichever_changes() {
+fn an_entry_is_compared_with_its_nearest_sibling_when_either_changes() {
     let model = "list l { key k; ordered-by user; leaf k { type string; } leaf v { type uint8; }
         must \"not(preceding-sibling::l[1]/v > v)\"; }";
     let before = r#"{"m:l":[{"k":"a","v":1},{"k":"b","v":2},{"k":"c","v":3}]}"#;
@@ -261,7 +267,7 @@ fn an_entry_is_compared_with_its_nearest_sibling_whichever_changes() {
 }
 
 #[test]
-fn a_target_may_go_while_another_has_its_value() {
+fn a_target_may_be_deleted_while_another_has_its_value() {
     let model = "list l { key k; leaf k { type string; } leaf w { type string; } }
         leaf r { type leafref { path ../l/w; } }";
     let before = r#"{"m:l":[{"k":"a","w":"x"},{"k":"b","w":"x"}],"m:r":"x"}"#;
@@ -288,7 +294,7 @@ fn a_union_of_leafrefs_loses_the_target_of_its_second_member() {
 }
 
 #[test]
-fn the_value_of_a_leaf_list_that_an_instance_identifier_names_may_not_go() {
+fn a_leaf_list_value_named_by_an_instance_identifier_cannot_be_deleted() {
     let model = "leaf-list v { type string; } leaf r { type instance-identifier; }";
     let before = r#"{"m:v":["a","b"],"m:r":"/m:v[.='a']"}"#;
     let after = r#"{"m:v":["a"],"m:r":"/m:v[.='a']"}"#;
@@ -353,8 +359,8 @@ fn a_must_on_a_group_counts_the_group_of_each_entry() {
             &[Merge(&document(&[entries(0..21, "a")]))],
             &Refused,
         );
-        check_way(
-            Way::Load,
+        check_with(
+            CommitMethod::Load,
             &model,
             "{}",
             &[ReplaceAll(&document(&[entries(0..21, "a")]))],
@@ -404,7 +410,7 @@ fn sums_and_extremes_of_a_list_follow_every_change() {
 }
 
 #[test]
-fn a_comparison_in_a_predicate_looks_at_every_other_entry() {
+fn a_comparison_in_a_predicate_reads_every_other_entry() {
     let model =
         "list l { key k; leaf k { type string; } leaf v { type uint8; } leaf m { type uint8; }
         must \"not(../l[v > current()/m]) and not(../l[k != current()/k and v = current()/v])\"; }";
@@ -424,7 +430,7 @@ fn a_comparison_in_a_predicate_looks_at_every_other_entry() {
 }
 
 #[test]
-fn a_number_next_to_a_comparison_in_a_predicate_is_no_position() {
+fn a_number_next_to_a_comparison_in_a_predicate_is_not_a_position() {
     let model =
         "list l { ordered-by user; key k; leaf k { type string; } leaf v { type uint8; } leaf m { type uint8; }
         must \"not(../l[v > current()/m and 3])\"; }";

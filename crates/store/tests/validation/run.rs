@@ -1,4 +1,4 @@
-//! Many schemas, many edits.
+//! Random edits of many schemas.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,40 +11,41 @@ use espalier_yang::data::DataTree;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-use crate::compare::{Agreement, Naming, Trial, Way};
+use crate::compare::{Agreement, CommitMethod, ErrorMatch, Trial};
 use crate::edit::Change;
 use crate::edits::changes;
-use crate::setting::{Setting, Tries};
+use crate::fixture::{Fixture, Tries};
 use crate::shrink::shrink;
 
-/// The variable that sets how many edits are made.
+/// The variable that sets the number of edits.
 const EDITS_VARIABLE: &str = "ESPALIER_EDITS";
 
-/// Edits in a run when nobody says otherwise. Of one or two in a hundred libyang says nothing.
+/// The default number of edits in a run. On one or two in a hundred libyang gives no verdict.
 const EDITS: u64 = 102_000;
 
-/// Edits of one schema. Each schema has its own seed, so that a failure is repeated alone.
+/// The number of edits of one schema. Each schema has its own seed, so that a failure can be repeated by
+/// itself.
 const EDITS_OF_SCHEMA: u64 = 200;
 
-/// After this many edits, one is compared in depth, and the store is examined.
+/// After this many edits, one is compared in depth, and the store is checked.
 const STORED_EVERY: u64 = 8;
 
-/// Of a hundred refusals, so many at least name the node that libyang names first.
+/// The minimum percentage of rejections that name the node that libyang names first.
 const NAMED_PERCENT_MIN: u64 = 95;
 
-/// The ways that edits take, in turn.
-const WAYS: [Way; 5] = [
-    Way::Commit,
-    Way::Load,
-    Way::Commit,
-    Way::Candidate,
-    Way::Commit,
+/// The ways of applying edits, in turn.
+const METHODS: [CommitMethod; 5] = [
+    CommitMethod::Commit,
+    CommitMethod::Load,
+    CommitMethod::Commit,
+    CommitMethod::Candidate,
+    CommitMethod::Commit,
 ];
 
-/// So often an edit is made again that is not as wished (valid or not).
+/// How often an edit is regenerated if it does not have the requested validity.
 const TRIES_MAX: usize = 4;
 
-/// What happened.
+/// Counters of outcomes.
 #[derive(Debug, Default)]
 struct Counts {
     accepted: u64,
@@ -84,8 +85,8 @@ impl Counts {
             Agreement::Accepted(_) => self.accepted += 1,
             Agreement::Refused(naming) => {
                 self.refused += 1;
-                self.same_error += u64::from(*naming == Naming::Same);
-                self.same_node += u64::from(*naming == Naming::SameNode);
+                self.same_error += u64::from(*naming == ErrorMatch::Same);
+                self.same_node += u64::from(*naming == ErrorMatch::SameNode);
             }
             Agreement::Impossible => self.impossible += 1,
         }
@@ -93,7 +94,7 @@ impl Counts {
 }
 
 #[test]
-fn random_edits_have_the_verdict_of_libyang() {
+fn random_edits_have_the_same_verdict_as_libyang() {
     let first =
         seed::number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
     let edits = seed::number_from_environment(EDITS_VARIABLE).unwrap_or(EDITS);
@@ -159,21 +160,21 @@ fn summary(counts: &Counts) -> String {
     )
 }
 
-/// All edits of one schema; or a report on the first that goes wrong.
+/// Runs all edits of one schema; on failure, returns a report.
 fn run_schema(seed: u64) -> Result<Counts, String> {
     let mut random = StdRng::seed_from_u64(seed);
-    let setting = Setting::random(&mut random, &mut Tries::default());
+    let fixture = Fixture::random(&mut random, &mut Tries::default());
     let mut counts = Counts::default();
     counts
         .features
-        .add(&setting.generated.as_ref().unwrap().features);
+        .add(&fixture.generated.as_ref().unwrap().features);
     let mut tree = DataTree::default();
     for number in 0..EDITS_OF_SCHEMA {
         let trial = wished(
-            &setting,
+            &fixture,
             &mut random,
             &tree,
-            WAYS[number as usize % WAYS.len()],
+            METHODS[number as usize % METHODS.len()],
         );
         if trial
             .verdict
@@ -187,7 +188,7 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
             0 => Depth::Stored,
             _ => Depth::Committed,
         };
-        let compared = compare(&setting, &trial, &setting.tree, depth);
+        let compared = compare(&fixture, &trial, &fixture.tree, depth);
         match compared {
             Ok(agreement) => {
                 counts.count(&trial, &agreement);
@@ -196,8 +197,8 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
                 }
             }
             Err(what) => {
-                let failure = shrink(setting, trial, what);
-                let described = failure.trial.describe(&failure.setting);
+                let failure = shrink(fixture, trial, what);
+                let described = failure.trial.describe(&failure.fixture);
                 return Err(format!("edit {number}: {}\n{described}", failure.what));
             }
         }
@@ -205,39 +206,39 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// How much is compared.
+/// The depth of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The commit, and the whole validation of the tree that comes of it.
+    /// The commit, and the full validation of the resulting tree.
     Committed,
-    /// And the whole validation of a stored tree that may be invalid.
+    /// In addition, the full validation of a stored tree that may be invalid.
     Stored,
 }
 
-/// Compares all verdicts on a trial; or what is different.
+/// Compares all verdicts on a trial; on failure, returns the difference.
 pub fn compare(
-    setting: &Setting,
+    fixture: &Fixture,
     trial: &Trial,
     tree: &Tree,
     depth: Depth,
 ) -> Result<Agreement, String> {
-    trial.compare_full(setting)?;
+    trial.compare_full(fixture)?;
     if depth == Depth::Stored {
-        trial.compare_stored(setting, tree)?;
+        trial.compare_stored(fixture, tree)?;
     }
-    trial.compare(setting, tree)
+    trial.compare(fixture, tree)
 }
 
-/// A trial, as often valid as not, if it can be had.
-fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree, way: Way) -> Trial {
+/// A trial that is valid or invalid with equal probability, if possible.
+fn wished(fixture: &Fixture, random: &mut StdRng, tree: &DataTree, method: CommitMethod) -> Trial {
     let is_valid = random.random_bool(0.55);
     let mut tries = 0;
     loop {
-        let (mut changes, result) = changes(&setting.schema, random, tree);
-        if let (Way::Load, Some(result)) = (way, result) {
+        let (mut changes, result) = changes(&fixture.schema, random, tree);
+        if let (CommitMethod::Load, Some(result)) = (method, result) {
             changes = vec![Change::ReplaceAll(result)];
         }
-        let trial = Trial::new(setting, tree.clone(), changes, way);
+        let trial = Trial::new(fixture, tree.clone(), changes, method);
         tries += 1;
         if trial.is_valid() == is_valid || tries == TRIES_MAX {
             return trial;

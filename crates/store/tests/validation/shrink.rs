@@ -1,36 +1,36 @@
-//! From an edit that the store and libyang see differently to the smallest such one.
+//! Shrinks an edit with different verdicts of the store and libyang.
 
 use espalier_testkit::validation::GeneratedSchema;
 use espalier_yang::Schema;
 use espalier_yang::data::{Content, DataNode, DataTree};
 
-use crate::compare::{Trial, Way};
+use crate::compare::{CommitMethod, Trial};
 use crate::edit::Change;
+use crate::fixture::{Fixture, commit, open};
 use crate::run::{Depth, compare};
-use crate::setting::{Setting, commit, open};
 
-/// So many smaller trials are made at most.
+/// The maximum number of smaller trials.
 const TRIALS_MAX: usize = 3_000;
 
-/// A trial that goes wrong, and how.
+/// A failing trial, and its failure.
 pub struct Failure {
-    pub setting: Setting,
+    pub fixture: Fixture,
     pub trial: Trial,
     pub what: String,
 }
 
-/// Makes a trial smaller while it goes wrong on a new store; as it was, where it does not.
-pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
+/// Makes a trial smaller as long as it fails on a new store; unchanged if it does not fail there.
+pub fn shrink(fixture: Fixture, trial: Trial, what: String) -> Failure {
     let mut failure = Failure {
-        setting,
+        fixture,
         trial,
         what,
     };
     let fresh = run(
-        &failure.setting,
+        &failure.fixture,
         failure.trial.before.clone(),
         failure.trial.changes.clone(),
-        failure.trial.way,
+        failure.trial.method,
     );
     let Some((trial, what)) = fresh else {
         failure
@@ -47,35 +47,35 @@ pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
     failure
 }
 
-/// The same trial on a new store, if it goes wrong there.
+/// Runs the same trial on a new store; returns the failure, if any.
 fn run(
-    setting: &Setting,
+    fixture: &Fixture,
     before: DataTree,
     changes: Vec<Change>,
-    way: Way,
+    method: CommitMethod,
 ) -> Option<(Trial, String)> {
     let start = Trial::new(
-        setting,
+        fixture,
         DataTree::default(),
         vec![Change::ReplaceAll(before.clone())],
-        Way::Commit,
+        CommitMethod::Commit,
     );
     if !start.is_valid() {
         return None;
     }
-    let tree = open(&setting.source);
+    let tree = open(&fixture.source);
     if !before.nodes.is_empty() {
         commit(&tree, &[Change::ReplaceAll(before.clone()).to_edit()]).ok()?;
     }
-    let trial = Trial::new(setting, before, changes, way);
-    let what = compare(setting, &trial, &tree, Depth::Stored).err()?;
+    let trial = Trial::new(fixture, before, changes, method);
+    let what = compare(fixture, &trial, &tree, Depth::Stored).err()?;
     Some((trial, what))
 }
 
-/// Tries everything that makes changes or tree smaller; whether something did.
+/// Tries all ways to make the changes or the tree smaller; returns whether one succeeded.
 fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     let mut candidates: Vec<(DataTree, Vec<Change>)> = Vec::new();
-    let schema = &failure.setting.schema;
+    let schema = &failure.fixture.schema;
     let (before, changes) = (&failure.trial.before, &failure.trial.changes);
     for index in 0..changes.len() {
         let mut fewer = changes.clone();
@@ -102,7 +102,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     }
     for (before, changes) in candidates {
         *trials += 1;
-        if let Some((trial, what)) = run(&failure.setting, before, changes, failure.trial.way) {
+        if let Some((trial, what)) = run(&failure.fixture, before, changes, failure.trial.method) {
             (failure.trial, failure.what) = (trial, what);
             return true;
         }
@@ -110,24 +110,24 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     false
 }
 
-/// Tries the schema with a constraint less; whether it goes wrong without one.
+/// Tries to remove each constraint from the schema; returns whether it fails without one.
 fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
-    let generated = failure.setting.generated.as_ref();
+    let generated = failure.fixture.generated.as_ref();
     for simpler in generated.map_or(Vec::new(), GeneratedSchema::simpler) {
         *trials += 1;
-        let Ok(setting) = Setting::of(simpler) else {
+        let Ok(fixture) = Fixture::of(simpler) else {
             continue;
         };
         let (before, changes) = (failure.trial.before.clone(), failure.trial.changes.clone());
-        if let Some((trial, what)) = run(&setting, before, changes, failure.trial.way) {
-            (failure.setting, failure.trial, failure.what) = (setting, trial, what);
+        if let Some((trial, what)) = run(&fixture, before, changes, failure.trial.method) {
+            (failure.fixture, failure.trial, failure.what) = (fixture, trial, what);
             return true;
         }
     }
     false
 }
 
-/// The nodes without one of them, in every way; larger subtrees first. Keys stay.
+/// The nodes without one of them, for each node; larger subtrees first. Keys are kept.
 fn smaller(schema: &Schema, nodes: &[DataNode]) -> Vec<Vec<DataNode>> {
     let is_key = |data: &DataNode| {
         let leaf = schema.node(data.node).as_value();

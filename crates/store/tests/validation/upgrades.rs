@@ -1,5 +1,5 @@
-//! Random changes of modules over random data: what is accepted is valid and whole, what is refused changes
-//! nothing.
+//! Random module changes over random data: after an accepted change the data is valid and complete, a
+//! rejected one changes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use espalier_yang::{InstancePath, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::compare::{Trial, Way};
+use crate::compare::{CommitMethod, Trial};
 use crate::documents::keys_of;
 use crate::edits::changes;
-use crate::setting::{Setting, Tries, commit, load, read_all, show, unvalidated};
+use crate::fixture::{Fixture, Tries, commit, load, read_all, show, unvalidated};
 
-/// The variable that sets how many changes of modules are tried.
+/// The variable that sets the number of module changes.
 const UPGRADES_VARIABLE: &str = "ESPALIER_UPGRADES";
 
-/// Changes of modules in a run when nobody says otherwise.
+/// The default number of module changes in a run.
 const UPGRADES: u64 = 400;
 
-/// Edits that fill a datastore.
+/// The number of edits that fill a datastore.
 const EDITS: usize = 12;
 
 /// The datastores that are filled and compared.
@@ -51,17 +51,17 @@ struct Counts {
 }
 
 #[test]
-fn a_change_of_modules_leaves_valid_data_or_changes_nothing() {
+fn a_module_change_leaves_valid_data_or_changes_nothing() {
     let upgrades = seed::number_from_environment(UPGRADES_VARIABLE).unwrap_or(UPGRADES);
     let mut counts = Counts::default();
     seed::run_each("upgrades", upgrades, UPGRADES_VARIABLE, |random| {
-        let (setting, new, edits) = changed_modules(random);
-        fill(&setting, random);
+        let (fixture, new, edits) = changed_modules(random);
+        fill(&fixture, random);
         let upgrade = Upgrade {
             edits: &edits,
-            before: states(&setting.tree),
-            rows: all_rows(setting.tree.store()),
-            setting: &setting,
+            before: states(&fixture.tree),
+            rows: all_rows(fixture.tree.store()),
+            fixture: &fixture,
             new: &new,
         };
         upgrade.run(&mut counts);
@@ -84,53 +84,53 @@ fn a_change_of_modules_leaves_valid_data_or_changes_nothing() {
     }
 }
 
-/// A schema, and what random edits make of it: the first that libyang accepts both of.
-fn changed_modules(random: &mut StdRng) -> (Setting, Setting, Vec<SchemaEdit>) {
+/// A schema, and the result of random edits of it: the first pair that libyang accepts.
+fn changed_modules(random: &mut StdRng) -> (Fixture, Fixture, Vec<SchemaEdit>) {
     let mut tries = Tries::default();
     loop {
-        let setting = Setting::random(random, &mut tries);
-        let generated = setting.generated.as_ref().expect("it is random");
+        let fixture = Fixture::random(random, &mut tries);
+        let generated = fixture.generated.as_ref().expect("it is random");
         let (evolved, edits) = generated.evolved(random);
-        if let Ok(new) = Setting::of(evolved) {
-            return (setting, new, edits);
+        if let Ok(new) = Fixture::of(evolved) {
+            return (fixture, new, edits);
         }
     }
 }
 
-/// Puts data into running, which are valid, and into the other datastores.
-fn fill(setting: &Setting, random: &mut StdRng) {
+/// Fills running with valid data, and the other datastores.
+fn fill(fixture: &Fixture, random: &mut StdRng) {
     let mut tree = DataTree::default();
     for _ in 0..EDITS {
-        let (changes, _) = changes(&setting.schema, random, &tree);
-        let trial = Trial::new(setting, tree.clone(), changes, Way::Commit);
+        let (changes, _) = changes(&fixture.schema, random, &tree);
+        let trial = Trial::new(fixture, tree.clone(), changes, CommitMethod::Commit);
         let edits: Vec<_> = trial
             .changes
             .iter()
             .map(crate::edit::Change::to_edit)
             .collect();
-        if trial.is_valid() && commit(&setting.tree, &edits).is_ok() {
-            tree = read_all(&setting.tree);
+        if trial.is_valid() && commit(&fixture.tree, &edits).is_ok() {
+            tree = read_all(&fixture.tree);
         }
     }
-    let (_, document) = changes(&setting.schema, random, &tree);
+    let (_, document) = changes(&fixture.schema, random, &tree);
     if let Some(document) = document {
-        let _ = load(&unvalidated(&setting.tree), &document);
+        let _ = load(&unvalidated(&fixture.tree), &document);
     }
     for datastore in [Datastore::FactoryDefault, Datastore::Operational] {
-        let (_, document) = changes(&setting.schema, random, &tree);
+        let (_, document) = changes(&fixture.schema, random, &tree);
         if let Some(document) = document {
-            let _ = load(&setting.tree.beside(datastore, "").unwrap(), &document);
+            let _ = load(&fixture.tree.beside(datastore, "").unwrap(), &document);
         }
     }
-    let candidate = setting.tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = fixture.tree.beside(Datastore::Candidate, "").unwrap();
     if random.random_bool(0.5) {
-        let (changes, _) = changes(&setting.schema, random, &tree);
+        let (changes, _) = changes(&fixture.schema, random, &tree);
         let edits: Vec<_> = changes.iter().map(crate::edit::Change::to_edit).collect();
         let _ = candidate.commit(&edits, CommitOptions::default());
     }
 }
 
-/// What every datastore holds.
+/// The content of every datastore.
 fn states(tree: &Tree) -> Vec<DataTree> {
     let datastores = DATASTORES.iter();
     datastores
@@ -142,18 +142,18 @@ fn all_rows(store: &Store) -> Vec<Row> {
     rows(&**store.driver(), &KeyRange::all())
 }
 
-/// A change of modules that is tried.
+/// A module change to test.
 struct Upgrade<'a> {
     edits: &'a [SchemaEdit],
-    setting: &'a Setting,
-    new: &'a Setting,
+    fixture: &'a Fixture,
+    new: &'a Fixture,
     before: Vec<DataTree>,
     rows: Vec<Row>,
 }
 
 impl Upgrade<'_> {
     fn run(&self, counts: &mut Counts) {
-        let version = self.setting.tree.view().unwrap().version().unwrap();
+        let version = self.fixture.tree.view().unwrap().version().unwrap();
         let expected = self.read_again();
         match self.upgrade(UnknownData::Refuse) {
             Ok(is_changed) => {
@@ -167,7 +167,7 @@ impl Upgrade<'_> {
             }
             Err(what) => {
                 self.check_unchanged();
-                // A node of another kind is refused, although XML may look the same.
+                // A node of another kind is rejected, although XML may look the same.
                 assert!(
                     expected.is_none()
                         || what.contains(" became ")
@@ -191,7 +191,7 @@ impl Upgrade<'_> {
             unknown,
             ..UpgradeOptions::default()
         };
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         let tried = store.try_upgrade("d", "s", &self.new.source, options, None);
         let done = store.upgrade_schema_set("d", "s", &self.new.source, options);
         match (tried, done) {
@@ -208,28 +208,29 @@ impl Upgrade<'_> {
     }
 
     fn opened(&self) -> Tree {
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         store.tree("d", "a", Datastore::Running).unwrap()
     }
 
-    /// The data under the new modules, where a document of them can be read by those: from XML, which tells
-    /// nothing of types. None where any datastore cannot.
+    /// The data under the new modules, if it can be read by them from an XML document, which has no types.
+    /// `None` if this fails for any datastore.
     fn read_again(&self) -> Option<Vec<DataTree>> {
         let mut states = Vec::new();
         for state in &self.before {
-            let again = in_other(state, &self.setting.schema, &self.new.schema).ok()?;
+            let again = in_other(state, &self.fixture.schema, &self.new.schema).ok()?;
             states.push(again);
         }
         let running = show(&self.new.schema, &states[0]);
         let verdict = self.new.judge.verdict("{}", &running);
         let is_valid =
             verdict.problem.is_none() && verdict.deleted.is_empty() && !verdict.is_undecided;
-        // Edits make schemas on which libyang and we differ about defaults; loads are judged as upgrades are.
+        // Edits create schemas on which libyang and this library differ about defaults; loads are validated
+        // like upgrades.
         (is_valid && load(&self.new.tree, &states[0]).is_ok()).then_some(states)
     }
 
     fn check_unchanged(&self) {
-        let rows = all_rows(self.setting.tree.store());
+        let rows = all_rows(self.fixture.tree.store());
         assert!(
             rows == self.rows,
             "refused, but rows changed\n{}",
@@ -253,7 +254,7 @@ impl Upgrade<'_> {
             let tree = tree.beside(datastore, "").unwrap();
             let state = read_all(&tree);
             let again = in_other(&state, tree.schema(), &self.new.schema);
-            // Two cases of a choice may meet there: what is pushed, and running.
+            // The pushed state and running may have two cases of a choice there.
             let may_be_invalid = datastore == Datastore::Operational;
             assert!(
                 again.is_ok() || may_be_invalid,
@@ -266,24 +267,24 @@ impl Upgrade<'_> {
         }
     }
 
-    /// Whether libyang has a container without presence whose own `when` is false exist for the `when` of
-    /// another node, and a document is valid for us. Schemas as they are generated have no such conditions;
-    /// a change of presence makes them.
+    /// Whether libyang treats a container without presence whose own `when` is false as existing in the
+    /// `when` of another node, and a document is valid for this library. Generated schemas have no such
+    /// conditions; a change of presence introduces them.
     fn is_known_difference(&self, verdict: &Verdict, running: &str) -> bool {
         let problem = verdict.problem.as_ref();
         let is_when = problem.is_some_and(|problem| problem.message.starts_with("When condition"));
-        let document = crate::setting::parse(&self.new.schema, running);
+        let document = crate::fixture::parse(&self.new.schema, running);
         is_when
             && self.edits.contains(&SchemaEdit::FlipPresence)
             && load(&self.new.tree, &document).is_ok()
     }
 
-    /// Every node is found by its path.
+    /// Checks that every node is found by its path.
     fn check_reachable(&self, tree: &Tree, parent: &InstancePath, nodes: &[DataNode]) {
         let view = tree.view().unwrap();
         for data in nodes {
             let node = tree.schema().node(data.node);
-            // Values of state data may be there twice: they have no path of their own.
+            // Values of state data may be duplicates: they have no unique path.
             if !node.is_config && (node.is_leaf_list() || node.keys().is_empty() && node.is_list())
             {
                 continue;
@@ -306,7 +307,7 @@ impl Upgrade<'_> {
     fn compare(&self, states: &[DataTree], expected: &[DataTree]) {
         let schema = &self.new.schema;
         for ((datastore, state), expected) in DATASTORES.iter().zip(states).zip(expected) {
-            // What is pushed and running, each in its own order, are one list.
+            // Pushed state and running, each in its own order, form one list.
             if *datastore == Datastore::Operational {
                 continue;
             }
@@ -321,7 +322,7 @@ impl Upgrade<'_> {
         }
     }
 
-    /// The version before is what it was, by its modules; and it can be brought back under them.
+    /// The previous version is unchanged under its modules, and can be restored under the new ones.
     fn check_history(&self, version: u64, counts: &mut Counts) {
         let tree = self.opened();
         if version == 0 {
@@ -332,7 +333,7 @@ impl Upgrade<'_> {
         view.read(&InstancePath::root(), &Selection::default(), &mut builder)
             .unwrap();
         let then = show(view.schema(), &builder.finish().unwrap());
-        let was = show(&self.setting.schema, &self.before[0]);
+        let was = show(&self.fixture.schema, &self.before[0]);
         assert_eq!(json_of(&then), json_of(&was), "{}", self.describe());
         let newest = tree.view().unwrap().version().unwrap();
         tree.diff(version, newest).unwrap();
@@ -347,15 +348,15 @@ impl Upgrade<'_> {
         self.check_back(version);
     }
 
-    /// Under the old modules again, the version is brought back as it was.
+    /// Under the old modules again, the version is restored unchanged.
     fn check_back(&self, version: u64) {
-        let store = self.setting.tree.store();
+        let store = self.fixture.tree.store();
         let options = UpgradeOptions {
             unknown: UnknownData::Drop,
             ..UpgradeOptions::default()
         };
         if store
-            .upgrade_schema_set("d", "s", &self.setting.source, options)
+            .upgrade_schema_set("d", "s", &self.fixture.source, options)
             .is_err()
         {
             return;
@@ -364,7 +365,7 @@ impl Upgrade<'_> {
         tree.rollback(version, CommitOptions::default())
             .unwrap_or_else(|error| panic!("{error}\n{}", self.describe()));
         let now = show(tree.schema(), &read_all(&tree));
-        let was = show(&self.setting.schema, &self.before[0]);
+        let was = show(&self.fixture.schema, &self.before[0]);
         assert_eq!(json_of(&now), json_of(&was), "{}", self.describe());
         let found = store.check(&mut |_| {}).unwrap();
         assert_eq!(found, [], "{}", self.describe());
@@ -374,24 +375,24 @@ impl Upgrade<'_> {
         let states: Vec<String> = self
             .before
             .iter()
-            .map(|state| show(&self.setting.schema, state))
+            .map(|state| show(&self.fixture.schema, state))
             .collect();
         format!(
             "edits {:?}\nold modules\n{}\nnew modules\n{}\nrunning, startup, candidate, factory-default and operational state before\n{}",
             self.edits,
-            self.setting.text(),
+            self.fixture.text(),
             self.new.text(),
             states.join("\n")
         )
     }
 }
 
-/// A document, without the order of members, which is that of the schema.
+/// A document, ignoring the order of members, which is that of the schema.
 fn json_of(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Data of one schema under another, by way of a document in XML.
+/// Data of one schema under another, through an XML document.
 fn in_other(
     state: &DataTree,
     old: &Schema,

@@ -1,12 +1,12 @@
-//! What an expression gives for a point.
+//! Evaluation of expressions.
 
 use super::parse::{Expression, Node};
 use crate::series::Series;
 use crate::{Number, Packed, Path};
 
 impl Expression {
-    /// The value for some values; `None` where one that is asked for is absent, and for a division
-    /// by zero, the root of a negative number, and what is beyond all numbers.
+    /// The result for some values; `None` if a value that it needs is absent, for a division by zero, for the
+    /// root of a negative number, and if the result is out of range.
     pub fn value(&self, values: &Packed) -> Option<Number> {
         self.evaluate(&self.root, values)
     }
@@ -40,9 +40,8 @@ fn binary(operator: char, left: Number, right: Number) -> Option<Number> {
 }
 
 impl Series {
-    /// Sets the value at `response` in each point to what the expression gives there; points for
-    /// which it gives nothing have no such value afterwards. The path is one of the series' even where
-    /// no point has a value.
+    /// Sets the value at `response` in each point to the result of the expression; if there is no result, the
+    /// point has no value there. The path belongs to the series even if no point has a value.
     pub fn transpond(&mut self, expression: &Expression, response: &Path) {
         self.computed.insert(response.clone());
         for point in self.points_mut() {

@@ -1,4 +1,4 @@
-//! Values computed from others: `(a - b) / a * 100`.
+//! Expressions over values: `(a - b) / a * 100`.
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
@@ -7,8 +7,8 @@
 //! atom    = number | name | function "(" sum { "," sum } ")" | "(" sum ")"
 //! ```
 //!
-//! A name is a letter, `a` for the first path that is given, `b` for the second, and so on. The
-//! functions are `sum`, `mean` (or `avg`), `min`, `max` and `sqrt`.
+//! A name is a letter: `a` for the first given path, `b` for the second, and so on. The functions are `sum`,
+//! `mean` (or `avg`), `min`, `max` and `sqrt`.
 
 mod apply;
 mod parse;

@@ -1,15 +1,15 @@
-//! Reading expressions.
+//! The expression parser.
 
-use super::tokens::{Kind, Token, place, tokens};
+use super::tokens::{Token, TokenKind, place, tokens};
 use crate::{Aggregate, Error, Number, Path, Result};
 
-/// Bytes of an expression.
+/// The maximum length of an expression in bytes.
 const BYTES_MAX: usize = 4096;
 
-/// Brackets and signs within one another.
+/// The maximum nesting depth of brackets and signs.
 const DEPTH_MAX: usize = 64;
 
-/// Paths of one expression: as many as there are letters.
+/// The maximum number of paths of one expression: the number of letters.
 const PATHS_MAX: usize = 26;
 
 /// An expression over the values at some paths.
@@ -31,17 +31,17 @@ pub(super) enum Node {
 }
 
 impl Expression {
-    /// Reads an expression whose names `a`, `b`, ... stand for the paths, in order.
+    /// Parses an expression whose names `a`, `b`, ... stand for the paths, in order.
     pub fn parse(paths: &[Path], text: &str) -> Result<Self> {
         if paths.len() > PATHS_MAX {
             let count = paths.len();
             return Err(Error::limit(format!(
-                "{count} paths are over the limit of {PATHS_MAX}"
+                "{count} paths exceed the limit of {PATHS_MAX}"
             )));
         }
         if text.len() > BYTES_MAX {
             return Err(Error::limit(format!(
-                "an expression has at most {BYTES_MAX} bytes"
+                "the expression exceeds the limit of {BYTES_MAX} bytes"
             )));
         }
         let mut parser = Parser {
@@ -110,15 +110,15 @@ impl Parser {
             return Err(Error::syntax("a value is missing").at(place(self.end)));
         };
         match token.kind {
-            Kind::Number(number) => Ok(Node::Number(number)),
-            Kind::Word(word) if word.len() == 1 => self.variable(&word, token.at),
-            Kind::Word(word) => self.function(&word, token.at),
-            Kind::Sign('(') => {
+            TokenKind::Number(number) => Ok(Node::Number(number)),
+            TokenKind::Word(word) if word.len() == 1 => self.variable(&word, token.at),
+            TokenKind::Word(word) => self.function(&word, token.at),
+            TokenKind::Sign('(') => {
                 let inner = self.sum()?;
                 self.expect(')')?;
                 Ok(inner)
             }
-            Kind::Sign(sign) => {
+            TokenKind::Sign(sign) => {
                 Err(Error::syntax(format!("a value is missing before {sign:?}"))
                     .at(place(token.at)))
             }
@@ -130,7 +130,10 @@ impl Parser {
         if index < self.paths {
             return Ok(Node::Path(index));
         }
-        let message = format!("{word:?} names no path; {} are given", self.paths);
+        let message = format!(
+            "{word:?} is not the name of a path; {} are given",
+            self.paths
+        );
         Err(Error::syntax(message).at(place(at)))
     }
 
@@ -143,7 +146,7 @@ impl Parser {
             "sqrt" => None,
             _ => {
                 let message =
-                    format!("{word:?} is no function; there are sum, mean, avg, min, max and sqrt");
+                    format!("{word:?} is not a function; use sum, mean, avg, min, max or sqrt");
                 return Err(Error::syntax(message).at(place(at)));
             }
         };
@@ -156,17 +159,17 @@ impl Parser {
         match aggregate {
             Some(aggregate) => Ok(Node::Aggregate(aggregate, arguments)),
             None if arguments.len() == 1 => Ok(Node::SquareRoot(Box::new(arguments.remove(0)))),
-            None => Err(Error::syntax("sqrt has one argument").at(place(at))),
+            None => Err(Error::syntax("sqrt takes one argument").at(place(at))),
         }
     }
 
     fn take_sign(&mut self, signs: &[char]) -> Option<char> {
         let token = self.tokens.next_if(|token| match token.kind {
-            Kind::Sign(sign) => signs.contains(&sign),
+            TokenKind::Sign(sign) => signs.contains(&sign),
             _ => false,
         })?;
         match token.kind {
-            Kind::Sign(sign) => Some(sign),
+            TokenKind::Sign(sign) => Some(sign),
             _ => None,
         }
     }

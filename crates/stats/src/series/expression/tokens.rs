@@ -1,22 +1,22 @@
-//! The words of an expression.
+//! The tokenizer of expressions.
 
 use crate::{Error, Number, Result};
 
-/// A word, and where it begins.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Number(Number),
     Word(String),
     Sign(char),
 }
 
-/// The words of `text`, in order.
+/// The tokens of `text`, in order.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -33,24 +33,24 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
         rest = after;
         let kind = match letter {
             '0'..='9' | '.' => {
-                Kind::Number(word.parse().map_err(|error: Error| error.at(place(at)))?)
+                TokenKind::Number(word.parse().map_err(|error: Error| error.at(place(at)))?)
             }
-            'a'..='z' | 'A'..='Z' => Kind::Word(word.to_owned()),
-            '+' | '-' | '*' | '/' | '(' | ')' | ',' => Kind::Sign(letter),
+            'a'..='z' | 'A'..='Z' => TokenKind::Word(word.to_owned()),
+            '+' | '-' | '*' | '/' | '(' | ')' | ',' => TokenKind::Sign(letter),
             _ if letter.is_whitespace() => continue,
-            _ => return Err(Error::syntax(format!("{letter:?} means nothing here")).at(place(at))),
+            _ => return Err(Error::syntax(format!("unexpected {letter:?}")).at(place(at))),
         };
         tokens.push(Token { kind, at });
     }
     Ok(tokens)
 }
 
-/// How errors say where they are.
+/// Formats a position for error messages.
 pub(super) fn place(at: usize) -> String {
     format!("column {}", at + 1)
 }
 
-/// The bytes of the number at the front: digits, a point, an exponent.
+/// The length of the number at the front: digits, a point, an exponent.
 fn number_length(text: &str) -> usize {
     let digits = |text: &str| {
         text.bytes()
