@@ -14,7 +14,9 @@ use super::watch::EtcdFollow;
 use super::{commit, snapshot};
 use crate::resolved_url::Site;
 use crate::staged::StagedDriver;
-use crate::staged::engine::{Bounds, CellStore, Failure, Follow, ReadResult, Guard, Layout, Read, Write};
+use crate::staged::engine::{
+    Bounds, CellStore, Failure, Follow, Guard, Layout, Read, ReadResult, Write,
+};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Direction, Result};
 
 use super::engine::{Engine, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, op};
-use crate::staged::engine::{Cell, ReadResult, Read};
+use crate::staged::engine::{Cell, Read, ReadResult};
 
 /// `RangeRequest.SortOrder.DESCEND`
 const DESCEND: i32 = 2;

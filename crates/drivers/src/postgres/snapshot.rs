@@ -10,9 +10,9 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
-use crate::prefetched::Prefetched;
 use crate::paged_cursor::{More, Page, PagedCursor, Source};
 use crate::partial_cache::{self, Values};
+use crate::prefetched::Prefetched;
 
 /// A snapshot of a committed state.
 pub(super) struct PostgresSnapshot {

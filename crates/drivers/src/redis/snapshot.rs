@@ -12,9 +12,9 @@ use super::engine::{
     Engine, NewestRows, PageReply, Reply, RunLookup, StoredValues, bytes, split_stamp,
     unexpected_reply, without_stamp,
 };
-use crate::prefetched::Prefetched;
 use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 use crate::partial_cache;
+use crate::prefetched::Prefetched;
 
 /// The most rows of one request.
 const ROWS_MAX: usize = 4096;

@@ -235,7 +235,11 @@ impl WriteTransaction for SqliteWriter<'_> {
         Ok(())
     }
 
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<rusqlite::Error>> {
+    fn add_to_counter(
+        &mut self,
+        key: &[u8],
+        delta: i64,
+    ) -> std::result::Result<(), Abort<rusqlite::Error>> {
         let stored = get(self.transaction.connection(), key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)

@@ -24,9 +24,9 @@ use super::wire::{
     AuthenticateRequest, AuthenticateResponse, RangeRequest, RangeResponse, StatusRequest,
     StatusResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest, WatchResponse,
 };
+use crate::credentials::{Identity, Tls, read};
 use crate::etcd::NAME;
 use crate::etcd::config::Config;
-use crate::credentials::{Identity, Tls, read};
 use crate::file_verifier::FileVerifier;
 use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
@@ -106,7 +106,11 @@ impl Engine {
             runtime: Some(runtime),
             channels,
             current: AtomicUsize::new(0),
-            tls_probe: TlsProbe::new(&config.servers, Protocol::of_options(config.tls.as_ref()), PROBE_OPTIONS),
+            tls_probe: TlsProbe::new(
+                &config.servers,
+                Protocol::of_options(config.tls.as_ref()),
+                PROBE_OPTIONS,
+            ),
             address: config.servers.shown(),
             timeout: config.timeout,
             operations: config.operations,

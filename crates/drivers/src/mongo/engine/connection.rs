@@ -182,7 +182,11 @@ impl Server {
             durability: config.durability,
             is_replicated: false,
             health,
-            tls_probe: TlsProbe::new(&config.servers, Protocol::of_options(config.tls.as_ref()), PROBE_OPTIONS),
+            tls_probe: TlsProbe::new(
+                &config.servers,
+                Protocol::of_options(config.tls.as_ref()),
+                PROBE_OPTIONS,
+            ),
         };
         server.check_version()?;
         Ok(server)

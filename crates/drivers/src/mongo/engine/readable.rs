@@ -21,7 +21,7 @@ use super::names::{row_name, row_names};
 use super::open::Engine;
 use crate::mongo::snapshot::MongoSnapshot;
 use crate::range_set::RangeSet;
-use crate::readable_columns::{Columns, CachingSnapshot, final_columns};
+use crate::readable_columns::{CachingSnapshot, Columns, final_columns};
 use crate::recent_commits::ChangeRef;
 
 /// Maximum number of rows of one write.

@@ -8,8 +8,8 @@ use espalier_keyspace::{Error, ErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::setup::Setup;
-use crate::postgres::config::URL_FORM;
 use crate::error_chain::ErrorChain;
+use crate::postgres::config::URL_FORM;
 use crate::tls_hints::{CaCertificateUse, OptionNames, certificate_hint};
 
 /// The names of the options for certificates, for messages.
@@ -222,7 +222,10 @@ fn connection_error(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind,
 fn login_advice(words: &str) -> String {
     match words {
         _ if words.contains("certificate") => {
-            format!("give a certificate of that user with {}", OPTION_NAMES.identity)
+            format!(
+                "give a certificate of that user with {}",
+                OPTION_NAMES.identity
+            )
         }
         _ if words.contains("no encryption") => {
             "it may accept only TLS connections (sslmode=require); else see pg_hba.conf".into()

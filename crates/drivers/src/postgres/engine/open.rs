@@ -19,9 +19,9 @@ use super::pool::Pool;
 use super::setup::Setup;
 use super::transaction::Transaction;
 use super::write_set::WriteSet;
-use crate::postgres::Config;
-use crate::effective_durability::Promise;
 use crate::commit_queue::CommitQueue;
+use crate::effective_durability::Promise;
+use crate::postgres::Config;
 use crate::recent_commits::RecentCommits;
 
 /// How long a call tries to reconnect to a server that is down.

@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 use super::connection::{Connection, Step};
 use super::error::Failure;
 use super::statements::Query;
-use crate::prefetched::Prefetched;
 use crate::paged_cursor::{More, Page};
+use crate::prefetched::Prefetched;
 
 /// Begins a transaction that reads one state.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -20,7 +20,10 @@ pub(in crate::postgres) type Entry = (Vec<u8>, Vec<u8>);
 impl Connection {
     /// Begins a read transaction, and prefetches what is expected to be read in the same round trip. The connection
     /// then reads the state of the returned version.
-    pub(super) fn begin_read(&mut self, expected: &Expected) -> Result<(Version, Prefetched), Failure> {
+    pub(super) fn begin_read(
+        &mut self,
+        expected: &Expected,
+    ) -> Result<(Version, Prefetched), Failure> {
         let keys = expected.keys().iter().map(Vec::as_slice);
         let keys: BTreeSet<&[u8]> = keys.filter(|key| is_key(key)).collect();
         let keys: Vec<&[u8]> = keys.into_iter().collect();
@@ -36,7 +39,8 @@ impl Connection {
         let answers = self.run(&steps)?;
         let (values, heads) = answers.split_at(steps.len() - ranges.len());
         let mut prefetched = Prefetched::default();
-        keys.iter().for_each(|key| prefetched.insert_value(key, None));
+        keys.iter()
+            .for_each(|key| prefetched.insert_value(key, None));
         for row in values.iter().flatten().filter(|row| row.len() > 1) {
             let key: Option<&[u8]> = row.try_get(1).map_err(Failure::Database)?;
             if let Some(key) = key {

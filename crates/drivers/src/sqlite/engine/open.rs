@@ -18,9 +18,9 @@ use super::format::{self, FileOrigin};
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
 use super::wal;
-use crate::files::{Access, create_directories, io_error, read_only_error, private};
-use crate::file_identity::FileIdentity;
 use crate::commit_queue::CommitQueue;
+use crate::file_identity::FileIdentity;
+use crate::files::{Access, create_directories, io_error, private, read_only_error};
 use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 

@@ -212,7 +212,7 @@ impl<R: Read> Reader<'_, R> {
             let mark = self.tokens.mark();
             for error in annotations
                 .drain(..)
-                .filter_map(|one| metadata::refused_as_plain(&one))
+                .filter_map(|one| metadata::plain_metadata_error(&one))
             {
                 self.assembler.report(error, None, mark);
             }
@@ -234,7 +234,7 @@ impl<R: Read> Reader<'_, R> {
             return Ok(Err(invalid(message)));
         };
         let schema = self.assembler.schema;
-        if let Err(error) = metadata::check_known(schema, module, local) {
+        if let Err(error) = metadata::check_defined(schema, module, local) {
             self.tokens.skip()?;
             return Ok(Err(error));
         }
