@@ -2,7 +2,7 @@
 //!
 //! $ cargo run -p espalier --example statistics
 
-use espalier::stats::{Aggregate, Granularity, Packed, Path, Pattern, Range, Timestamp, Unit};
+use espalier::stats::{Aggregate, Granularity, Path, PathValues, Pattern, Range, Timestamp, Unit};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = espalier::open("memory:")?;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // One write adds to the buckets of every granularity: the minute, the hour, the day, ...
     for (at, status, count) in [(0, "200", 3), (0, "404", 1), (1, "200", 2), (90, "200", 5)] {
         let path = Path::parse(&format!("status.{status}"))?;
-        stats.track("requests", minute(at)?, Packed::one(path, count.into()))?;
+        stats.track("requests", minute(at)?, PathValues::one(path, count.into()))?;
     }
 
     let hour = Granularity::new(1, Unit::Hour)?;

@@ -9,7 +9,7 @@ use espalier_store::{
 };
 use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::validate::Effort;
+use espalier_yang::validate::ValidationCost;
 use espalier_yang::{InstancePath, Value};
 
 use super::configuration::{Configuration, Raw, StoreLocation};
@@ -186,7 +186,7 @@ impl ModelStore {
     pub fn read(&self, path: &InstancePath) -> Result<DataTree> {
         let mut builder = TreeBuilder::new();
         let selection = Selection::default();
-        let view = self.tree.view_to_read(path, &selection)?;
+        let view = self.tree.view_for_read(path, &selection)?;
         view.read(path, &selection, &mut builder)?;
         Ok(builder.finish()?)
     }
@@ -204,7 +204,7 @@ impl ModelStore {
     }
 
     /// How much validation has looked at so far.
-    pub fn effort(&self) -> Effort {
+    pub fn effort(&self) -> ValidationCost {
         self.tree.store().validation_effort()
     }
 

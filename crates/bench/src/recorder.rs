@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
-    Operation, OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version,
-    Watch,
+    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Finding, ImportDocument,
+    KeyRange, Lens, Operation, OperationRef, Precondition, Prefetch, Result, Snapshot, Usage,
+    Version, Watch, WriteBody,
 };
 
 use espalier_terminal::Result as Outcome;
@@ -121,23 +121,23 @@ impl Driver for Recorder {
         Ok(self.recording(self.inner.snapshot()?))
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording(self.inner.snapshot_expecting(expect)?))
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_with_prefetch(expect)?))
     }
 
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording(self.inner.snapshot_to_change(expect)?))
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_for_update(expect)?))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         if self.is_on.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();
             lock(&self.trace).commits.push(operations);
         }
-        self.inner.commit_step(batch)
+        self.inner.commit_with_step(batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.inner.write(preconditions, fill)
     }
 
@@ -165,16 +165,16 @@ impl Driver for Recorder {
         self.inner.catch_up()
     }
 
-    fn residence(&self) -> Residence {
-        self.inner.residence()
+    fn cache_status(&self) -> CacheStatus {
+        self.inner.cache_status()
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
-        self.inner.bring_up_to_date()
+    fn flush_all(&self) -> Result<()> {
+        self.inner.flush_all()
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
-        self.inner.use_lens(lens, take)
+    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
+        self.inner.set_lens(lens, take)
     }
 }
 

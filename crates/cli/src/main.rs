@@ -23,6 +23,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     panics::report();
-    espalier_drivers::embedded::tell_of_damage();
+    espalier_drivers::embedded::install_damage_handler();
     cli::run()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, Contention, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot,
+    Batch, ConflictRetry, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Prefetch, Snapshot,
     Version, Writer,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
@@ -99,13 +99,13 @@ impl Core {
     }
 
     /// Like [`Self::snapshot`], with rows that are prefetched.
-    pub(crate) fn snapshot_expecting(
+    pub(crate) fn snapshot_with_prefetch(
         &self,
         storage: Storage,
-        expect: Expect<'_>,
+        expect: Prefetch<'_>,
     ) -> Result<Box<dyn Snapshot>> {
         Ok(match storage {
-            Storage::Engine => self.driver.snapshot_expecting(expect)?,
+            Storage::Engine => self.driver.snapshot_with_prefetch(expect)?,
             Storage::Ram => Box::new(self.ram.snapshot()),
         })
     }
@@ -124,13 +124,13 @@ impl Core {
     }
 
     /// Runs `body` in one commit, which may be shared with transactions of other threads. On a conflict with
-    /// another process it is run again, after a random pause, within the limits of a [`Contention`].
+    /// another process it is run again, after a random pause, within the limits of a [`ConflictRetry`].
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(CommitMode::Shared, None, Contention::new(), body)
+        self.attempts(CommitMode::Shared, None, ConflictRetry::new(), body)
     }
 
     /// Like [`Self::run`], with a given time limit.
-    pub(crate) fn run_for<R>(&self, contention: Contention, body: Body<'_, R>) -> Result<R> {
+    pub(crate) fn run_for<R>(&self, contention: ConflictRetry, body: Body<'_, R>) -> Result<R> {
         self.attempts(CommitMode::Shared, None, contention, body)
     }
 
@@ -138,12 +138,12 @@ impl Core {
     pub(crate) fn run_expecting<R>(
         &self,
         storage: Storage,
-        expect: Expect<'_>,
+        expect: Prefetch<'_>,
         body: Body<'_, R>,
     ) -> Result<R> {
         match storage {
             Storage::Engine => {
-                self.attempts(CommitMode::Shared, Some(expect), Contention::new(), body)
+                self.attempts(CommitMode::Shared, Some(expect), ConflictRetry::new(), body)
             }
             Storage::Ram => self.run(body),
         }
@@ -152,14 +152,14 @@ impl Core {
     /// Like [`Self::run`], in a commit of its own: for changes of a collection's definition, which others
     /// then read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(CommitMode::Alone, None, Contention::new(), body)
+        self.attempts(CommitMode::Alone, None, ConflictRetry::new(), body)
     }
 
     fn attempts<R>(
         &self,
         mut mode: CommitMode,
-        expect: Option<Expect<'_>>,
-        mut contention: Contention,
+        expect: Option<Prefetch<'_>>,
+        mut contention: ConflictRetry,
         body: Body<'_, R>,
     ) -> Result<R> {
         loop {
@@ -170,7 +170,7 @@ impl Core {
             match attempt {
                 Attempt::Done(result) => return result,
                 Attempt::RetryAlone if mode == CommitMode::Shared => mode = CommitMode::Alone,
-                Attempt::Conflict | Attempt::RetryAlone => contention.overtaken()?,
+                Attempt::Conflict | Attempt::RetryAlone => contention.wait_after_conflict()?,
             }
         }
     }
@@ -178,7 +178,7 @@ impl Core {
     fn attempt<R>(
         &self,
         mode: CommitMode,
-        expect: Option<Expect<'_>>,
+        expect: Option<Prefetch<'_>>,
         body: Body<'_, R>,
     ) -> Attempt<R> {
         let turn = match self.turn() {

@@ -17,9 +17,9 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Document for T {}
 /// The entity tag of a document, or of a page of documents: equal for equal content, different for different
 /// content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tag([u8; 16]);
+pub struct EntityTag([u8; 16]);
 
-impl Tag {
+impl EntityTag {
     /// The tag of some bytes.
     pub fn of(row: &[u8]) -> Self {
         let mut tag = [0; 16];
@@ -28,7 +28,7 @@ impl Tag {
     }
 }
 
-impl fmt::Display for Tag {
+impl fmt::Display for EntityTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

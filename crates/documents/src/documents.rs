@@ -136,7 +136,7 @@ impl Documents {
     }
 
     /// Runs `body` in one atomic commit over any of the collections. If another process changed what it read,
-    /// it is run again, for at most [`espalier_keyspace::CONFLICT_PATIENCE`]; so it should have no effects
+    /// it is run again, for at most [`espalier_keyspace::CONFLICT_TIMEOUT`]; so it should have no effects
     /// except on the transaction. If it returns an error, nothing is changed.
     ///
     /// Transactions of one process are serialized, and concurrent ones share a commit: an earlier transaction

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use espalier_keyspace::{Cursor, Direction, Driver, Expect, KeyRange, Result, Snapshot, Version};
+use espalier_keyspace::{Cursor, Direction, Driver, KeyRange, Prefetch, Result, Snapshot, Version};
 
 /// The state of the engine at the first read.
 pub(crate) struct EngineView {
@@ -14,9 +14,9 @@ pub(crate) struct EngineView {
 
 impl EngineView {
     /// A lazy snapshot; with a prefetch it is taken immediately.
-    pub(crate) fn new(driver: &Arc<dyn Driver>, expect: Option<Expect<'_>>) -> Result<Self> {
+    pub(crate) fn new(driver: &Arc<dyn Driver>, expect: Option<Prefetch<'_>>) -> Result<Self> {
         let taken = match expect {
-            Some(expect) => OnceCell::from(driver.snapshot_expecting(expect)?),
+            Some(expect) => OnceCell::from(driver.snapshot_with_prefetch(expect)?),
             None => OnceCell::new(),
         };
         Ok(Self {

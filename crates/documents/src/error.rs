@@ -23,7 +23,7 @@ pub enum ErrorKind {
     /// Another document has this value of a unique index.
     Unique,
     /// A trigger of the program rejected the change.
-    Vetoed,
+    RejectedByTrigger,
     /// The document is not the expected one.
     Changed,
     /// The indexes or the schema version of the collection are not those of this program.

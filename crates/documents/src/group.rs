@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Expect, Version};
+use espalier_keyspace::{ErrorKind, Prefetch, Version};
 use parking_lot::{Condvar, Mutex};
 
 use crate::core::{Body, Core};
@@ -76,7 +76,7 @@ struct Pending {
 impl Group {
     /// An empty group over the newest state known to this process; `expect` is prefetched for its first
     /// member.
-    pub(crate) fn new(core: &Core, expect: Option<Expect<'_>>) -> Result<Self> {
+    pub(crate) fn new(core: &Core, expect: Option<Prefetch<'_>>) -> Result<Self> {
         let pending = Pending {
             engine: EngineView::new(&core.driver, expect)?,
             ram: core.ram.snapshot(),
@@ -154,7 +154,7 @@ impl Group {
         drop((pending.engine, pending.ram));
         let mut parts = pending.changes.into_parts(&core.layout);
         if let Some(read_version) = read_version {
-            parts.engine.met_at(read_version);
+            parts.engine.assume_met_at(read_version);
         }
         let cache_update_lock = core.cache_update_lock.lock();
         let outcome = match write(core, parts, read_version) {

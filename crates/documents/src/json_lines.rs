@@ -8,14 +8,14 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use espalier_keyspace::Contention;
+use espalier_keyspace::ConflictRetry;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::document::Document;
-use crate::exact_json::check_exact;
 use crate::limits::{IMPORT_DOCUMENTS, IMPORT_PATIENCE, LINE_BYTES_MAX};
+use crate::strict_json::check_strict_json;
 use crate::{Collection, Error, ErrorKind, Result, Selection};
 
 /// One line: a key and a document. In an import the key may be absent; the document then gets a new one.
@@ -71,7 +71,7 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
 
 /// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportReport {
     /// Lines whose documents are stored.
     pub documents: u64,
 }
@@ -104,8 +104,8 @@ impl<T: Document> Collection<T> {
     /// the document with that key, one without gets a new key. A thousand lines are one commit, or several
     /// commits if other writers conflict too often. An error names the line; the lines before its commit are
     /// stored then, and their number is in the message.
-    pub fn import(&self, input: &mut dyn BufRead) -> Result<Imported> {
-        let mut imported = Imported::default();
+    pub fn import(&self, input: &mut dyn BufRead) -> Result<ImportReport> {
+        let mut imported = ImportReport::default();
         let mut number = 0;
         loop {
             let (lines, failure) = self.read_lines(input, &mut number);
@@ -148,10 +148,10 @@ impl<T: Document> Collection<T> {
     }
 
     /// Stores lines in one commit, or in several if it conflicts for too long.
-    fn store_all(&self, lines: &[(u64, Line<Arc<T>>)], imported: &mut Imported) -> Result<()> {
+    fn store_all(&self, lines: &[(u64, Line<Arc<T>>)], imported: &mut ImportReport) -> Result<()> {
         let contention = match lines.len() {
-            0 | 1 => Contention::new(),
-            _ => Contention::for_at_most(IMPORT_PATIENCE),
+            0 | 1 => ConflictRetry::new(),
+            _ => ConflictRetry::with_timeout(IMPORT_PATIENCE),
         };
         match self.store(lines, contention) {
             Err(error) if error.is_overtaken() && lines.len() > 1 => {
@@ -167,7 +167,7 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    fn store(&self, lines: &[(u64, Line<Arc<T>>)], contention: Contention) -> Result<()> {
+    fn store(&self, lines: &[(u64, Line<Arc<T>>)], contention: ConflictRetry) -> Result<()> {
         let mut stored = HashMap::new();
         let done = self.core().run_for(contention, &mut |transaction| {
             stored.clear();
@@ -212,7 +212,7 @@ fn read_line<T: Document>(text: &[u8]) -> std::result::Result<Line<Arc<T>>, (Str
     })?;
     // Types report the accepted members in their own errors.
     if TypeId::of::<T>() == TypeId::of::<Json>() {
-        check_exact(text).map_err(|error| (String::new(), error))?;
+        check_strict_json(text).map_err(|error| (String::new(), error))?;
     }
     Ok(Line {
         key: line.key,

@@ -35,7 +35,7 @@ pub const GROUP_ROWS_MAX: usize = 8192;
 
 /// How often a transaction is retried optimistically before it runs inside an engine write, where other
 /// writers wait if the engine serializes writes. On other engines it is retried as before, for at most
-/// [`espalier_keyspace::CONFLICT_PATIENCE`] in total.
+/// [`espalier_keyspace::CONFLICT_TIMEOUT`] in total.
 pub const CONFLICTS_MAX: u32 = 8;
 
 /// How long a commit of a thousand import lines is retried on conflicts; after that it is divided into

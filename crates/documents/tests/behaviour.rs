@@ -306,7 +306,7 @@ fn triggers_can_reject_and_are_called_after_the_commit() {
             .expect("open");
         cars.insert(car("a", "", &[], 1)).expect("a key");
         let error = cars.insert(car("b", "", &[], -1)).expect_err("refused");
-        assert_eq!(error.kind(), ErrorKind::Vetoed);
+        assert_eq!(error.kind(), ErrorKind::RejectedByTrigger);
         assert!(
             error.to_string().contains("-1 is older than cars"),
             "{error}"

@@ -89,7 +89,7 @@ fn a_rejected_transaction_is_undone_alone() {
                     transaction.insert(&cars, car(&format!("{thread:02}"), "red", &["k"], 0))?;
                     transaction.update_by(&cars, "name", "there", |there| there.year += 1)?;
                     if thread % 2 == 1 {
-                        return Err(Error::new(ErrorKind::Vetoed, "odd"));
+                        return Err(Error::new(ErrorKind::RejectedByTrigger, "odd"));
                     }
                     Ok(())
                 });

@@ -2,17 +2,17 @@
 
 /// What acknowledged commits survive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Promise {
+pub enum EffectiveDurability {
     /// A crash of this process, of the server, and of the machine.
     Durable,
     /// A crash of this process. The latest commits may be lost if the machine crashes, or the server, if
     /// there is one. With the server settings that cause this, if any.
     Relaxed(Option<String>),
-    /// Nothing: commits are lost at the end of this process.
-    Nothing,
+    /// Commits are lost at the end of this process.
+    Volatile,
 }
 
-impl Promise {
+impl EffectiveDurability {
     /// The durability that the URL requests, for engines that always provide it.
     #[cfg(any(
         feature = "embedded",
@@ -37,7 +37,7 @@ impl Promise {
         match self {
             Self::Durable => "durable",
             Self::Relaxed(_) => "relaxed",
-            Self::Nothing => "not durable",
+            Self::Volatile => "not durable",
         }
     }
 

@@ -173,7 +173,7 @@ fn attempt<E: GroupCommit>(
             if refused[at].is_some() {
                 continue;
             }
-            let is_met = |version| is_first && batch.is_met_at(version);
+            let is_met = |version| is_first && batch.is_assumed_met_at(version);
             let tested = match transaction.base_version().is_some_and(is_met) {
                 true => Ok(()),
                 false => test(transaction, batch.preconditions()),

@@ -142,14 +142,16 @@ mod tls_probe;
 mod url;
 
 pub use durability::Durability;
-pub use effective_durability::Promise;
+pub use effective_durability::EffectiveDurability;
 #[cfg(feature = "tls")]
 pub use file_verifier::FileVerifier;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
 pub use redact::{redacted, redacted_url};
-pub use registry::{Scheme, exposed, is_file_of, look, open, promise, schemes};
-pub use resolved_url::Site;
-pub use store_files::{Exposed, store_around};
+pub use registry::{
+    Scheme, effective_durability, exposed_files, is_store_file, open, resolve, schemes,
+};
+pub use resolved_url::ResolvedUrl;
+pub use store_files::{ExposedFile, enclosing_store};
 #[cfg(feature = "tls")]
 pub use tls_hints::certificate_problem;

@@ -191,7 +191,7 @@ impl<S: Source> Cursor for PagedCursor<S> {
         self.page.clear();
         self.at = 0;
         self.wanted = ENTRIES_FIRST;
-        self.rest = Some(self.range.left_at(key, self.direction));
+        self.rest = Some(self.range.remaining_from(key, self.direction));
         Ok(())
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Error, ErrorKind, Result};
 
-use crate::effective_durability::Promise;
+use crate::effective_durability::EffectiveDurability;
 use crate::redact::{self, redacted_url};
-use crate::resolved_url::Site;
-use crate::store_files::{self, Exposed};
+use crate::resolved_url::ResolvedUrl;
+use crate::store_files::{self, ExposedFile};
 use crate::url::{Url, refusal};
 
 /// An engine that [`open`] supports.
@@ -21,8 +21,8 @@ pub struct Scheme {
     /// A one-line description.
     pub about: &'static str,
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
-    look: fn(&Url<'_>) -> Result<Site>,
-    promise: fn(&Url<'_>) -> Result<Promise>,
+    resolve: fn(&Url<'_>) -> Result<ResolvedUrl>,
+    effective_durability: fn(&Url<'_>) -> Result<EffectiveDurability>,
     files: fn(&Url<'_>) -> Vec<PathBuf>,
 }
 
@@ -33,8 +33,8 @@ const SCHEMES: &[Scheme] = &[
         form: "memory:",
         about: "in the memory of this process, lost at its end",
         open: crate::memory::open_url,
-        look: Site::memory,
-        promise: |_| Ok(Promise::Nothing),
+        resolve: ResolvedUrl::memory,
+        effective_durability: |_| Ok(EffectiveDurability::Volatile),
         files: |_| Vec::new(),
     },
     #[cfg(feature = "embedded")]
@@ -43,8 +43,8 @@ const SCHEMES: &[Scheme] = &[
         form: "embedded:DIR?durability=durable|relaxed&map_size=BYTES",
         about: "LMDB in a directory",
         open: crate::embedded::open_url,
-        look: Site::local,
-        promise: Promise::of_url,
+        resolve: ResolvedUrl::local,
+        effective_durability: EffectiveDurability::of_url,
         files: store_files::of_directory,
     },
     #[cfg(feature = "file")]
@@ -53,8 +53,8 @@ const SCHEMES: &[Scheme] = &[
         form: "file:DIR?durability=durable|relaxed&journal_size=BYTES",
         about: "human-readable, editable JSON files, and a journal",
         open: crate::file::open_url,
-        look: Site::local,
-        promise: Promise::of_url,
+        resolve: ResolvedUrl::local,
+        effective_durability: EffectiveDurability::of_url,
         files: store_files::of_directory,
     },
     #[cfg(feature = "sqlite")]
@@ -63,8 +63,8 @@ const SCHEMES: &[Scheme] = &[
         form: "sqlite:FILE?durability=durable|relaxed&readable=true",
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
-        look: Site::local,
-        promise: Promise::of_url,
+        resolve: ResolvedUrl::local,
+        effective_durability: EffectiveDurability::of_url,
         files: store_files::of_sqlite,
     },
     #[cfg(feature = "postgres")]
@@ -74,8 +74,8 @@ const SCHEMES: &[Scheme] = &[
                &readable=true&sslmode=MODE",
         about: "PostgreSQL or a compatible server",
         open: crate::postgres::open_url,
-        look: crate::postgres::resolve_url,
-        promise: crate::postgres::effective_durability_url,
+        resolve: crate::postgres::resolve_url,
+        effective_durability: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "postgres")]
@@ -84,8 +84,8 @@ const SCHEMES: &[Scheme] = &[
         form: "postgresql://...",
         about: "the same",
         open: crate::postgres::open_url,
-        look: crate::postgres::resolve_url,
-        promise: crate::postgres::effective_durability_url,
+        resolve: crate::postgres::resolve_url,
+        effective_durability: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -94,8 +94,8 @@ const SCHEMES: &[Scheme] = &[
         form: "redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DB?prefix=NAME&durability=durable|relaxed",
         about: "a Redis server or Cluster",
         open: crate::redis::open_url,
-        look: crate::redis::resolve_url,
-        promise: crate::redis::effective_durability_url,
+        resolve: crate::redis::resolve_url,
+        effective_durability: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -104,8 +104,8 @@ const SCHEMES: &[Scheme] = &[
         form: "rediss://HOST:PORT/DB?ca=FILE&cert=FILE&key=FILE",
         about: "the same with TLS",
         open: crate::redis::open_url,
-        look: crate::redis::resolve_url,
-        promise: crate::redis::effective_durability_url,
+        resolve: crate::redis::resolve_url,
+        effective_durability: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "mongo")]
@@ -115,8 +115,8 @@ const SCHEMES: &[Scheme] = &[
                &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE&cert=FILE&key=FILE",
         about: "MongoDB or a compatible server",
         open: crate::mongo::open_url,
-        look: crate::mongo::resolve_url,
-        promise: Promise::of_url,
+        resolve: crate::mongo::resolve_url,
+        effective_durability: EffectiveDurability::of_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "etcd")]
@@ -125,8 +125,8 @@ const SCHEMES: &[Scheme] = &[
         form: "etcd://[USER:PASSWORD@]HOST[,HOST...]/PREFIX?tls&ca=FILE&cert=FILE&key=FILE",
         about: "an etcd cluster",
         open: crate::etcd::open_url,
-        look: crate::etcd::resolve_url,
-        promise: |_| Ok(Promise::Durable),
+        resolve: crate::etcd::resolve_url,
+        effective_durability: |_| Ok(EffectiveDurability::Durable),
         files: |_| Vec::new(),
     },
 ];
@@ -145,27 +145,27 @@ pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
 }
 
 /// Resolves a URL and checks whether its key space exists, without creating it.
-pub fn look(url: &str) -> Result<Site> {
+pub fn resolve(url: &str) -> Result<ResolvedUrl> {
     let (scheme, url) = parse(url)?;
-    under_any_policy(&url, scheme.look)
+    under_any_policy(&url, scheme.resolve)
 }
 
 /// The durability of commits to the engine that a URL names; reads the settings of a server. Under
 /// `policy=ram` nothing is committed.
-pub fn promise(url: &str) -> Result<Promise> {
+pub fn effective_durability(url: &str) -> Result<EffectiveDurability> {
     let (scheme, url) = parse(url)?;
-    under_any_policy(&url, scheme.promise)
+    under_any_policy(&url, scheme.effective_durability)
 }
 
 /// The files and directories of a store that other users can access. Empty for servers, which protect their
 /// own files.
-pub fn exposed(url: &str) -> Result<Vec<Exposed>> {
+pub fn exposed_files(url: &str) -> Result<Vec<ExposedFile>> {
     let (scheme, url) = parse(url)?;
     Ok(store_files::exposed((scheme.files)(&url)))
 }
 
-/// Whether a path, by any link, is a file of the store that a URL names. See also [`crate::store_around`].
-pub fn is_file_of(url: &str, path: &Path) -> Result<bool> {
+/// Whether a path, by any link, is a file of the store that a URL names. See also [`crate::enclosing_store`].
+pub fn is_store_file(url: &str, path: &Path) -> Result<bool> {
     let (scheme, url) = parse(url)?;
     Ok(store_files::is_one_of(path, &(scheme.files)(&url)))
 }

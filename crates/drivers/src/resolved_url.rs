@@ -2,7 +2,7 @@
 
 /// A resolved URL. Resolving creates nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct ResolvedUrl {
     /// The URL without user, password and other options, with defaults filled in: the database, schema or
     /// prefix.
     pub url: String,
@@ -10,7 +10,7 @@ pub struct Site {
     pub exists: bool,
 }
 
-impl Site {
+impl ResolvedUrl {
     /// Resolves the URL of a file or directory.
     #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
     pub(crate) fn local(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 
 /// A file or directory of a store that other users can access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exposed {
+pub struct ExposedFile {
     /// The file or directory.
     pub path: PathBuf,
     /// Its permission bits.
@@ -59,12 +59,12 @@ pub(crate) fn of_sqlite(url: &Url<'_>) -> Vec<PathBuf> {
 }
 
 /// The files that other users can access.
-pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<Exposed> {
+pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<ExposedFile> {
     let looser = files.into_iter().filter_map(|path| {
         let found = fs::symlink_metadata(&path).ok()?;
         let mode = found.permissions().mode() & 0o7777;
         let is_loose = mode & GROUP_AND_OTHERS != 0 && !found.is_symlink();
-        is_loose.then_some(Exposed {
+        is_loose.then_some(ExposedFile {
             private_mode: mode & 0o700,
             path,
             mode,
@@ -75,7 +75,7 @@ pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<Exposed> {
 
 /// The store that contains a path: its directory or its file. `None` if writing to the path harms no store.
 /// Links are followed; for a path that does not exist, its future location counts.
-pub fn store_around(path: &Path) -> Option<PathBuf> {
+pub fn enclosing_store(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         if let Some(file) = sqlite_of(&real) {
             return Some(file);

@@ -7,7 +7,7 @@ use espalier_keyspace::{Driver, Policy};
 
 fn open(url: &str) -> Arc<dyn Driver> {
     let driver = espalier_drivers::open(url).expect("the engine opens");
-    let policy = driver.residence().policy;
+    let policy = driver.cache_status().policy;
     assert!(policy != Policy::Uncached && url.contains(policy.name()));
     driver
 }

@@ -292,7 +292,7 @@ fn a_directory_of_the_format_without_a_journal_is_upgraded() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), DURABLE);
     (0..10).for_each(|number| _ = put(&*driver, number));
-    driver.bring_up_to_date().expect("merged");
+    driver.flush_all().expect("merged");
     drop(driver);
     for name in [
         "journal.head",
@@ -317,7 +317,7 @@ fn merged_segments_are_removed() {
     let dir = tempfile::tempdir().expect("a directory");
     let driver = opened(dir.path(), "durability=relaxed&journal_size=4K");
     (0..2000).for_each(|number| _ = put(&*driver, number % 10));
-    driver.bring_up_to_date().expect("merged");
+    driver.flush_all().expect("merged");
     let names = fs::read_dir(dir.path()).expect("a directory");
     let names = names.map(|entry| entry.expect("an entry").file_name());
     let names: Vec<_> = names.filter(|name| name != "journal.head").collect();
@@ -337,7 +337,7 @@ fn a_segment_that_was_not_published_is_ignored() {
     let driver = opened(dir.path(), DURABLE);
     (0..10).for_each(|number| _ = put(&*driver, number));
     let left = after_machine_crash(dir.path());
-    driver.bring_up_to_date().expect("merged");
+    driver.flush_all().expect("merged");
     let next = segment(dir.path());
     drop(driver);
     let after = opened(left.path(), DURABLE);

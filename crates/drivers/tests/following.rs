@@ -297,7 +297,7 @@ fn a_cut_connection_is_restored() {
         put(&*driver, "key", &value);
         let start = Instant::now();
         while get(&*follower, "key").as_ref() != Some(&value) {
-            assert!(start.elapsed() < PATIENCE, "{:?}", follower.residence());
+            assert!(start.elapsed() < PATIENCE, "{:?}", follower.cache_status());
             thread::sleep(Duration::from_millis(1));
         }
     }

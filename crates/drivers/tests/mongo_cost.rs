@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, Expected, KeyRange};
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, PrefetchList};
 use espalier_testkit::servers::Mongo;
 
 /// The numbers of finds, inserts, updates and deletes that the server has received.
@@ -78,12 +78,12 @@ fn a_snapshot_prefetches_the_expected_rows() {
     put(&*driver, 0..10_000);
     let keys = [1_u32, 3000, 5000, 20_000].map(u32::to_be_bytes);
     let range = KeyRange::new(7000_u32.to_be_bytes(), 7002_u32.to_be_bytes());
-    let expect = |expected: &mut Expected| {
+    let expect = |expected: &mut PrefetchList| {
         keys.iter().for_each(|key| expected.key(*key));
         expected.range(range.clone(), 2);
     };
     let read = |driver: &dyn Driver| {
-        let snapshot = driver.snapshot_expecting(&expect).expect("a snapshot");
+        let snapshot = driver.snapshot_with_prefetch(&expect).expect("a snapshot");
         let found = keys.map(|key| snapshot.get(&key).expect("read").is_some());
         assert_eq!(found, [true, true, true, false]);
         let mut rows = snapshot.scan(&range, Direction::Forward).expect("a scan");
@@ -112,7 +112,7 @@ fn a_snapshot_to_change_reads_nothing_after_two_own_commits() {
     let open = || espalier_drivers::open(&url).expect("open");
     let (driver, other) = (open(), open());
     let change = |driver: &dyn Driver| {
-        let view = driver.snapshot_to_change(&|_| {}).expect("a view");
+        let view = driver.snapshot_for_update(&|_| {}).expect("a view");
         let mut batch = Batch::new();
         let value = view.get(b"n").expect("read");
         batch.require(b"n", value.map(|value| value.into_owned()));
@@ -208,8 +208,8 @@ fn a_snapshot_to_change_that_is_stale_is_detected() {
     let url = mongo.url("");
     let drivers = [(); 2].map(|()| espalier_drivers::open(&url).expect("open"));
     let view = |driver: &dyn Driver| {
-        let expect = |expected: &mut Expected| expected.key(b"n");
-        let view = driver.snapshot_to_change(&expect).expect("a view");
+        let expect = |expected: &mut PrefetchList| expected.key(b"n");
+        let view = driver.snapshot_for_update(&expect).expect("a view");
         let value = view.get(b"n").expect("read");
         (view.version(), value.map(|value| value.into_owned()))
     };

@@ -40,7 +40,7 @@ impl Lens for Named {
 fn open(url: &str) -> Arc<dyn Driver> {
     let driver = espalier_drivers::open(url).expect("the server is there");
     let refuse = &mut |_: &EditedDocument<'_>| panic!("MongoDB documents cannot be edited");
-    driver.use_lens(Arc::new(Named), refuse).expect("a lens");
+    driver.set_lens(Arc::new(Named), refuse).expect("a lens");
     driver
 }
 

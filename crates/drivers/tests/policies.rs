@@ -74,13 +74,15 @@ fn a_cache_serves_reads_until_its_staleness_bound() {
     for word in ["staleness_ms", "5000 ms", "a planned fault"] {
         assert!(error.to_string().contains(word), "{error}");
     }
-    let residence = driver.residence();
+    let residence = driver.cache_status();
     assert!(residence.lag > residence.lag_max && residence.failure.is_some());
     faulty.disarm();
     wait_until("the engine is not followed again", || {
         try_get(&*driver, "key").is_ok_and(|value| value.as_deref() == Some("new"))
     });
-    wait_until("the failure stays", || driver.residence().failure.is_none());
+    wait_until("the failure stays", || {
+        driver.cache_status().failure.is_none()
+    });
 }
 
 /// After a conflict, reads do not return the outdated value, even if commits cannot be followed.
@@ -91,7 +93,7 @@ fn a_read_after_a_conflict_returns_the_conflicting_value() {
     assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
     faulty.arm(fails(&[Site::Watch]));
     wait_until("the watch does not fail", || {
-        driver.residence().failure.is_some()
+        driver.cache_status().failure.is_some()
     });
     put(&*inner, "key", "new");
     // A local read may return the old value within the staleness bound.
@@ -134,7 +136,7 @@ fn own_commits_are_visible_without_the_watch() {
     held.add("count", 40);
     view.commit(held).expect("a counter");
     faulty.arm(fails(&[Site::Watch, Site::Scan]));
-    let is_disconnected = || view.residence().failure.is_some();
+    let is_disconnected = || view.cache_status().failure.is_some();
     wait_until("the watch does not fail", is_disconnected);
     for number in 0..50 {
         let mut batch = Batch::new();
@@ -205,7 +207,7 @@ fn local_reads_do_not_access_the_engine() {
     }
     let after = [Call::Snapshot, Call::Get, Call::Scan].map(|call| count(&meter, call));
     assert_eq!(before, after);
-    let residence = driver.residence();
+    let residence = driver.cache_status();
     assert_eq!(residence.policy, Policy::Cached);
     assert_eq!((residence.keys, residence.bytes), (1, 8));
     assert_eq!(residence.version, Some(Version(1)));
@@ -217,7 +219,7 @@ fn recent_values_are_read_once() {
     put(&*driver, "key", "one");
     let held = driver.snapshot().expect("a snapshot");
     wait_until("commits are not followed", || {
-        driver.residence().version == Some(Version(1))
+        driver.cache_status().version == Some(Version(1))
     });
     for _ in 0..10 {
         assert_eq!(get(&*driver, "key").as_deref(), Some("one"));
@@ -227,7 +229,7 @@ fn recent_values_are_read_once() {
     put(&*inner, "key", "two");
     assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
     wait_until("commits of other processes are not followed", || {
-        driver.residence().version == Some(Version(2))
+        driver.cache_status().version == Some(Version(2))
     });
     for _ in 0..10 {
         assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
@@ -251,12 +253,12 @@ fn recent_values_are_bounded_in_bytes() {
         put(&*driver, &number.to_string(), &value);
     }
     wait_until("commits are not followed", || {
-        driver.residence().version == Some(Version(1000))
+        driver.cache_status().version == Some(Version(1000))
     });
     for number in 0..1000 {
         assert_eq!(get(&*driver, &number.to_string()).as_ref(), Some(&value));
     }
-    let bytes = driver.residence().bytes;
+    let bytes = driver.cache_status().bytes;
     assert!(bytes > 16 << 10 && bytes <= 64 << 10, "{bytes} bytes");
 }
 
@@ -266,10 +268,10 @@ fn indexed_reads_only_long_values_from_the_engine() {
     put(&*driver, "short", "12345");
     put(&*driver, "long", "123456");
     wait_until("commits are not followed", || {
-        driver.residence().version == Some(Version(2))
+        driver.cache_status().version == Some(Version(2))
     });
     // The last byte marks the short value as present.
-    assert_eq!(driver.residence().bytes, 5 + 5 + 4 + 1);
+    assert_eq!(driver.cache_status().bytes, 5 + 5 + 4 + 1);
     let before = count(&meter, Call::Get);
     assert_eq!(get(&*driver, "short").as_deref(), Some("12345"));
     assert_eq!(get(&*driver, "absent"), None);
@@ -285,7 +287,7 @@ fn recent_and_indexed_are_correct_without_following() {
         let (inner, faulty, driver) = faulty(options);
         faulty.arm(fails(&[Site::Watch]));
         wait_until("the watch does not fail", || {
-            driver.residence().failure.is_some()
+            driver.cache_status().failure.is_some()
         });
         for number in 0..50 {
             let value = number.to_string();
@@ -308,7 +310,7 @@ fn ram_reads_the_engine_and_never_writes_to_it() {
     assert_eq!(get(&*driver, "key").as_deref(), Some("stored"));
     assert!(put(&*driver, "key", "changed") > version);
     assert_eq!(get(&*driver, "key").as_deref(), Some("changed"));
-    assert_eq!(driver.residence().policy, Policy::Ram);
+    assert_eq!(driver.cache_status().policy, Policy::Ram);
     drop(driver);
     assert_eq!(get(&*open(&url), "key").as_deref(), Some("stored"));
 }

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
-use espalier_drivers::{Promise, promise};
+use espalier_drivers::{EffectiveDurability, effective_durability};
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot, Version,
+    Batch, Change, Direction, Driver, Error, ErrorKind, KeyRange, PrefetchList, Snapshot, Version,
     WatchEvent,
 };
 use espalier_testkit::adding::{SumWatch, add_while, sum};
@@ -167,11 +167,15 @@ fn a_server_that_is_not_durable_enough_is_rejected() {
     let Some(redis) = Redis::shared() else { return };
     let error = open_error(&redis.url("durability=durable"));
     assert!(error.to_string().contains("durability=relaxed"), "{error}");
-    let promise = |redis: &Redis| promise(&redis.url("durability=relaxed")).expect("an answer");
+    let durability_of =
+        |redis: &Redis| effective_durability(&redis.url("durability=relaxed")).expect("an answer");
     let reason = "appendonly is no, appendfsync is everysec".to_owned();
-    assert_eq!(promise(redis), Promise::Relaxed(Some(reason)));
+    assert_eq!(
+        durability_of(redis),
+        EffectiveDurability::Relaxed(Some(reason))
+    );
     let durable = Redis::start(&DURABLE).expect("there was one");
-    assert_eq!(promise(&durable), Promise::Durable);
+    assert_eq!(durability_of(&durable), EffectiveDurability::Durable);
 }
 
 #[test]
@@ -374,12 +378,12 @@ fn expected_rows_are_read_without_the_server() {
         batch.put(key, key);
     }
     driver.commit(batch).expect("a commit");
-    let expect = |expected: &mut Expected| {
+    let expect = |expected: &mut PrefetchList| {
         expected.key("a");
         expected.key("absent");
         expected.range(KeyRange::prefix(b"b"), 16);
     };
-    let snapshot = driver.snapshot_expecting(&expect).expect("a snapshot");
+    let snapshot = driver.snapshot_with_prefetch(&expect).expect("a snapshot");
     let get = |key: &str| {
         let value = snapshot.get(key.as_bytes())?;
         Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, ErrorKind, Expected, KeyRange, OperationRef, Snapshot,
+    Batch, Change, Direction, Driver, ErrorKind, KeyRange, OperationRef, PrefetchList, Snapshot,
     Version, WatchEvent, counter,
 };
 use espalier_testkit::seed;
@@ -71,7 +71,7 @@ impl Run<'_> {
     /// Many puts of neighbouring keys, some of which exist.
     fn load(&mut self) -> Batch {
         let mut batch = Batch::new();
-        batch.read_in_order();
+        batch.hint_sequential_reads();
         let range = self.range();
         for _ in 0..self.random.random_range(64..400) {
             let key = self.key();
@@ -184,10 +184,12 @@ impl Run<'_> {
     /// Reads expected rows from a snapshot that prefetches them.
     fn expect(&mut self) {
         let (key, range) = (self.key(), self.range());
-        let snapshot = self.driver.snapshot_expecting(&|expected: &mut Expected| {
-            expected.key(key.clone());
-            expected.range(range.clone(), 3);
-        });
+        let snapshot = self
+            .driver
+            .snapshot_with_prefetch(&|expected: &mut PrefetchList| {
+                expected.key(key.clone());
+                expected.range(range.clone(), 3);
+            });
         let snapshot = snapshot.expect("a snapshot");
         let found = snapshot.get(&key).expect("a read");
         assert_eq!(found.as_deref(), self.newest.get(&key).map(Vec::as_slice));

@@ -62,8 +62,8 @@ pub struct Batch {
     preconditions: Vec<Precondition>,
     operations: Vec<Operation>,
     bytes: usize,
-    is_read_in_order: bool,
-    met_at: Option<Version>,
+    has_sequential_reads_hint: bool,
+    assume_met_at: Option<Version>,
 }
 
 impl Batch {
@@ -78,7 +78,7 @@ impl Batch {
             key: key.into(),
             value,
         });
-        self.met_at = None;
+        self.assume_met_at = None;
     }
 
     /// Sets `key` to `value`.
@@ -109,24 +109,24 @@ impl Batch {
 
     /// Marks the batch's values as read mostly sequentially in key order, or a few keys at a time. An
     /// engine may then store adjacent rows together.
-    pub fn read_in_order(&mut self) {
-        self.is_read_in_order = true;
+    pub fn hint_sequential_reads(&mut self) {
+        self.has_sequential_reads_hint = true;
     }
 
-    /// Returns whether the batch is marked by [`Self::read_in_order`].
-    pub fn is_read_in_order(&self) -> bool {
-        self.is_read_in_order
+    /// Returns whether the batch is marked by [`Self::hint_sequential_reads`].
+    pub fn has_sequential_reads_hint(&self) -> bool {
+        self.has_sequential_reads_hint
     }
 
     /// Declares that all preconditions hold in the state of this version, because they were read from it.
     /// An engine whose newest version this is need not test them.
-    pub fn met_at(&mut self, version: Version) {
-        self.met_at = Some(version);
+    pub fn assume_met_at(&mut self, version: Version) {
+        self.assume_met_at = Some(version);
     }
 
     /// Returns whether the preconditions are declared to hold at this version.
-    pub fn is_met_at(&self, version: Version) -> bool {
-        self.met_at == Some(version)
+    pub fn is_assumed_met_at(&self, version: Version) -> bool {
+        self.assume_met_at == Some(version)
     }
 
     /// Reserves capacity for this many additional operations.
@@ -139,8 +139,10 @@ impl Batch {
         self.preconditions.extend(other.preconditions);
         self.operations.extend(other.operations);
         self.bytes += other.bytes;
-        self.is_read_in_order &= other.is_read_in_order;
-        self.met_at = self.met_at.filter(|_| self.met_at == other.met_at);
+        self.has_sequential_reads_hint &= other.has_sequential_reads_hint;
+        self.assume_met_at = self
+            .assume_met_at
+            .filter(|_| self.assume_met_at == other.assume_met_at);
     }
 
     /// Appends one operation.
@@ -170,7 +172,7 @@ impl Batch {
     }
 
     /// Returns whether the batch creates a new version on any state: true if it puts or adds.
-    pub fn surely_changes(&self) -> bool {
+    pub fn always_creates_version(&self) -> bool {
         let is_change = |operation: &Operation| {
             matches!(operation, Operation::Put { .. } | Operation::Add { .. })
         };

@@ -51,7 +51,7 @@ impl Policy {
 
 /// The state of a driver's cache: see [`crate::Driver::residence`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Residence {
+pub struct CacheStatus {
     /// The policy.
     pub policy: Policy,
     /// Number of cached keys.

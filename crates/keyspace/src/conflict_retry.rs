@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::{Error, ErrorKind};
 
 /// How long a conflicting change is retried.
-pub const CONFLICT_PATIENCE: Duration = Duration::from_secs(60);
+pub const CONFLICT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The longest wait between two tries, in milliseconds. Short, so that a writer does not lose again because
 /// it waits too long.
@@ -19,19 +19,19 @@ const TRIES_GROWING: u32 = 6;
 /// The retries of one change after conflicts. Waits are random, so that competing writers get out of step
 /// and each of them succeeds eventually.
 #[derive(Debug)]
-pub struct Contention {
+pub struct ConflictRetry {
     deadline: Instant,
     tries: u32,
 }
 
-impl Contention {
-    /// Starts before the first try, with a limit of [`CONFLICT_PATIENCE`].
+impl ConflictRetry {
+    /// Starts before the first try, with a limit of [`CONFLICT_TIMEOUT`].
     pub fn new() -> Self {
-        Self::for_at_most(CONFLICT_PATIENCE)
+        Self::with_timeout(CONFLICT_TIMEOUT)
     }
 
     /// Starts before the first try, with the given time limit.
-    pub fn for_at_most(patience: Duration) -> Self {
+    pub fn with_timeout(patience: Duration) -> Self {
         Self {
             deadline: Instant::now() + patience,
             tries: 0,
@@ -45,7 +45,7 @@ impl Contention {
 
     /// Waits before the next try, after a conflict. Fails with [`ErrorKind::Conflict`] when the time limit
     /// is exceeded.
-    pub fn overtaken(&mut self) -> Result<(), Error> {
+    pub fn wait_after_conflict(&mut self) -> Result<(), Error> {
         if Instant::now() >= self.deadline {
             let message = format!(
                 "the change conflicted with other writers {} times in a row; try again",
@@ -63,7 +63,7 @@ impl Contention {
     }
 }
 
-impl Default for Contention {
+impl Default for ConflictRetry {
     fn default() -> Self {
         Self::new()
     }
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn retries_end_at_the_timeout() {
-        let mut contention = Contention::for_at_most(Duration::from_millis(50));
+        let mut contention = ConflictRetry::with_timeout(Duration::from_millis(50));
         let begun = Instant::now();
         let error = loop {
-            if let Err(error) = contention.overtaken() {
+            if let Err(error) = contention.wait_after_conflict() {
                 break error;
             }
         };

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Batch, Capability, Expect, KeyRange, Lens, Precondition, Residence, Result, Take};
+use crate::{
+    Batch, CacheStatus, Capability, ImportDocument, KeyRange, Lens, Precondition, Prefetch, Result,
+};
 
 /// The version number of a committed state of one key space. Versions increase with every change.
 ///
@@ -42,16 +44,16 @@ pub trait Driver: Send + Sync + 'static {
     /// Like [`Self::snapshot`], with a list of the expected reads. An engine behind a network prefetches
     /// them in the same round trip, if it can; other engines do not call `expect`. `expect` is called at
     /// most once. The list is a hint: other keys can be read, and listed keys need not be read.
-    fn snapshot_expecting(&self, _expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot_with_prefetch(&self, _expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
         self.snapshot()
     }
 
-    /// Like [`Self::snapshot_expecting`], for computing a change whose commit has preconditions on what was
+    /// Like [`Self::snapshot_with_prefetch`], for computing a change whose commit has preconditions on what was
     /// read. The driver may return a cached state without contacting the engine, if that saves a round trip
     /// and the state is probably the newest: a stale state makes the commit fail with a conflict. A caller
     /// that decides to commit nothing checks with [`Self::is_current`].
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_expecting(expect)
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.snapshot_with_prefetch(expect)
     }
 
     /// Applies the batch if all its preconditions hold. Otherwise applies nothing and returns
@@ -60,13 +62,13 @@ pub trait Driver: Send + Sync + 'static {
     /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush. An error
     /// means that nothing was applied, except [`crate::ErrorKind::OutcomeUnknown`].
     fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
+        Ok(self.commit_with_step(batch)?.version)
     }
 
     /// Like [`Self::commit`], and returns the batch with the two versions that it lies between, if the
     /// driver is certain that it is the only change between them. A cache that holds the older version then
     /// applies the batch itself and does not need to receive it from the engine.
-    fn commit_step(&self, batch: Batch) -> Result<Committed>;
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed>;
 
     /// Like [`Self::commit`], for changes that are too large to hold in memory: calls `fill` exactly once
     /// (no second time on a retry) with a [`Writer`], and applies everything that it wrote or nothing. If
@@ -78,9 +80,9 @@ pub trait Driver: Send + Sync + 'static {
     /// that can lock out other writers makes them wait, and such a write never conflicts. Otherwise (behind
     /// a network, without long transactions), if a key or a range that `fill` read has changed at the end,
     /// or a precondition no longer holds, nothing is applied and the write fails with
-    /// [`crate::ErrorKind::Conflict`]. The caller then retries, see [`crate::Contention`]. What `fill`
+    /// [`crate::ErrorKind::Conflict`]. The caller then retries, see [`crate::ConflictRetry`]. What `fill`
     /// reads from snapshots that it took itself is protected by the preconditions only.
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version>;
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version>;
 
     /// Watches every commit after `after` that touches `range`, in order, made by any process. A commit
     /// that the driver can no longer report appears as [`WatchEvent::Gap`].
@@ -97,7 +99,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Returns whether a snapshot of version `seen` included all commits made by any process before this
     /// call. If not, later snapshots do. Snapshots include them anyway, unless the driver returns a cached
-    /// state (because of a policy, or in [`Self::snapshot_to_change`]). On such a driver, a caller that
+    /// state (because of a policy, or in [`Self::snapshot_for_update`]). On such a driver, a caller that
     /// decided to reject a change, or that there is nothing to change, calls this and decides again on
     /// `false`. A change that is committed does not need the call, as its preconditions detect a stale
     /// state; so it costs no second round trip.
@@ -113,13 +115,13 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Returns which part of the engine is cached in memory, and how current the cache is. Cheap, except
     /// for [`crate::Policy::Ram`], where it is linear in the keys.
-    fn residence(&self) -> Residence {
-        Residence::default()
+    fn cache_status(&self) -> CacheStatus {
+        CacheStatus::default()
     }
 
     /// Writes all pending data to disk, including data derived from the rows. Called when no commit is
     /// expected for a while, as at the end of a serving process. The driver remains usable.
-    fn bring_up_to_date(&self) -> Result<()> {
+    fn flush_all(&self) -> Result<()> {
         self.flush()
     }
 
@@ -127,7 +129,7 @@ pub trait Driver: Send + Sync + 'static {
     /// before anything else is committed. If readable documents were edited while the engine was closed,
     /// `take` is called for each of them; it may commit. Its first error ends the call. Drivers that store
     /// no readable data ignore the lens.
-    fn use_lens(&self, _lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
+    fn set_lens(&self, _lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {
         Ok(())
     }
 }
@@ -146,7 +148,7 @@ impl Committed {
     /// step, if the batch may have changed nothing.
     pub fn alone(version: Version, batch: Batch) -> Self {
         let from = version.0.checked_sub(1).map(Version);
-        let from = from.filter(|_| batch.surely_changes());
+        let from = from.filter(|_| batch.always_creates_version());
         let step = from.map(|from| Step { from, batch });
         Self { version, step }
     }
@@ -162,7 +164,7 @@ pub struct Step {
 }
 
 /// The callback of [`Driver::write`] that writes the changes.
-pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Writer) -> Result<()>;
+pub type WriteBody<'a> = &'a mut dyn FnMut(&mut dyn Writer) -> Result<()>;
 
 /// A consistent read view. Dropping it releases its resources.
 pub trait Snapshot {
@@ -196,7 +198,7 @@ pub trait Cursor {
 
 /// Whether a key existed already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existed {
+pub enum KeyExisted {
     /// The key was absent; it now holds the value.
     No,
     /// The key existed and was left unchanged.
@@ -210,7 +212,7 @@ pub trait Writer {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Sets `key` to `value` if it is absent, also counting operations of the same write.
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed>;
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted>;
 
     /// Returns the value of `key` including the operations of this write so far.
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;

@@ -5,7 +5,7 @@ use std::io;
 use crate::{Result, Snapshot};
 
 /// Converts rows to human-readable form. A caller that knows the meaning of its keys passes a lens to
-/// [`Driver::use_lens`](crate::Driver::use_lens). All results depend only on the given state: if the
+/// [`Driver::set_lens`](crate::Driver::set_lens). All results depend only on the given state: if the
 /// meaning of keys changes (another model, a new tree), it changes with rows of the state, so a lens never
 /// has to be replaced. It holds no driver.
 pub trait Lens: Send + Sync + 'static {
@@ -49,10 +49,10 @@ pub struct EditedDocument<'a> {
     /// The location of the document, for messages.
     pub place: &'a str,
     /// Where the stored version of the document is written if the edited one is rejected.
-    pub place_of_stored: &'a str,
+    pub stored_path: &'a str,
     /// The edited text.
     pub text: &'a [u8],
 }
 
 /// Imports an edited document into the engine, or fails and changes nothing.
-pub type Take<'a> = &'a mut dyn FnMut(&EditedDocument<'_>) -> Result<()>;
+pub type ImportDocument<'a> = &'a mut dyn FnMut(&EditedDocument<'_>) -> Result<()>;

@@ -27,17 +27,17 @@ mod read_only;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
-pub use byte_map::{Added, ByteMap, Pairs};
-pub use cache_policy::{Policy, Residence};
+pub use byte_map::{ByteMap, ByteMapCursor, CounterUpdate};
+pub use cache_policy::{CacheStatus, Policy};
 pub use capability::{Capability, WatchKind};
-pub use conflict_retry::{CONFLICT_PATIENCE, Contention};
+pub use conflict_retry::{CONFLICT_TIMEOUT, ConflictRetry};
 pub use driver::{
-    Change, Committed, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Step, Usage,
-    Version, Watch, WatchEvent, Writer,
+    Change, Committed, Cursor, Direction, Driver, Finding, KeyExisted, Snapshot, Step, Usage,
+    Version, Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
-pub use lens::{Document, EditedDocument, Lens, ReadableRow, Take};
+pub use lens::{Document, EditedDocument, ImportDocument, Lens, ReadableRow};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
-pub use prefetch::{Expect, Expected};
+pub use prefetch::{Prefetch, PrefetchList};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;

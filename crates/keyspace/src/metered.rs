@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
-    Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
+    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Finding, ImportDocument,
+    KeyRange, Lens, Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
 };
 
 /// A kind of counted call.
@@ -170,22 +170,22 @@ impl Driver for Metered {
         Ok(self.metered(inner))
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let take = || self.inner.snapshot_expecting(expect);
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let take = || self.inner.snapshot_with_prefetch(expect);
         Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
     }
 
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let take = || self.inner.snapshot_to_change(expect);
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let take = || self.inner.snapshot_for_update(expect);
         Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         self.meter
-            .time(Call::Commit, || self.inner.commit_step(batch))
+            .time(Call::Commit, || self.inner.commit_with_step(batch))
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.meter
             .time(Call::Write, || self.inner.write(preconditions, fill))
     }
@@ -214,16 +214,16 @@ impl Driver for Metered {
         self.inner.catch_up()
     }
 
-    fn residence(&self) -> Residence {
-        self.inner.residence()
+    fn cache_status(&self) -> CacheStatus {
+        self.inner.cache_status()
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
-        self.inner.bring_up_to_date()
+    fn flush_all(&self) -> Result<()> {
+        self.inner.flush_all()
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
-        self.inner.use_lens(lens, take)
+    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
+        self.inner.set_lens(lens, take)
     }
 }
 

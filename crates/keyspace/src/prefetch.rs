@@ -2,14 +2,14 @@
 
 use crate::KeyRange;
 
-/// The expected reads, for [`crate::Driver::snapshot_expecting`].
+/// The expected reads, for [`crate::Driver::snapshot_with_prefetch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
+pub struct PrefetchList {
     keys: Vec<Vec<u8>>,
     ranges: Vec<(KeyRange, usize)>,
 }
 
-impl Expected {
+impl PrefetchList {
     /// An empty list.
     pub fn new() -> Self {
         Self::default()
@@ -42,4 +42,4 @@ impl Expected {
 }
 
 /// A callback that lists the expected reads, called only by engines that prefetch.
-pub type Expect<'a> = &'a dyn Fn(&mut Expected);
+pub type Prefetch<'a> = &'a dyn Fn(&mut PrefetchList);

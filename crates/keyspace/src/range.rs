@@ -39,7 +39,7 @@ impl KeyRange {
     }
 
     /// Every key that begins with `prefix`, except `prefix` itself.
-    pub fn below(prefix: &[u8]) -> Self {
+    pub fn strictly_below(prefix: &[u8]) -> Self {
         let mut start = prefix.to_vec();
         start.push(0);
         Self {
@@ -83,7 +83,7 @@ impl KeyRange {
     /// The rest of the range for a scan that seeks to `key`, `key` included. The whole range if `key` is
     /// before the start of the scan.
     #[must_use]
-    pub fn left_at(&self, key: &[u8], direction: Direction) -> Self {
+    pub fn remaining_from(&self, key: &[u8], direction: Direction) -> Self {
         let mut left = self.clone();
         match direction {
             Direction::Forward if key > left.start.as_slice() => left.start = key.to_vec(),
@@ -129,7 +129,10 @@ mod tests {
         assert!(range.contains(b"a\xff") && range.contains(b"a\xff\xff\xff"));
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
         assert_eq!(KeyRange::prefix(b"\xff\xff").end, None);
-        assert!(!KeyRange::below(b"a").contains(b"a") && KeyRange::below(b"a").contains(b"a\0"));
+        assert!(
+            !KeyRange::strictly_below(b"a").contains(b"a")
+                && KeyRange::strictly_below(b"a").contains(b"a\0")
+        );
     }
 
     #[test]
@@ -155,12 +158,12 @@ mod tests {
             ("d", KeyRange::new("d", "d"), KeyRange::new("b", "d")),
             ("e", KeyRange::new("e", "d"), KeyRange::new("b", "d")),
         ] {
-            let left = |direction| range.left_at(key.as_bytes(), direction);
+            let left = |direction| range.remaining_from(key.as_bytes(), direction);
             assert_eq!(left(Direction::Forward), forward, "{key}");
             assert_eq!(left(Direction::Backward), backward, "{key}");
         }
         let all = KeyRange::all();
-        let before = all.left_at(b"c", Direction::Backward);
+        let before = all.remaining_from(b"c", Direction::Backward);
         assert!(before.contains(b"c") && !before.contains(b"c\0"));
     }
 

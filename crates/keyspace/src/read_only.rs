@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Batch, Capability, Committed, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange,
-    Precondition, Residence, Result, Snapshot, Usage, Version, Watch,
+    Batch, CacheStatus, Capability, Committed, Driver, Error, ErrorKind, Finding, KeyRange,
+    Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
 };
 
 /// A driver wrapper that rejects every change with [`ErrorKind::ReadOnly`].
@@ -16,11 +16,11 @@ pub struct ReadOnly {
 impl ReadOnly {
     /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Driver>) -> Self {
-        Self::because(inner, "the key space was opened read-only")
+        Self::with_reason(inner, "the key space was opened read-only")
     }
 
     /// Wraps `inner`, with `reason` as the error message.
-    pub fn because(inner: Arc<dyn Driver>, reason: &'static str) -> Self {
+    pub fn with_reason(inner: Arc<dyn Driver>, reason: &'static str) -> Self {
         Self { inner, reason }
     }
 
@@ -42,15 +42,15 @@ impl Driver for ReadOnly {
         self.inner.snapshot()
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.inner.snapshot_expecting(expect)
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.inner.snapshot_with_prefetch(expect)
     }
 
-    fn commit_step(&self, _batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, _batch: Batch) -> Result<Committed> {
         Err(self.refusal())
     }
 
-    fn write(&self, _preconditions: &[Precondition], _fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, _preconditions: &[Precondition], _fill: WriteBody<'_>) -> Result<Version> {
         Err(self.refusal())
     }
 
@@ -78,7 +78,7 @@ impl Driver for ReadOnly {
         self.inner.catch_up()
     }
 
-    fn residence(&self) -> Residence {
-        self.inner.residence()
+    fn cache_status(&self) -> CacheStatus {
+        self.inner.cache_status()
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    Calendar, Designator, Error, Metric, Nested, Number, Packed, Result, Timestamp, Write,
+    Calendar, Designator, Error, Metric, NestedValues, Number, PathValues, Result, Timestamp, Write,
 };
 
 /// The JSON name of an action.
@@ -86,14 +86,15 @@ impl JsonWrite {
         })
     }
 
-    fn values(&self) -> Result<Packed> {
+    fn values(&self) -> Result<PathValues> {
         match (&self.values, &self.paths) {
             (Some(nested), None) => {
-                let values = Nested::from_json(nested.get()).and_then(|values| values.pack());
+                let values = NestedValues::from_json(nested.get()).and_then(|values| values.pack());
                 values.map_err(|error| error.at("values"))
             }
             (None, Some(flat)) => {
-                let values = Nested::from_json(flat.get()).and_then(|values| values.pack_paths());
+                let values =
+                    NestedValues::from_json(flat.get()).and_then(|values| values.pack_paths());
                 values.map_err(|error| error.at("paths"))
             }
             _ => Err(Error::argument(

@@ -54,7 +54,7 @@ pub const STATUS_BYTES_MAX: usize = 1 << 20;
 
 /// How often a commit is retried optimistically before it runs inside an engine write, where other writers
 /// wait if the engine serializes writes. On other engines it is retried as before, for at most
-/// [`espalier_keyspace::CONFLICT_PATIENCE`] in total.
+/// [`espalier_keyspace::CONFLICT_TIMEOUT`] in total.
 pub const CONFLICTS_MAX: u32 = 8;
 
 /// Metrics that one step of the removal of expired buckets checks.

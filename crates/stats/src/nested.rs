@@ -1,4 +1,4 @@
-//! Nested values: names within names, with numbers as leaves.
+//! NestedValues values: names within names, with numbers as leaves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,18 +8,18 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::limits::{PATH_NAMES_MAX, VALUES_MAX};
-use crate::{Error, Number, Packed, Path, Result};
+use crate::{Error, Number, Path, PathValues, Result};
 
 /// A number, or names with nested values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Nested {
+pub enum NestedValues {
     /// A number.
     Number(Number),
     /// Names, each with a number or with more names.
-    Names(BTreeMap<String, Nested>),
+    Names(BTreeMap<String, NestedValues>),
 }
 
-impl Nested {
+impl NestedValues {
     /// Parses JSON: an object whose values are numbers or such objects. Numbers keep all their digits.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))
@@ -27,14 +27,14 @@ impl Nested {
 
     /// The numbers by their paths. The number under an empty name is that of the path itself, as in
     /// [`Self::unpack`]. A number without any name is rejected.
-    pub fn pack(&self) -> Result<Packed> {
+    pub fn pack(&self) -> Result<PathValues> {
         let mut packed = Vec::new();
         self.pack_below(&mut Vec::new(), &mut packed)?;
         Ok(packed.into_iter().collect())
     }
 
     /// The numbers by their paths, if the names are paths in text form ([`Path::parse`]): `{"a.b":1}`.
-    pub fn pack_paths(&self) -> Result<Packed> {
+    pub fn pack_paths(&self) -> Result<PathValues> {
         let Self::Names(paths) = self else {
             return self.pack();
         };
@@ -133,7 +133,7 @@ impl Nested {
     }
 }
 
-impl Serialize for Nested {
+impl Serialize for NestedValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Number(number) => number.serialize(serializer),
@@ -142,7 +142,7 @@ impl Serialize for Nested {
     }
 }
 
-impl<'de> Deserialize<'de> for Nested {
+impl<'de> Deserialize<'de> for NestedValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
         read(text.get(), 0).map_err(D::Error::custom)
@@ -179,7 +179,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-fn read(text: &str, depth: usize) -> Result<Nested> {
+fn read(text: &str, depth: usize) -> Result<NestedValues> {
     if depth > PATH_NAMES_MAX {
         let message = format!("values are nested deeper than {PATH_NAMES_MAX}");
         return Err(Error::limit(message));
@@ -196,9 +196,9 @@ fn read(text: &str, depth: usize) -> Result<Nested> {
                 }
                 below.insert(name, nested);
             }
-            Ok(Nested::Names(below))
+            Ok(NestedValues::Names(below))
         }
-        Some(b'-' | b'0'..=b'9') => text.parse().map(Nested::Number),
+        Some(b'-' | b'0'..=b'9') => text.parse().map(NestedValues::Number),
         _ => {
             let shown: String = text.chars().take(40).collect();
             Err(Error::syntax(format!(

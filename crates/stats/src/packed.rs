@@ -4,9 +4,9 @@ use crate::{Number, Path, Result};
 
 /// Values by path, sorted by the text form of the paths; each path once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packed(Vec<(Path, Number)>);
+pub struct PathValues(Vec<(Path, Number)>);
 
-impl Packed {
+impl PathValues {
     /// No values.
     pub fn new() -> Self {
         Self::default()
@@ -93,7 +93,7 @@ impl Packed {
     }
 }
 
-impl FromIterator<(Path, Number)> for Packed {
+impl FromIterator<(Path, Number)> for PathValues {
     /// If a path occurs more than once, the last value is used.
     fn from_iter<I: IntoIterator<Item = (Path, Number)>>(values: I) -> Self {
         let mut values: Vec<_> = values.into_iter().collect();
@@ -109,7 +109,7 @@ impl FromIterator<(Path, Number)> for Packed {
     }
 }
 
-impl<'a> IntoIterator for &'a Packed {
+impl<'a> IntoIterator for &'a PathValues {
     type Item = (&'a Path, &'a Number);
     type IntoIter =
         std::iter::Map<std::slice::Iter<'a, (Path, Number)>, fn(&'a (Path, Number)) -> Self::Item>;
@@ -119,7 +119,7 @@ impl<'a> IntoIterator for &'a Packed {
     }
 }
 
-impl IntoIterator for Packed {
+impl IntoIterator for PathValues {
     type Item = (Path, Number);
     type IntoIter = std::vec::IntoIter<(Path, Number)>;
 

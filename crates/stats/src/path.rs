@@ -10,7 +10,7 @@ use crate::{Error, Result};
 ///
 /// A dot in a name is written `\.`, a backslash `\\`, and a name that is a star `\*`, so that every name is
 /// possible and every path has exactly one text form. No name is empty: in nested values the empty name
-/// stands for the number of the path itself ([`crate::Nested`]).
+/// stands for the number of the path itself ([`crate::NestedValues`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Arc<str>);
 

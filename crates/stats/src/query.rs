@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
 use crate::metric_list::metrics_in;
 use crate::stats::Stats;
-use crate::{Error, Metric, Number, Packed, Path, Point, Range, Result, Series};
+use crate::{Error, Metric, Number, Path, PathValues, Point, Range, Result, Series};
 
 /// The selection of metrics with one name, and how they are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,9 +85,9 @@ impl Stats {
         let named = self.layout.metrics_named(&query.name);
         let snapshot = self
             .driver
-            .snapshot_expecting(&|expected| expected.range(named.clone(), ROWS_AT_ONCE))?;
+            .snapshot_with_prefetch(&|expected| expected.range(named.clone(), ROWS_AT_ONCE))?;
         let metrics = metrics_in(&*snapshot, &named)?;
-        let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, Packed>)> =
+        let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, PathValues>)> =
             BTreeMap::new();
         for metric in metrics.iter().filter(|metric| query.matches(metric)) {
             let (count, sums) = groups.entry(query.group_of(metric)).or_default();
@@ -130,9 +130,9 @@ impl Stats {
     }
 
     /// The values of several metrics, each over its range, from one snapshot.
-    pub fn values_of_many(&self, metrics: &[(Metric, Range)]) -> Result<Vec<Vec<Point>>> {
+    pub fn values_of_metrics(&self, metrics: &[(Metric, Range)]) -> Result<Vec<Vec<Point>>> {
         metrics.iter().try_for_each(|(metric, _)| metric.check())?;
-        let snapshot = self.driver.snapshot_expecting(&|expected| {
+        let snapshot = self.driver.snapshot_with_prefetch(&|expected| {
             for (metric, range) in metrics.iter().take(SERIES_AT_ONCE) {
                 self.prefetch_buckets(metric, *range, expected);
             }

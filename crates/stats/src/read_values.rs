@@ -1,12 +1,12 @@
 //! Reads the values of a range.
 
-use espalier_keyspace::{Cursor, Direction, Expected, KeyRange, Snapshot};
+use espalier_keyspace::{Cursor, Direction, KeyRange, PrefetchList, Snapshot};
 
 use crate::layout::{self, BucketKind};
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
 use crate::row::{Row, entries, row};
 use crate::stats::Stats;
-use crate::{Bucket, Error, Granularity, Metric, Number, Packed, Path, Result, Timestamp};
+use crate::{Bucket, Error, Granularity, Metric, Number, Path, PathValues, Result, Timestamp};
 
 /// The maximum number of buckets for which memory is reserved in advance.
 const BUCKETS_RESERVED: usize = 1 << 16;
@@ -59,7 +59,7 @@ pub struct Point {
     /// The start of the bucket.
     pub at: Timestamp,
     /// The values.
-    pub values: Packed,
+    pub values: PathValues,
 }
 
 impl Stats {
@@ -69,7 +69,7 @@ impl Stats {
         metric.check()?;
         let snapshot = self
             .driver
-            .snapshot_expecting(&|expected| self.prefetch_buckets(&metric, range, expected))?;
+            .snapshot_with_prefetch(&|expected| self.prefetch_buckets(&metric, range, expected))?;
         let found = self.read_buckets(&*snapshot, &metric, range)?;
         self.fill_blanks(found, range)
     }
@@ -80,7 +80,7 @@ impl Stats {
         snapshot: &dyn Snapshot,
         metric: &Metric,
         range: Range,
-    ) -> Result<Vec<(i64, Packed)>> {
+    ) -> Result<Vec<(i64, PathValues)>> {
         let Some((buckets, span)) = self.key_prefix_and_span(BucketKind::Numbers, metric, range)?
         else {
             return Ok(Vec::new());
@@ -91,7 +91,12 @@ impl Stats {
     }
 
     /// Prefetches what [`Self::read_buckets`] reads first.
-    pub(crate) fn prefetch_buckets(&self, metric: &Metric, range: Range, expected: &mut Expected) {
+    pub(crate) fn prefetch_buckets(
+        &self,
+        metric: &Metric,
+        range: Range,
+        expected: &mut PrefetchList,
+    ) {
         // Errors in the range are reported when it is read.
         if let Ok(Some((buckets, span))) =
             self.key_prefix_and_span(BucketKind::Numbers, metric, range)
@@ -126,7 +131,7 @@ impl Stats {
     /// Converts buckets to points, and adds empty ones if they are requested.
     pub(crate) fn fill_blanks(
         &self,
-        found: Vec<(i64, Packed)>,
+        found: Vec<(i64, PathValues)>,
         range: Range,
     ) -> Result<Vec<Point>> {
         let mut found = found.into_iter().peekable();
@@ -147,7 +152,7 @@ impl Stats {
             let values = found.next_if(|(start, _)| *start == bucket.start);
             points.push(point(
                 bucket.start,
-                values.map_or_else(Packed::new, |(_, values)| values),
+                values.map_or_else(PathValues::new, |(_, values)| values),
             ));
             if points.len() > BUCKETS_MAX {
                 return Err(too_many());
@@ -166,7 +171,7 @@ pub(crate) fn bucket_keys(buckets: &[u8], span: Bucket) -> KeyRange {
     )
 }
 
-fn point(start: i64, values: Packed) -> Point {
+fn point(start: i64, values: PathValues) -> Point {
     Point {
         at: Timestamp::from_second(start).unwrap_or(Timestamp::MIN),
         values,
@@ -183,7 +188,7 @@ fn too_many() -> Error {
 struct Reader<'a> {
     cursor: Box<dyn Cursor + 'a>,
     prefix: usize,
-    found: Vec<(i64, Packed)>,
+    found: Vec<(i64, PathValues)>,
     /// The first second after the range.
     end: i64,
     start: Option<i64>,
@@ -205,7 +210,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(mut self) -> Result<Vec<(i64, Packed)>> {
+    fn read(mut self) -> Result<Vec<(i64, PathValues)>> {
         while let Some((key, stored)) = self.cursor.next()? {
             let start = layout::bucket_start(key.get(self.prefix..).unwrap_or_default())?;
             if self.start.is_some_and(|previous| previous != start) {
@@ -236,7 +241,7 @@ impl<'a> Reader<'a> {
 
 /// Reserves memory for all buckets up to the end, assuming the distance of the first two. Growing step by
 /// step would make the system clear far more memory than needed, which takes longer than everything else.
-fn reserve(found: &mut Vec<(i64, Packed)>, second: i64, end: i64) {
+fn reserve(found: &mut Vec<(i64, PathValues)>, second: i64, end: i64) {
     if let [(first, _)] = found.as_slice() {
         let more = (end - second) / (second - first).max(1) + 1;
         let more = usize::try_from(more).unwrap_or(0);
@@ -267,7 +272,7 @@ fn put_entries(
 }
 
 fn push_bucket(
-    found: &mut Vec<(i64, Packed)>,
+    found: &mut Vec<(i64, PathValues)>,
     start: Option<i64>,
     values: Vec<(Path, Number)>,
     is_spread: bool,
@@ -276,7 +281,7 @@ fn push_bucket(
     let values = if is_spread {
         values.into_iter().collect()
     } else {
-        Packed::from_sorted(values)
+        PathValues::from_sorted(values)
     };
     if !values.is_empty() {
         found.push((start, values));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use espalier_keyspace::{Direction, Expected};
+use espalier_keyspace::{Direction, PrefetchList};
 
 use crate::layout::BucketKind;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
@@ -30,8 +30,8 @@ impl Stats {
             return Ok(Vec::new());
         };
         let keys = bucket_keys(&buckets, span);
-        let expect = |expected: &mut Expected| expected.range(keys.clone(), ROWS_AT_ONCE);
-        let snapshot = self.driver.snapshot_expecting(&expect)?;
+        let expect = |expected: &mut PrefetchList| expected.range(keys.clone(), ROWS_AT_ONCE);
+        let snapshot = self.driver.snapshot_with_prefetch(&expect)?;
         let mut cursor = snapshot.scan(&keys, Direction::Forward)?;
         let mut points: Vec<SketchPoint> = Vec::new();
         while let Some((key, row)) = cursor.next()? {

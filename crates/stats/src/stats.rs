@@ -10,8 +10,8 @@ use crate::commit::Queue;
 use crate::layout::Layout;
 use crate::retention_clock::{RetentionClock, TrustedTime};
 use crate::{
-    Calendar, Clock, Granularity, Metric, Outcome, Packed, Request, Result, Settings, Timestamp,
-    Write,
+    Calendar, Clock, Granularity, Metric, Outcome, PathValues, Request, Result, Settings,
+    Timestamp, Write,
 };
 
 /// The statistics below a key prefix. May be shared between threads.
@@ -129,12 +129,22 @@ impl Stats {
     }
 
     /// Adds values to the buckets that contain `at`, one of each granularity.
-    pub fn track(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
+    pub fn track(
+        &self,
+        metric: impl Into<Metric>,
+        at: Timestamp,
+        values: PathValues,
+    ) -> Result<()> {
         self.submit(Write::track(metric, at, values)).map(drop)
     }
 
     /// Sets values in the buckets that contain `at`. Other values are unchanged.
-    pub fn assert(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
+    pub fn assert(
+        &self,
+        metric: impl Into<Metric>,
+        at: Timestamp,
+        values: PathValues,
+    ) -> Result<()> {
         self.submit(Write::assert(metric, at, values)).map(drop)
     }
 

@@ -1,6 +1,6 @@
 //! Statuses: the last reported status of each metric.
 
-use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, Expected, Snapshot};
+use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, PrefetchList, Snapshot};
 use serde_json::value::RawValue;
 
 use crate::limits::STATUS_BYTES_MAX;
@@ -86,8 +86,8 @@ impl Stats {
 
     /// A snapshot to read one key, which is prefetched.
     fn snapshot_of(&self, key: &[u8]) -> Result<Box<dyn Snapshot + Send>> {
-        let expect = |expected: &mut Expected| expected.key(key);
-        Ok(self.driver.snapshot_expecting(&expect)?)
+        let expect = |expected: &mut PrefetchList| expected.key(key);
+        Ok(self.driver.snapshot_with_prefetch(&expect)?)
     }
 
     /// The latest statuses of all metrics whose names begin with `prefix`.

@@ -2,7 +2,7 @@
 
 use crate::import::ImportPart;
 use crate::limits::{REQUEST_ID_BYTES_MAX, VALUES_MAX, WRITES_MAX};
-use crate::{Designator, Error, Metric, Number, Packed, Result, Timestamp};
+use crate::{Designator, Error, Metric, Number, PathValues, Result, Timestamp};
 
 /// How a write changes the values of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Write {
     /// The action.
     pub action: Action,
     /// The values.
-    pub values: Packed,
+    pub values: PathValues,
     /// How it is listed.
     pub listing: Listing,
     /// The number of calls that it represents, for the listing.
@@ -45,7 +45,7 @@ pub struct Write {
 }
 
 impl Write {
-    fn new(action: Action, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+    fn new(action: Action, metric: impl Into<Metric>, at: Timestamp, values: PathValues) -> Self {
         Self {
             metric: metric.into(),
             at,
@@ -57,23 +57,23 @@ impl Write {
     }
 
     /// Adds values.
-    pub fn track(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+    pub fn track(metric: impl Into<Metric>, at: Timestamp, values: PathValues) -> Self {
         Self::new(Action::Track, metric, at, values)
     }
 
     /// Sets values.
-    pub fn assert(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+    pub fn assert(metric: impl Into<Metric>, at: Timestamp, values: PathValues) -> Self {
         Self::new(Action::Assert, metric, at, values)
     }
 
     /// Adds values to the latest ones. If a bucket has no value of a path, it starts with that of the last
     /// earlier bucket that has one and is retained; with 0 if there is none.
-    pub fn adjust(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+    pub fn adjust(metric: impl Into<Metric>, at: Timestamp, values: PathValues) -> Self {
         Self::new(Action::Adjust, metric, at, values)
     }
 
     /// Adds values to sketches.
-    pub fn observe(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+    pub fn observe(metric: impl Into<Metric>, at: Timestamp, values: PathValues) -> Self {
         Self::new(Action::Observe, metric, at, values)
     }
 
@@ -81,14 +81,14 @@ impl Write {
     pub fn assort(
         metric: impl Into<Metric>,
         at: Timestamp,
-        values: &Packed,
+        values: &PathValues,
         designator: &Designator,
     ) -> Result<Self> {
         let counted = values.iter().map(|(path, &value)| {
             let label = designator.designate(value).replace('.', "_");
             Ok((path.child(&label)?, Number::ONE))
         });
-        let counted = counted.collect::<Result<Packed>>()?;
+        let counted = counted.collect::<Result<PathValues>>()?;
         Ok(Self::track(metric, at, counted))
     }
 

@@ -7,8 +7,8 @@ use std::thread;
 
 use espalier_keyspace::{Batch, Direction, KeyRange};
 use espalier_stats::{
-    Aggregate, Beamed, Designator, ErrorKind, Metric, Nested, Number, Outcome, Packed, Path, Range,
-    Request, SYSTEM_METRIC, Stats, SystemMetric, Write,
+    Aggregate, Beamed, Designator, ErrorKind, Metric, NestedValues, Number, Outcome, Path,
+    PathValues, Range, Request, SYSTEM_METRIC, Stats, SystemMetric, Write,
 };
 use fixture::{Fixture, PREFIX, json, number, on_every_engine, packed, path, time};
 
@@ -164,7 +164,7 @@ fn writes_that_no_granularity_retains_are_reported() {
 
 #[test]
 fn duplicate_names_are_rejected() {
-    let error = Nested::from_json(r#"{"x":1,"y":{"z":2,"z":2}}"#).expect_err("twice");
+    let error = NestedValues::from_json(r#"{"x":1,"y":{"z":2,"z":2}}"#).expect_err("twice");
     assert!(
         error.to_string().contains("y: \"z\" is given twice"),
         "{error}"
@@ -215,7 +215,7 @@ fn assort_counts_by_class() {
         let stats = fixture.stats();
         let designator = Designator::linear(number("0"), number("100"), 10).expect("a designator");
         for value in ["15", "20", "100.5", "-3"] {
-            let values = Packed::one(path("a"), number(value));
+            let values = PathValues::one(path("a"), number(value));
             let write = Write::assort("n", time(NOON), &values, &designator).expect("assorted");
             stats.submit(write).expect("done");
         }
@@ -435,13 +435,13 @@ fn a_bucket_of_many_values_is_read_completely_and_written_in_parts() {
     on_every_engine(|fixture| {
         let stats = fixture.stats_with(|settings| settings.system = SystemMetric::Off);
         let user = |number: u32| Path::of(["users", &format!("user-{number}")]).expect("a path");
-        let all: Packed = (0..5000)
+        let all: PathValues = (0..5000)
             .map(|number| (user(number), Number::ONE))
             .collect();
         stats.track("n", time(NOON), all).expect("tracked");
         for number in 0..100 {
             stats
-                .track("n", time(NOON), Packed::one(user(number), Number::ONE))
+                .track("n", time(NOON), PathValues::one(user(number), Number::ONE))
                 .expect("tracked");
         }
         let range = Range::new("1d".parse().expect("a granularity"), time(NOON), time(NOON));
@@ -537,7 +537,7 @@ fn exceeded_limits_are_rejected() {
         .submit(Write::observe(
             metric.clone(),
             time(NOON),
-            Packed::one(deep, Number::ONE),
+            PathValues::one(deep, Number::ONE),
         ))
         .expect("keys that fit");
     assert_eq!(stats.keys("nnn").expect("keys"), [metric]);

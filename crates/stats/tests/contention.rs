@@ -9,7 +9,7 @@ mod fixture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
+use espalier_stats::{Number, Outcome, PathValues, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
 use fixture::{PREFIX, path, schemes, time};
 
@@ -33,9 +33,10 @@ fn sums_are_exact_over(options: &str) {
                 let done = &done;
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
-                        let one = Packed::one(path("a"), Number::from(1));
+                        let one = PathValues::one(path("a"), Number::from(1));
                         stats.track("x", at, one).expect("tracked");
-                        let write = Write::track("x", at, Packed::one(path("b"), Number::from(1)));
+                        let write =
+                            Write::track("x", at, PathValues::one(path("b"), Number::from(1)));
                         let request = Request::new([write]).with_id(format!("r{round}"));
                         if stats.submit(request).expect("done") == Outcome::Done {
                             done.fetch_add(1, Ordering::Relaxed);

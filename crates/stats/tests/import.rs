@@ -5,7 +5,7 @@ mod fixture;
 use std::io;
 
 use espalier_stats::{
-    Action, Calendar, Number, Packed, Point, Range, Request, Stats, Timestamp, Weekday, Write,
+    Action, Calendar, Number, PathValues, Point, Range, Request, Stats, Timestamp, Weekday, Write,
     import, output,
 };
 use espalier_testkit::seed;
@@ -278,7 +278,7 @@ fn a_relative_gauge_starts_from_the_latest_value() {
         let new = stats.values("new", range).expect("values");
         assert_eq!(json(&new[0].values), r#"{"value":-3}"#);
 
-        let many: Packed = (0..2000)
+        let many: PathValues = (0..2000)
             .map(|number| (path(&format!("p{number:04}.x")), Number::ONE))
             .collect();
         let hour_ago = Timestamp::from_second(ago(3600)).expect("a time");

@@ -6,7 +6,7 @@ mod fixture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use espalier_stats::{Buffer, Limits, Number, Packed, Range, Stats, Timestamp, Write};
+use espalier_stats::{Buffer, Limits, Number, PathValues, Range, Stats, Timestamp, Write};
 use espalier_testkit::process::{Part, argument, say};
 use fixture::{Fixture, packed, path, time};
 
@@ -52,7 +52,7 @@ fn sum(stats: &Stats) -> u64 {
         let points = stats
             .values("n", Range::new(granularity, at, at))
             .expect("read");
-        let values: &Packed = &points[0].values;
+        let values: &PathValues = &points[0].values;
         for name in ["a", "b.c"] {
             let value = values.get(&path(name)).unwrap_or(Number::ZERO);
             found.push(value.to_f64() as u64);

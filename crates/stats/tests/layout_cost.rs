@@ -5,7 +5,7 @@ mod fixture;
 use std::time::Instant;
 
 use espalier_keyspace::{Batch, Direction, KeyRange};
-use espalier_stats::{Number, Packed, Path, Range, Request, SystemMetric, Timestamp, Write};
+use espalier_stats::{Number, Path, PathValues, Range, Request, SystemMetric, Timestamp, Write};
 use fixture::{Fixture, time};
 
 const CALLS: u32 = 500;
@@ -108,7 +108,7 @@ fn a_scan_against_bucket_by_bucket() {
     }
 }
 
-fn named(count: usize) -> Packed {
+fn named(count: usize) -> PathValues {
     let path = |value| Path::of(["some", &format!("name{value}")]).expect("a path");
     (0..count).map(|value| (path(value), Number::ONE)).collect()
 }

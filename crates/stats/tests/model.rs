@@ -5,7 +5,7 @@ mod fixture;
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_stats::{
-    Decimal, Designator, ErrorKind, Granularity, Metric, Number, Outcome, Packed, Path, Range,
+    Decimal, Designator, ErrorKind, Granularity, Metric, Number, Outcome, Path, PathValues, Range,
     Request, SYSTEM_METRIC, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
@@ -80,7 +80,7 @@ fn random_number(random: &mut StdRng) -> Number {
     }
 }
 
-fn random_values(random: &mut StdRng) -> Packed {
+fn random_values(random: &mut StdRng) -> PathValues {
     let names = ["a", "b.c", "b", "é", "*"];
     let count = if random.random_bool(0.02) {
         400

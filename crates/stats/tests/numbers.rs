@@ -1,6 +1,6 @@
 //! Numbers, paths and nested values.
 
-use espalier_stats::{ErrorKind, Nested, Number, Packed, Path, Pattern, PatternMatch};
+use espalier_stats::{ErrorKind, NestedValues, Number, Path, PathValues, Pattern, PatternMatch};
 use espalier_testkit::seed;
 use rand::Rng;
 
@@ -154,7 +154,7 @@ fn patterns_match_paths_and_children() {
 #[test]
 fn nested_values_are_packed_and_unpacked() {
     let text = r#"{"a":1,"b":{"c":22.50,"d":{"e":18446744073709551615}},"x.y":-1}"#;
-    let nested = Nested::from_json(text).expect("numbers");
+    let nested = NestedValues::from_json(text).expect("numbers");
     let packed = nested.pack().expect("named");
     let paths: Vec<_> = packed
         .iter()
@@ -164,7 +164,7 @@ fn nested_values_are_packed_and_unpacked() {
         paths,
         ["a=1", "b.c=22.5", "b.d.e=18446744073709551615", "x\\.y=-1"]
     );
-    assert_eq!(Nested::unpack(&packed), nested);
+    assert_eq!(NestedValues::unpack(&packed), nested);
     let written = serde_json::to_string(&nested).expect("JSON");
     assert_eq!(written, text.replace("22.50", "22.5"));
 }
@@ -173,7 +173,7 @@ fn nested_values_are_packed_and_unpacked() {
 fn a_number_with_values_below_it_gets_the_empty_name() {
     let packed = [("a", 1), ("a.b", 2)]
         .map(|(path, value)| (Path::parse(path).expect("a path"), Number::from(value)));
-    let nested = Nested::unpack(packed.iter().map(|(path, number)| (path, number)));
+    let nested = NestedValues::unpack(packed.iter().map(|(path, number)| (path, number)));
     assert_eq!(
         serde_json::to_string(&nested).expect("JSON"),
         r#"{"a":{"":1,"b":2}}"#
@@ -183,7 +183,7 @@ fn a_number_with_values_below_it_gets_the_empty_name() {
 
 #[test]
 fn an_empty_name_is_the_number_of_its_parent_or_rejected() {
-    let packed = |text: &str| Nested::from_json(text).expect(text).pack();
+    let packed = |text: &str| NestedValues::from_json(text).expect(text).pack();
     assert_eq!(
         packed(r#"{"a":{"":1}}"#).expect("a number of a"),
         packed(r#"{"a":1}"#).expect("a number")
@@ -207,8 +207,8 @@ fn values_survive_unpacking_and_packing() {
                     .map(|_| ["a", "b", ".", "*"][random.random_range(0..4)]);
                 (Path::of(names).expect("a path"), Number::from(number))
             });
-            let values: Packed = values.collect();
-            assert_eq!(Nested::unpack(&values).pack().expect("named"), values);
+            let values: PathValues = values.collect();
+            assert_eq!(NestedValues::unpack(&values).pack().expect("named"), values);
         }
     });
 }
@@ -225,12 +225,15 @@ fn invalid_numbers_are_rejected() {
         r#"{"a":1e999}"#,
         "",
     ] {
-        assert!(Nested::from_json(wrong).is_err(), "{wrong}");
+        assert!(NestedValues::from_json(wrong).is_err(), "{wrong}");
     }
     assert!(
-        Nested::from_json("5").expect("a number").pack().is_err(),
+        NestedValues::from_json("5")
+            .expect("a number")
+            .pack()
+            .is_err(),
         "a number without a name"
     );
     let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
-    assert!(Nested::from_json(&deep).is_err());
+    assert!(NestedValues::from_json(&deep).is_err());
 }

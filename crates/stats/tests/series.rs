@@ -5,7 +5,7 @@ mod fixture;
 use std::collections::BTreeMap;
 
 use espalier_stats::{
-    Aggregate, Expression, Metric, Number, Packed, Path, Pattern, Point, Query, Range, Request,
+    Aggregate, Expression, Metric, Number, Path, PathValues, Pattern, Point, Query, Range, Request,
     Series, Sketch, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
@@ -260,7 +260,7 @@ fn labelled(stats: &Stats) {
         let metric = Metric::new("http")
             .label("host", host)
             .label("status", status);
-        let values = Packed::one(path("count"), Number::from(count));
+        let values = PathValues::one(path("count"), Number::from(count));
         stats.track(metric, time(NOON), values).expect("tracked");
     }
     stats
@@ -316,7 +316,7 @@ fn the_largest_groups_come_first() {
         assert_eq!(top, ["=100", "500=20"]);
         let many = [(Metric::new("http"), day()), (Metric::new("none"), day())];
         let many: Vec<_> = stats
-            .values_of_many(&many)
+            .values_of_metrics(&many)
             .expect("read")
             .iter()
             .map(Vec::len)
@@ -352,7 +352,7 @@ fn quantiles_of_values_of_all_sizes_are_close() {
             .collect();
         all.extend([0.0, 3e-10, 1e18, f64::MAX, f64::MIN, f64::MIN_POSITIVE]);
         let writes = all.iter().map(|&value| {
-            let values = Packed::one(path("v"), Number::from_f64(value).expect("finite"));
+            let values = PathValues::one(path("v"), Number::from_f64(value).expect("finite"));
             Write::observe("sizes", at, values)
         });
         stats.submit(Request::new(writes)).expect("observed");
@@ -382,7 +382,8 @@ fn quantiles_of_several_buckets_are_those_of_all_values() {
                     let value: f64 = random.random_range(0.0..1.0_f64).powi(4) * 1000.0;
                     let at = Timestamp::from_second(from + random.random_range(0..86_400))
                         .expect("a time");
-                    let values = Packed::one(path("ms"), Number::from_f64(value).expect("finite"));
+                    let values =
+                        PathValues::one(path("ms"), Number::from_f64(value).expect("finite"));
                     stats
                         .submit(Write::observe("latency", at, values))
                         .expect("observed");

@@ -5,7 +5,7 @@ mod fixture;
 
 use std::sync::Arc;
 
-use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
+use espalier_stats::{Number, Outcome, PathValues, Range, Request, Stats, SystemClock, Write};
 use espalier_testkit::servers::shareable_urls;
 use fixture::{PREFIX, packed, path, schemes, time};
 
@@ -35,7 +35,7 @@ fn one_handle_adds_to_and_shows_the_writes_of_the_other() {
             other.track("x", at, packed(r#"{"a":1}"#)).expect("tracked");
             let id = format!("r{round}");
             let request = || {
-                let write = Write::track("x", at, Packed::one(path("b"), Number::from(1)));
+                let write = Write::track("x", at, PathValues::one(path("b"), Number::from(1)));
                 Request::new([write]).with_id(id.clone())
             };
             let outcomes = [&other, &one].map(|stats| stats.submit(request()).expect("done"));

@@ -70,7 +70,10 @@ pub enum Error {
         oldest: u64,
     },
     /// The stored data does not fit the new modules of its schema set.
-    #[error("the data of {} do not fit the new modules: {errors}", named(anchors))]
+    #[error(
+        "the data of {} do not fit the new modules: {errors}",
+        anchor_list(anchors)
+    )]
     Upgrade {
         /// The names of the anchors whose data does not fit.
         anchors: Vec<String>,
@@ -180,7 +183,7 @@ impl From<Errors> for Error {
 const ANCHORS_NAMED_MAX: usize = 5;
 
 /// Lists anchors for a message.
-pub fn named(anchors: &[String]) -> String {
+pub fn anchor_list(anchors: &[String]) -> String {
     let shown: Vec<String> = anchors
         .iter()
         .take(ANCHORS_NAMED_MAX)

@@ -29,26 +29,27 @@ mod tree;
 
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
-pub use error::{Error, Result, named};
+pub use error::{Error, Result, anchor_list};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use transfer::{
-    BLOCK_BYTES_MAX, Backup, CheckedBackup, Digest, Existing, Marker, Phase, Progress, Transferred,
-    backup, check_source, copy, restore,
+    BLOCK_BYTES_MAX, BackupReport, CheckedBackup, Digest, ExistingRows, Marker, Phase, Progress,
+    TransferReport, backup, check_source, copy, restore,
 };
 pub use tree::{
     CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit, CommitInfo,
-    CommitOptions, Committed, Confirmed, Conflict, Content, DIFF_CHANGES_MAX, Datastore,
-    DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard, HISTORY_PAGE_MAX,
-    Held, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page,
-    PartialLock, PendingCommit, Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX,
-    RETENTION_VERSIONS_DEFAULT, Removed, Repair, RepairOutput, Resolution, Retention,
-    SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscribed, Subscriber, Subscription,
-    TestOption, Timing, Tree, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View,
-    WithDefaults, write_change_json, write_change_text,
+    CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content, DIFF_CHANGES_MAX,
+    Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard,
+    HISTORY_PAGE_MAX, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange,
+    PLACES_MAX, Page, PartialLock, PendingCommit, Places, Point, QUEUE_CHANGES_MAX,
+    QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed, Repair, RepairOutput, Resolution,
+    Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscriber, Subscription,
+    SubscriptionGuard, TestOption, TimeoutStart, Tree, UnknownData, UpgradeLoad, UpgradeOptions,
+    UpgradeReport, View, WithDefaults, write_change_json, write_change_text,
 };
 pub use tree::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
-    ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason, WithOrigin,
+    PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
+    ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,
+    WithOrigin,
 };

@@ -15,18 +15,18 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
-pub(crate) use absent_ranges::Gaps;
+pub(crate) use absent_ranges::AbsentRanges;
 pub(crate) use changes::Changes;
 pub(crate) use key_map::KeyMap;
 pub(crate) use layered::Layered;
-pub(crate) use read_cache::ReadOnce;
+pub(crate) use read_cache::ReadCache;
 pub(crate) use writer::ChangesWriter;
 
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
     base: Base,
     /// Key ranges that are absent in the base.
-    gaps: Gaps,
+    gaps: AbsentRanges,
     changes: Arc<Changes>,
 }
 
@@ -46,7 +46,7 @@ impl Overlay {
     pub fn with(base: Box<dyn Snapshot + Send>, changes: Arc<Changes>) -> Self {
         Self {
             base: Base::Snapshot(base),
-            gaps: Gaps::default(),
+            gaps: AbsentRanges::default(),
             changes,
         }
     }
@@ -55,13 +55,13 @@ impl Overlay {
     pub fn over(below: Self) -> Self {
         Self {
             base: Base::Overlay(Box::new(below)),
-            gaps: Gaps::default(),
+            gaps: AbsentRanges::default(),
             changes: Arc::default(),
         }
     }
 
     /// The overlay below and the changes above it, if the base is an overlay.
-    pub fn into_below(self) -> Option<(Self, Arc<Changes>)> {
+    pub fn into_base_overlay(self) -> Option<(Self, Arc<Changes>)> {
         match self.base {
             Base::Overlay(below) => Some((*below, self.changes)),
             Base::Snapshot(_) => None,
@@ -77,7 +77,7 @@ impl Overlay {
     }
 
     /// The changes, shared: a savepoint for [`Self::replaced`].
-    pub fn shared_changes(&self) -> Arc<Changes> {
+    pub fn savepoint(&self) -> Arc<Changes> {
         Arc::clone(&self.changes)
     }
 
@@ -92,12 +92,12 @@ impl Overlay {
         match self.changes.get(key) {
             Some(written) => Ok(written.map(Cow::Borrowed)),
             None if self.changes.is_cleared(key) => Ok(None),
-            None => self.get_below(key),
+            None => self.get_from_base(key),
         }
     }
 
     /// The value of such a key in the base.
-    pub fn get_below(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+    pub fn get_from_base(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         self.gaps.get(self.base(), key)
     }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use espalier_keyspace::{
     Batch, Direction, Driver, ErrorKind, KeyRange, Precondition, Snapshot, Usage,
 };
-use espalier_yang::validate::{Effort, Plan};
+use espalier_yang::validate::{ValidationCost, ValidationPlan};
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Record, same_modules};
+use crate::catalog::{Record, modules_precondition};
 use crate::clock::{Clock, ClockWatch, Timestamp};
 use crate::dictionary;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::stored_schema::{self, Content, SubtreeFlags};
 use crate::subspace::{FORMAT_VERSION, Subspace};
 use crate::transfer::reject_unfinished;
 use crate::tree::{
-    Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
+    CandidateCache, Datastore, Providers, Registry, Tree, check_session, index_definition,
 };
 
 /// How often a change of the catalog is retried if another process changed the same keys.
@@ -61,7 +61,7 @@ struct Inner {
     checks: AtomicU64,
     fallbacks: AtomicU64,
     visits: AtomicU64,
-    candidates: Residents,
+    candidates: CandidateCache,
     providers: Arc<Providers>,
 }
 
@@ -69,13 +69,13 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     record: Record,
-    /// The precondition of every commit under this schema: see [`same_modules`].
-    pub same_modules: Precondition,
+    /// The precondition of every commit under this schema: see [`modules_precondition`].
+    pub modules_precondition: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
     pub subtree_flags: SubtreeFlags,
     /// See [`Self::plan`].
-    plan: OnceLock<Plan>,
+    plan: OnceLock<ValidationPlan>,
     /// See [`Self::index_definition`].
     index_definition: OnceLock<Vec<u8>>,
     /// The stored form that it was read from; `None` if it was compiled in this process.
@@ -87,7 +87,7 @@ pub(crate) struct Compiled {
 impl Compiled {
     /// A compiled schema set from a numbered schema.
     pub fn new(
-        (record, same_modules): (Record, Precondition),
+        (record, modules_precondition): (Record, Precondition),
         schema: Arc<Schema>,
         layout: Layout,
     ) -> Self {
@@ -95,7 +95,7 @@ impl Compiled {
         let is_large = schema.nodes().len() >= STORED_NODES_MIN;
         Self {
             record,
-            same_modules,
+            modules_precondition,
             schema,
             layout,
             subtree_flags,
@@ -107,10 +107,10 @@ impl Compiled {
     }
 
     /// The same, stored in the catalog as this record.
-    pub fn with_record(self, (record, same_modules): (Record, Precondition)) -> Self {
+    pub fn with_record(self, (record, modules_precondition): (Record, Precondition)) -> Self {
         Self {
             record,
-            same_modules,
+            modules_precondition,
             ..self
         }
     }
@@ -118,16 +118,16 @@ impl Compiled {
     /// The stored compilation of a schema set in a snapshot; `None` if there is none that is up to date.
     fn stored(
         snapshot: &dyn Snapshot,
-        (record, same_modules): (&Record, &Precondition),
+        (record, modules_precondition): (&Record, &Precondition),
     ) -> Result<Option<Self>> {
-        let fingerprint = stored_schema::fingerprint(record, same_modules);
+        let fingerprint = stored_schema::fingerprint(record, modules_precondition);
         let content = stored_schema::read(snapshot, record.id, fingerprint)?;
         let content = content.map(Arc::new);
         let unpacked = |content: &Arc<Content>| {
             let schema = content.schema()?;
             Some(Self {
                 record: record.clone(),
-                same_modules: same_modules.clone(),
+                modules_precondition: modules_precondition.clone(),
                 layout: content.layout(&schema)?,
                 subtree_flags: content.subtree_flags(&schema)?,
                 schema: Arc::new(schema),
@@ -141,11 +141,11 @@ impl Compiled {
     }
 
     /// The constraints, compiled on first use: reading data needs none.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &ValidationPlan {
         self.plan.get_or_init(|| {
             let content = self.content.as_ref();
             let stored = content.and_then(|content| content.plan(&self.schema));
-            stored.unwrap_or_else(|| Plan::compile(&self.schema))
+            stored.unwrap_or_else(|| ValidationPlan::compile(&self.schema))
         })
     }
 
@@ -155,19 +155,19 @@ impl Compiled {
     }
 
     /// Whether a node or something below it is state (`config false`).
-    pub fn holds_state(&self, node: NodeId) -> bool {
+    pub fn contains_state(&self, node: NodeId) -> bool {
         self.subtree_flags.state[node.0 as usize]
     }
 
     /// Whether a node or something below it is a list or leaf-list kept in order.
-    pub fn holds_order(&self, node: NodeId) -> bool {
+    pub fn contains_order(&self, node: NodeId) -> bool {
         self.subtree_flags.order[node.0 as usize]
     }
 
     /// Whether any node of the schema is a list or leaf-list kept in order.
-    pub fn holds_order_anywhere(&self) -> bool {
+    pub fn contains_order_anywhere(&self) -> bool {
         let mut roots = self.schema.roots().iter();
-        roots.any(|&root| self.holds_order(root))
+        roots.any(|&root| self.contains_order(root))
     }
 }
 
@@ -185,17 +185,17 @@ const PAST_SCHEMAS_MAX: usize = 4;
 impl SchemaCache {
     /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
-        let same_modules = same_modules(snapshot, &record)?;
+        let modules_precondition = modules_precondition(snapshot, &record)?;
         let cached = self.compiled.read().get(&record.id).cloned();
         let is_current = |compiled: &Arc<Compiled>| {
-            compiled.record == record && compiled.same_modules == same_modules
+            compiled.record == record && compiled.modules_precondition == modules_precondition
         };
         if let Some(compiled) = cached.filter(is_current) {
             return Ok(compiled);
         }
-        let compiled = match Compiled::stored(snapshot, (&record, &same_modules))? {
+        let compiled = match Compiled::stored(snapshot, (&record, &modules_precondition))? {
             Some(stored) => stored,
-            None => compile(snapshot, (record, same_modules))?,
+            None => compile(snapshot, (record, modules_precondition))?,
         };
         Ok(self.keep(compiled))
     }
@@ -210,17 +210,17 @@ impl SchemaCache {
 
     /// The schema set of older versions. Commits under it require the modules that the snapshot has.
     pub fn compiled_past(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
-        let same_modules = same_modules(snapshot, &record)?;
+        let modules_precondition = modules_precondition(snapshot, &record)?;
         let mut past = self.past.lock();
         let is_it = |compiled: &Arc<Compiled>| {
-            compiled.record == record && compiled.same_modules == same_modules
+            compiled.record == record && compiled.modules_precondition == modules_precondition
         };
         if let Some(at) = past.iter().position(is_it) {
             let compiled = past.remove(at);
             past.push(Arc::clone(&compiled));
             return Ok(compiled);
         }
-        let compiled = Arc::new(compile(snapshot, (record, same_modules))?);
+        let compiled = Arc::new(compile(snapshot, (record, modules_precondition))?);
         if past.len() == PAST_SCHEMAS_MAX {
             past.remove(0);
         }
@@ -232,7 +232,7 @@ impl SchemaCache {
 /// Compiles a schema set from its modules.
 fn compile(
     snapshot: &dyn Snapshot,
-    (record, same_modules): (Record, Precondition),
+    (record, modules_precondition): (Record, Precondition),
 ) -> Result<Compiled> {
     let compiled = Schema::compile(&record.source(snapshot)?);
     let schema = compiled.map_err(|error| {
@@ -245,7 +245,7 @@ fn compile(
         ));
     }
     Ok(Compiled::new(
-        (record, same_modules),
+        (record, modules_precondition),
         Arc::new(schema),
         layout,
     ))
@@ -269,7 +269,7 @@ impl Store {
             checks: AtomicU64::new(0),
             fallbacks: AtomicU64::new(0),
             visits: AtomicU64::new(0),
-            candidates: Residents::default(),
+            candidates: CandidateCache::default(),
             providers: Arc::default(),
         };
         let store = Self {
@@ -286,7 +286,7 @@ impl Store {
     fn register_lens(&self) -> Result<()> {
         let lens = Arc::new(StoreLens::new(Arc::clone(&self.inner.schemas)));
         let mut rejection = None;
-        let registered = self.driver().use_lens(lens, &mut |document| {
+        let registered = self.driver().set_lens(lens, &mut |document| {
             apply_edited_document(self, document).map_err(|error| {
                 rejection = Some(error);
                 espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is rejected")
@@ -433,8 +433,9 @@ impl Store {
         let Some(content) = Content::pack(compiled) else {
             return;
         };
-        let Precondition { key, value } = compiled.same_modules.clone();
-        let fingerprint = stored_schema::fingerprint(&compiled.record, &compiled.same_modules);
+        let Precondition { key, value } = compiled.modules_precondition.clone();
+        let fingerprint =
+            stored_schema::fingerprint(&compiled.record, &compiled.modules_precondition);
         let mut batch = Batch::new();
         batch.require(key, value);
         stored_schema::write(&mut batch, compiled.record.id, fingerprint, &content);
@@ -449,15 +450,15 @@ impl Store {
     }
 
     /// The validation work since the store was opened in this process.
-    pub fn validation_effort(&self) -> Effort {
-        Effort {
+    pub fn validation_effort(&self) -> ValidationCost {
+        ValidationCost {
             checks: self.inner.checks.load(Ordering::Relaxed),
             fallbacks: self.inner.fallbacks.load(Ordering::Relaxed),
             visits: self.inner.visits.load(Ordering::Relaxed),
         }
     }
 
-    pub(crate) fn count_effort(&self, effort: Effort) {
+    pub(crate) fn count_effort(&self, effort: ValidationCost) {
         self.inner
             .checks
             .fetch_add(effort.checks, Ordering::Relaxed);
@@ -470,7 +471,7 @@ impl Store {
     }
 
     /// The cache of candidates' changes.
-    pub(crate) fn candidates(&self) -> &Residents {
+    pub(crate) fn candidates(&self) -> &CandidateCache {
         &self.inner.candidates
     }
 

@@ -11,7 +11,7 @@
 //! | `12` | [`Subspace::Log`]: the changes of each commit, with the old values | 1 |
 //! | `13` | [`Subspace::Stamp`]: the version that last changed a resource | 1 |
 //! | `15` | [`Subspace::Candidate`]: the changes of candidates | 1 |
-//! | `16` | [`Subspace::Hold`]: locks, and commits that wait for their confirmation | 1 |
+//! | `16` | [`Subspace::Locks`]: locks, and commits that wait for their confirmation | 1 |
 //! | `17` | [`Subspace::Index`]: from values to the nodes that have them | 1 |
 //! | `18` | [`Subspace::Count`]: the number of entries of lists | 1 |
 //! | `19` | [`Subspace::Origin`]: the origin of pushed operational state | 1 |
@@ -48,7 +48,7 @@ pub enum Subspace {
     /// Changes of running that are not committed.
     Candidate = 0x15,
     /// Locks and pending confirmed commits.
-    Hold = 0x16,
+    Locks = 0x16,
     /// From values to the nodes that have them.
     Index = 0x17,
     /// The number of entries of lists.
@@ -77,7 +77,7 @@ impl Subspace {
         Self::Log,
         Self::Stamp,
         Self::Candidate,
-        Self::Hold,
+        Self::Locks,
         Self::Index,
         Self::Count,
         Self::Origin,
@@ -94,7 +94,7 @@ impl Subspace {
         Self::Log,
         Self::Stamp,
         Self::Candidate,
-        Self::Hold,
+        Self::Locks,
         Self::Index,
         Self::Count,
         Self::Origin,
@@ -124,7 +124,7 @@ impl Subspace {
             Self::Log => "log",
             Self::Stamp => "stamp",
             Self::Candidate => "candidate",
-            Self::Hold => "hold",
+            Self::Locks => "hold",
             Self::Index => "index",
             Self::Count => "count",
             Self::Origin => "origin",

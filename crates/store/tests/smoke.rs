@@ -86,7 +86,7 @@ fn a_document_is_loaded_and_read() {
         builder
             .finish()
             .unwrap()
-            .same_as(&data(&tree, text), tree.schema())
+            .is_equivalent(&data(&tree, text), tree.schema())
     );
     assert_eq!(view.version().unwrap(), 1);
 

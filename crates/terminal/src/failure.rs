@@ -302,7 +302,7 @@ impl From<espalier_store::Error> for Failure {
             espalier_store::Error::Upgrade { anchors, errors } => {
                 let message = format!(
                     "the data of {} do not fit the new modules, and nothing was changed",
-                    espalier_store::named(&anchors)
+                    espalier_store::anchor_list(&anchors)
                 );
                 let is_unknown = |error: &DataError| error.tag == ErrorTag::UnknownElement;
                 let hint = match errors.iter().all(is_unknown) {

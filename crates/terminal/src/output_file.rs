@@ -112,11 +112,11 @@ fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
             .in_file(path.display())
             .hint("choose a file outside the store")
     };
-    if let Some(around) = espalier_drivers::store_around(path) {
+    if let Some(around) = espalier_drivers::enclosing_store(path) {
         return Err(refused(&around.display().to_string()));
     }
     let url = store.unwrap_or("memory:");
-    match espalier_drivers::is_file_of(url, path) {
+    match espalier_drivers::is_store_file(url, path) {
         Ok(true) => Err(refused(&crate::url_name(url))),
         _ => Ok(()),
     }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Cursor, Direction, Driver, Error, ErrorKind, Existed, Expect,
-    Fill, Finding, KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version,
-    Watch, WatchEvent, Writer,
+    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Error, ErrorKind,
+    Finding, ImportDocument, KeyExisted, KeyRange, Lens, Precondition, Prefetch, Result, Snapshot,
+    Usage, Version, Watch, WatchEvent, WriteBody, Writer,
 };
 use parking_lot::Mutex;
 
@@ -158,22 +158,22 @@ impl Driver for Faulty {
         self.faulty(|inner| inner.snapshot())
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_expecting(expect))
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty(|inner| inner.snapshot_with_prefetch(expect))
     }
 
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_to_change(expect))
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty(|inner| inner.snapshot_for_update(expect))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         self.plan.pass(Site::Commit)?;
-        let committed = self.inner.commit_step(batch)?;
+        let committed = self.inner.commit_with_step(batch)?;
         self.plan.pass(Site::AfterCommit)?;
         Ok(committed)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.plan.pass(Site::Commit)?;
         let plan = &self.plan;
         let version = self.inner.write(preconditions, &mut |inner| {
@@ -212,16 +212,16 @@ impl Driver for Faulty {
         self.inner.catch_up()
     }
 
-    fn residence(&self) -> Residence {
-        self.inner.residence()
+    fn cache_status(&self) -> CacheStatus {
+        self.inner.cache_status()
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
-        self.inner.bring_up_to_date()
+    fn flush_all(&self) -> Result<()> {
+        self.inner.flush_all()
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
-        self.inner.use_lens(lens, take)
+    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
+        self.inner.set_lens(lens, take)
     }
 }
 
@@ -294,7 +294,7 @@ impl Writer for FaultyWriter<'_> {
         self.inner.put(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         self.plan.pass(Site::Write)?;
         self.inner.put_new(key, value)
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, Error, ErrorKind, Existed, KeyRange, Operation, Precondition,
-    Snapshot, Version, Watch, WatchEvent, Writer, counter,
+    Batch, Change, Direction, Driver, Error, ErrorKind, KeyExisted, KeyRange, Operation,
+    Precondition, Snapshot, Version, Watch, WatchEvent, Writer, counter,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
     fn narrow_range(&mut self) -> KeyRange {
         match self.random.random_range(0..12) {
             0 => self.range(),
-            1..4 => KeyRange::below(&self.key()),
+            1..4 => KeyRange::strictly_below(&self.key()),
             _ => KeyRange::prefix(&self.key()),
         }
     }
@@ -413,7 +413,7 @@ fn tell(writer: &mut dyn Writer, operation: &Operation) -> Result<(), Error> {
 fn tell_new(writer: &mut dyn Writer, key: &[u8], value: &[u8]) -> Result<(), Error> {
     let was_there = writer.get(key)?.is_some();
     let existed = writer.put_new(key, value)?;
-    assert_eq!(existed == Existed::Yes, was_there);
+    assert_eq!(existed == KeyExisted::Yes, was_there);
     writer.put(key, value)?;
     assert_eq!(writer.get(key)?.as_deref(), Some(value));
     Ok(())

@@ -157,7 +157,7 @@ pub trait Instances {
 
     /// Visits the nodes whose leaf (or leaf-list) `node` has any value, from the same index; a node may be
     /// visited more than once.
-    fn holders(
+    fn nodes_with_value(
         &self,
         _node: NodeId,
         _visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_yang::data::{Content, DataNode, DataTree, TreeInstances};
 use espalier_yang::schema::{ModuleNames, ModuleSource, SchemaSource, Type, TypeKind};
-use espalier_yang::validate::{Plan, Share, validate_measured};
+use espalier_yang::validate::{ValidationPlan, WorkerShare, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, NodeId, NodeKind, Schema, Value};
 
@@ -139,7 +139,7 @@ impl Filling<'_> {
 }
 
 /// The number of nodes visited to validate a tree with this many entries of a list.
-fn visits(schema: &Schema, plan: &Plan, list: NodeId, entries: usize) -> u64 {
+fn visits(schema: &Schema, plan: &ValidationPlan, list: NodeId, entries: usize) -> u64 {
     let filling = Filling {
         schema,
         list,
@@ -152,7 +152,13 @@ fn visits(schema: &Schema, plan: &Plan, list: NodeId, entries: usize) -> u64 {
         .filter(|&id| plan.is_indexed(id))
         .collect();
     let data = TreeInstances::new(schema, &tree).with_indexes(&indexed);
-    let measured = validate_measured(plan, &data, &data.root(), Limits::default(), Share::ALL);
+    let measured = validate_measured(
+        plan,
+        &data,
+        &data.root(),
+        Limits::default(),
+        WorkerShare::ALL,
+    );
     let (_, effort) = measured.unwrap_or_else(|error| panic!("{error}"));
     effort.visits
 }
@@ -174,7 +180,7 @@ fn is_constrained(schema: &Schema, id: NodeId) -> bool {
 
 /// Reports the lists of a schema whose constraints cost more than linear time; returns the number of checked lists.
 fn check(schema: &Schema, problems: &mut Vec<String>) -> usize {
-    let plan = Plan::compile(schema);
+    let plan = ValidationPlan::compile(schema);
     let mut lists = 0;
     for node in schema.nodes() {
         if !node.is_list() || !node.is_config || !is_constrained(schema, node.id) {

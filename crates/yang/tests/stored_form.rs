@@ -8,7 +8,7 @@ use espalier_testkit::seed;
 use espalier_testkit::validation::{self, Conditions};
 use espalier_yang::schema::stored::{SchemaParts, encode};
 use espalier_yang::schema::{ModuleSource, SchemaSource, TypeKind};
-use espalier_yang::validate::Plan;
+use espalier_yang::validate::ValidationPlan;
 use espalier_yang::{NodeId, Schema, standard};
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -66,9 +66,9 @@ fn assert_same(one: &Schema, other: &Schema) {
         assert_eq!(format!("{one_node:?}"), format!("{other_node:?}"));
         assert_same_names(one, other, Some(one_node.id), &one_node.children);
     }
-    let plan = Plan::compile(one);
-    assert!(plan == Plan::compile(other));
-    assert!(plan == Plan::from_stored(&encode(&plan).unwrap(), other).unwrap());
+    let plan = ValidationPlan::compile(one);
+    assert!(plan == ValidationPlan::compile(other));
+    assert!(plan == ValidationPlan::from_stored(&encode(&plan).unwrap(), other).unwrap());
     assert!(one.to_parts().unwrap() == other.to_parts().unwrap());
 }
 
@@ -175,9 +175,9 @@ fn ids_of_no_node_are_rejected() {
     let large = compile(vec![ModuleSource::from_text(MODULE).unwrap()]);
     let small = "module m { yang-version 1.1; namespace urn:m; prefix m; leaf a { type string; } }";
     let small = compile(vec![ModuleSource::from_text(small).unwrap()]);
-    let plan = encode(&Plan::compile(&large)).unwrap();
-    assert!(Plan::from_stored(&plan, &small).is_err());
-    assert!(Plan::from_stored(&plan, &large).unwrap() == Plan::compile(&large));
+    let plan = encode(&ValidationPlan::compile(&large)).unwrap();
+    assert!(ValidationPlan::from_stored(&plan, &small).is_err());
+    assert!(ValidationPlan::from_stored(&plan, &large).unwrap() == ValidationPlan::compile(&large));
     seed::run("forged ids", |random| {
         for _ in 0..2000 {
             let mut forged = large.to_parts().unwrap();
@@ -190,7 +190,7 @@ fn ids_of_no_node_are_rejected() {
                 let _ = schema.path(node.id);
                 node.children.iter().for_each(|&id| drop(schema.path(id)));
             }
-            Plan::compile(&schema);
+            ValidationPlan::compile(&schema);
         }
     });
 }

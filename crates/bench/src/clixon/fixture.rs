@@ -211,7 +211,7 @@ pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Ve
     let mut out = Vec::new();
     let (schema, options) = (tree.schema(), PrintOptions::default());
     let found = document::print(Format::Xml, schema, options, &mut out, |sink| {
-        let view = tree.view_to_read(path, selection)?;
+        let view = tree.view_for_read(path, selection)?;
         Ok(Found::from_store(view.read(path, selection, sink)?))
     })?;
     expect(found == Found::Something, || "nothing is there".to_owned())?;

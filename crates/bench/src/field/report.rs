@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use espalier_store::Edit;
 use espalier_yang::InstancePath;
-use espalier_yang::validate::Effort;
+use espalier_yang::validate::ValidationCost;
 
 use crate::configuration::{Configuration, Raw};
 use crate::dataset::expect;
@@ -204,7 +204,7 @@ fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<
 }
 
 /// How much was validated, in a commit on average.
-pub fn effort(before: Effort, after: Effort, commits: u64) -> String {
+pub fn effort(before: ValidationCost, after: ValidationCost, commits: u64) -> String {
     let checks = (after.checks - before.checks) as f64 / commits.max(1) as f64;
     let fallbacks = after.fallbacks - before.fallbacks;
     format!("{checks:.1} checks a commit, {fallbacks} fallbacks in {commits} commits")

@@ -11,7 +11,7 @@ use super::operation_runs::{Run, runs};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// Pairs of one command while everything is loaded.
+/// ByteMapCursor of one command while everything is loaded.
 const LOADED_AT_ONCE: usize = 1000;
 
 /// A connection.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_store::{Diff, Edit, Provider, Selection, Subscribed, Subscriber, Subscription};
+use espalier_store::{
+    Diff, Edit, Provider, Selection, Subscriber, Subscription, SubscriptionGuard,
+};
 use espalier_yang::DataError;
 use espalier_yang::data::TreeBuilder;
 
@@ -103,7 +105,7 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
                 Arc::clone(one) as Arc<dyn Subscriber>,
             )
         })
-        .collect::<espalier_store::Result<Vec<Subscribed>>>()?;
+        .collect::<espalier_store::Result<Vec<SubscriptionGuard>>>()?;
     // The container stays between the iterations.
     commit(&tree, &[fixture.store.set(&text_of_row(0), "l0")?])?;
     commit(&tree, &[Edit::delete(fixture.store.path(ROWS)?)])?;

@@ -1,6 +1,6 @@
 //! What is written.
 
-use espalier_stats::{Nested, Number, Packed};
+use espalier_stats::{NestedValues, Number, PathValues};
 
 use espalier_terminal::Result;
 
@@ -47,16 +47,16 @@ pub const PAYLOADS: [Payload; 4] = [
 
 impl Payload {
     /// The values.
-    pub fn packed(self) -> Result<Packed> {
-        Ok(Nested::from_json(self.json)?.pack()?)
+    pub fn packed(self) -> Result<PathValues> {
+        Ok(NestedValues::from_json(self.json)?.pack()?)
     }
 
     /// The values with `more` added to each.
-    pub fn raised(self, more: u64) -> Result<Packed> {
-        let mut raised = Packed::new();
+    pub fn raised(self, more: u64) -> Result<PathValues> {
+        let mut raised = PathValues::new();
         for (path, number) in self.packed()?.iter() {
             raised.set(path.clone(), *number);
-            raised.add(&Packed::one(path.clone(), Number::from(more)))?;
+            raised.add(&PathValues::one(path.clone(), Number::from(more)))?;
         }
         Ok(raised)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use espalier_stats::{Designator, Number, Packed, Point, Range, Stats, Timestamp, Write};
+use espalier_stats::{Designator, Number, PathValues, Point, Range, Stats, Timestamp, Write};
 
 use super::comparison::{self, Column};
 use super::engine::Engine;
@@ -142,21 +142,21 @@ impl<'a> Calls<'a> {
         format!(r#"{{"call":{call},"values":{}}}"#, self.payload.json)
     }
 
-    fn check(&self, packed: &Packed, last: Option<&Packed>) -> Result<()> {
+    fn check(&self, packed: &PathValues, last: Option<&PathValues>) -> Result<()> {
         let [assorted, asserted, tracked] = self.values()?;
         let one = |points: &[Point]| match points {
             [point] => point.values.clone(),
-            _ => Packed::new(),
+            _ => PathValues::new(),
         };
-        let mut sums = Packed::new();
-        let mut classes = Packed::new();
+        let mut sums = PathValues::new();
+        let mut classes = PathValues::new();
         for (path, number) in packed.iter() {
             let sum = number.to_f64() as i64 * self.calls as i64;
             sums.set(path.clone(), Number::from(sum));
             let class = path.child(&self.designator.designate(*number))?;
             classes.set(class, Number::from(self.calls));
         }
-        let right = |what: &str, found: &Packed, wanted: &Packed| {
+        let right = |what: &str, found: &PathValues, wanted: &PathValues| {
             expect(found == wanted, || {
                 format!("{what} left {found:?}, not {wanted:?}")
             })

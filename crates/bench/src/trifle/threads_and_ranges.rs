@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use espalier_stats::{Buffer, Limits, Metric, Number, Packed, Path, Range, Stats, Write};
+use espalier_stats::{Buffer, Limits, Metric, Number, Path, PathValues, Range, Stats, Write};
 
 use super::comparison;
 use super::engine::Engine;
@@ -39,8 +39,8 @@ fn metric(thread: u64) -> Metric {
     Metric::new(format!("perf_{thread}"))
 }
 
-fn one() -> Result<Packed> {
-    Ok(Packed::one(Path::parse("a")?, Number::from(1)))
+fn one() -> Result<PathValues> {
+    Ok(PathValues::one(Path::parse("a")?, Number::from(1)))
 }
 
 /// That each thread's calls are there, exactly.

@@ -102,7 +102,7 @@ fn warnings(settings: &Settings) -> Result<Vec<String>> {
     let Some(url) = settings.store.as_deref() else {
         return Ok(Vec::new());
     };
-    let exposed = espalier_drivers::exposed(url)?;
+    let exposed = espalier_drivers::exposed_files(url)?;
     let warnings = exposed.into_iter().map(|file| {
         let (path, mode, private) = (file.path.display(), file.mode, file.private_mode);
         format!("{path} can be read by others (mode {mode:04o}): chmod {private:04o} '{path}'")

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use clap::Args;
-use espalier_drivers::Promise;
-use espalier_keyspace::{Direction, Driver, KeyRange, Residence, WatchKind};
+use espalier_drivers::EffectiveDurability;
+use espalier_keyspace::{CacheStatus, Direction, Driver, KeyRange, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Info {
         let driver = target::open_engine(url, Opening::Create)?;
         let promise = match driver.capability().durable {
             true => target::promise(url)?,
-            false => Promise::Nothing,
+            false => EffectiveDurability::Volatile,
         };
         let mut value = engine(&*driver, &promise)?;
         if value["state"] == "store" {
@@ -81,7 +81,7 @@ impl Info {
 }
 
 /// The engine, whatever it holds: nothing is made in an empty one.
-fn engine(driver: &dyn Driver, promise: &Promise) -> Result<Value> {
+fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
     let snapshot = driver.snapshot()?;
     let unfinished = Marker::read(&*snapshot)?;
     let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
@@ -97,7 +97,7 @@ fn engine(driver: &dyn Driver, promise: &Promise) -> Result<Value> {
         "state": state,
         "unfinished-from": unfinished.map(|marker| marker.from),
         "version": snapshot.version().0,
-        "durable": *promise == Promise::Durable,
+        "durable": *promise == EffectiveDurability::Durable,
         "durability": promise.name(),
         "durability-reason": promise.reason(),
         "shared": capability.shared,
@@ -107,12 +107,12 @@ fn engine(driver: &dyn Driver, promise: &Promise) -> Result<Value> {
         },
         "keys": usage.keys,
         "bytes": usage.bytes,
-        "memory": memory(&driver.residence()),
+        "memory": memory(&driver.cache_status()),
     }))
 }
 
 /// What is kept in memory, and how current that is.
-fn memory(residence: &Residence) -> Value {
+fn memory(residence: &CacheStatus) -> Value {
     let ms = |duration: std::time::Duration| duration.as_millis() as u64;
     json!({
         "policy": residence.policy.name(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use espalier_store::LoadMode;
-use espalier_yang::data::{Metadata, ParseOptions, Root};
+use espalier_yang::data::{MetadataMode, ParseOptions, Root};
 use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
 use serde_json::json;
 
@@ -119,7 +119,7 @@ impl Load {
         let mut input = ProgressReader::new(input, "checking", length);
         let mut count = Count::default();
         let options = ParseOptions {
-            metadata: Metadata::Plain,
+            metadata: MetadataMode::Plain,
             ..ParseOptions::default()
         };
         document::parse(

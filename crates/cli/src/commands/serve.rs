@@ -125,7 +125,7 @@ impl Serve {
             .enable_all()
             .build()?;
         runtime.block_on(self.listen(&settings, config, &served, router))?;
-        served.store.driver().bring_up_to_date()?;
+        served.store.driver().flush_all()?;
         tracing::info!("stopped");
         Ok(())
     }
@@ -323,7 +323,7 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
         metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
         metrics::counter!("espalier_validation_visits_total").absolute(effort.visits);
-        if let Some(lag) = store.driver().residence().lag {
+        if let Some(lag) = store.driver().cache_status().lag {
             metrics::gauge!("espalier_memory_lag_seconds").set(lag.as_secs_f64());
         }
         recorder.render()

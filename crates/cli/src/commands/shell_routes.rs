@@ -72,13 +72,13 @@ fn upgrade(tree: &Tree, asked: &Asked) -> std::result::Result<Response, Refused>
         author: who.author.as_deref().unwrap_or("espalier upgrade"),
         comment: &who.comment,
         session: &who.session,
-        loosened: None,
+        structure_only_anchor: None,
     };
     let store = tree.store();
     let report = store
         .schema_set_of(tree)
         .and_then(|(dataspace, set)| match how.dry_run {
-            true => store.try_upgrade(&dataspace, &set, &source, options, None),
+            true => store.check_upgrade(&dataspace, &set, &source, options, None),
             false => store.upgrade_schema_set(&dataspace, &set, &source, options),
         });
     match report {

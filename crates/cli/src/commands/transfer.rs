@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::Driver;
-use espalier_store::{Error, Existing, Phase, Transferred};
+use espalier_store::{Error, ExistingRows, Phase, TransferReport};
 use serde_json::json;
 
 use crate::target::store_on;
@@ -49,11 +49,11 @@ impl Shown {
 }
 
 /// What is done with what the target holds.
-pub fn existing(force: bool) -> Existing {
+pub fn existing(force: bool) -> ExistingRows {
     if force {
-        Existing::Delete
+        ExistingRows::Delete
     } else {
-        Existing::Refuse
+        ExistingRows::Reject
     }
 }
 
@@ -63,7 +63,7 @@ pub fn answer(
     json: bool,
     done: &str,
     to: Arc<dyn Driver>,
-    transferred: espalier_store::Result<Transferred>,
+    transferred: espalier_store::Result<TransferReport>,
 ) -> Result<()> {
     let transferred = transferred.map_err(failure)?;
     store_on(to).map_err(|failure| {

@@ -2,7 +2,7 @@
 //! by a command on a store and by a server that was asked to.
 
 use espalier_store::{
-    Commit, CommitOptions, Confirmed, Conflict, Datastore, Locks, Resolution, Tree,
+    Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Locks, Resolution, Tree,
 };
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ pub fn perform(tree: &Tree, acting: &Acting) -> Result<Outcome> {
             persist,
             persist_id,
         } => {
-            let confirmed = Confirmed {
+            let confirmed = ConfirmOptions {
                 timeout: *confirmed,
                 persist: persist.as_deref(),
                 persist_id: persist_id.as_deref(),
@@ -190,7 +190,11 @@ fn committed(commit: Commit, what: &str) -> Outcome {
     }
 }
 
-fn commit(tree: &Tree, confirmed: Confirmed<'_>, options: CommitOptions<'_>) -> Result<Outcome> {
+fn commit(
+    tree: &Tree,
+    confirmed: ConfirmOptions<'_>,
+    options: CommitOptions<'_>,
+) -> Result<Outcome> {
     let running = tree.beside(Datastore::Running, "")?;
     let confirms = confirmed.timeout.is_none() && running.locks()?.pending.is_some();
     let commit = tree.commit_confirmed(confirmed, options)?;
@@ -252,7 +256,7 @@ fn lock(tree: &Tree, paths: &[String], session: &str) -> Result<Outcome> {
         .iter()
         .map(parse)
         .collect::<std::result::Result<Vec<_>, _>>()?;
-    let partial = tree.lock_paths(&paths, session)?;
+    let partial = tree.partial_lock(&paths, session)?;
     let text = format!("locked: partial lock {}", partial.id);
     Ok(done(json!({"locked": true, "id": partial.id}), &text))
 }
@@ -261,8 +265,8 @@ fn unlock(tree: &Tree, id: Option<u32>, of: Of, session: &str) -> Result<Outcome
     match (id, of) {
         (None, Of::Session) => tree.unlock(session)?,
         (None, Of::Anybody) => tree.break_lock()?,
-        (Some(id), Of::Session) => tree.unlock_paths(id, session)?,
-        (Some(id), Of::Anybody) => tree.break_paths(id)?,
+        (Some(id), Of::Session) => tree.partial_unlock(id, session)?,
+        (Some(id), Of::Anybody) => tree.break_partial_lock(id)?,
     }
     Ok(done(json!({"unlocked": true}), "unlocked"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_drivers::{Promise, Site};
+use espalier_drivers::{EffectiveDurability, ResolvedUrl};
 use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
@@ -69,7 +69,7 @@ pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> 
         return Err(Failure::usage(RAM_REFUSAL));
     }
     let driver = open_engine(url, opening)?;
-    Ok(Arc::new(ReadOnly::because(driver, RAM_REFUSAL)))
+    Ok(Arc::new(ReadOnly::with_reason(driver, RAM_REFUSAL)))
 }
 
 /// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
@@ -113,12 +113,12 @@ pub fn require_existing(url: &str) -> Result<()> {
 }
 
 /// What commits outlive in the engine that a URL names.
-pub fn promise(url: &str) -> Result<Promise> {
-    espalier_drivers::promise(url).map_err(|error| cannot_open(url, &error))
+pub fn promise(url: &str) -> Result<EffectiveDurability> {
+    espalier_drivers::effective_durability(url).map_err(|error| cannot_open(url, &error))
 }
 
-fn look(url: &str) -> Result<Site> {
-    espalier_drivers::look(url).map_err(|error| cannot_open(url, &error))
+fn look(url: &str) -> Result<ResolvedUrl> {
+    espalier_drivers::resolve(url).map_err(|error| cannot_open(url, &error))
 }
 
 fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
@@ -126,7 +126,7 @@ fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
     Failure::data(format!("the store {name} cannot be opened: {error}"))
 }
 
-fn no_store(site: &Site) -> Failure {
+fn no_store(site: &ResolvedUrl) -> Failure {
     let name = &site.url;
     let message = format!("there is no store at {name}: nothing was ever written there");
     let hint =

@@ -8,7 +8,7 @@ use espalier_store::{
     Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
     Tree,
 };
-use espalier_yang::data::{DataTree, Metadata, ParseOptions, Root, TreeBuilder};
+use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
@@ -160,7 +160,7 @@ impl Local {
         let input: &mut dyn io::Read = upload.input;
         let report = self.tree.load(options, &mut |sink| {
             let options = ParseOptions {
-                metadata: Metadata::Plain,
+                metadata: MetadataMode::Plain,
                 ..ParseOptions::default()
             };
             document::parse(
@@ -215,7 +215,7 @@ pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
 /// Reads a document with its edit operations.
 pub fn annotated_tree(schema: &Schema, text: &[u8], format: Format) -> Result<DataTree> {
     let options = ParseOptions {
-        metadata: Metadata::Kept,
+        metadata: MetadataMode::Kept,
         ..ParseOptions::default()
     };
     let mut builder = TreeBuilder::new();

@@ -184,7 +184,7 @@ fn load_in_upgrade(
     };
     let options = options(settings);
     if settings.dry_run {
-        let tried = store.try_upgrade(dataspace, anchor, source, options, Some(&mut load));
+        let tried = store.check_upgrade(dataspace, anchor, source, options, Some(&mut load));
         return Err(tried.map_or_else(failure, |report| tried_only(settings, &report)));
     }
     let report = store
@@ -213,7 +213,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
         comment: settings.comment.as_deref().unwrap_or_default(),
         session: settings.session(),
         // Where the data have to meet less from now on, the new modules need not be met either.
-        loosened: match settings.validation {
+        structure_only_anchor: match settings.validation {
             Some(Validation::Structure) => Some(settings.anchor()),
             Some(Validation::Full) | None => None,
         },
@@ -230,7 +230,7 @@ fn try_only(
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     let tried = match existing {
         Some(existing) if existing != source => {
-            store.try_upgrade(dataspace, anchor, source, options(settings), None)
+            store.check_upgrade(dataspace, anchor, source, options(settings), None)
         }
         _ => Ok(UpgradeReport::default()),
     };

@@ -391,7 +391,7 @@ fn reading_where_nothing_was_ever_written_makes_nothing() {
         format!("{scheme}:{}", place.display())
     });
     for url in files.iter().chain(&shared) {
-        let site = espalier_drivers::look(url).expect("a look");
+        let site = espalier_drivers::resolve(url).expect("a look");
         assert!(!site.exists, "{site:?}");
         for command in [
             &["info", url][..],
@@ -412,9 +412,9 @@ fn reading_where_nothing_was_ever_written_makes_nothing() {
         let modules = [("ESPALIER_YANG", "ietf-interfaces")];
         let keys = ["stats", "keys", "--store", url];
         bench.run_with(&keys, b"", &modules).failed(2);
-        assert!(!espalier_drivers::look(url).expect("a look").exists);
+        assert!(!espalier_drivers::resolve(url).expect("a look").exists);
         bench.run(&["stats", "configure", "--store", url]).ok();
-        assert!(espalier_drivers::look(url).expect("a look").exists);
+        assert!(espalier_drivers::resolve(url).expect("a look").exists);
         bench.run(&["stats", "keys", "--store", url]).ok();
     }
 }

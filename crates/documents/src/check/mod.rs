@@ -8,4 +8,4 @@ mod find_faults;
 mod repair;
 
 pub use fault::Finding;
-pub use repair::Repaired;
+pub use repair::RepairReport;

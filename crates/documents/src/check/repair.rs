@@ -21,7 +21,7 @@ use crate::{Collection, Result};
 
 /// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repaired {
+pub struct RepairReport {
     /// The faults that were repaired.
     pub mended: Vec<Finding>,
     /// The faults that only people can resolve: documents that cannot be read, and documents that have the
@@ -33,7 +33,7 @@ impl<T: Document> Collection<T> {
     /// Checks the collection and repairs what it finds: entries without a document are removed, missing
     /// entries are added, counters are recomputed, and interrupted index builds are completed. Documents are
     /// not changed.
-    pub fn repair(&self) -> Result<Repaired> {
+    pub fn repair(&self) -> Result<RepairReport> {
         let opened = self.reopen()?;
         let faults = {
             let snapshot = self.core().snapshot(opened.shape.keys.storage)?;
@@ -54,7 +54,7 @@ impl<T: Document> Collection<T> {
         let left = self.check()?;
         let mended = faults.iter().map(|fault| finding(&opened, fault));
         let mended = mended.filter(|finding| !left.contains(finding)).collect();
-        Ok(Repaired { mended, left })
+        Ok(RepairReport { mended, left })
     }
 }
 

@@ -220,7 +220,7 @@ impl<T: Document> Collection<T> {
         for trigger in triggers.iter() {
             trigger.check(change).map_err(|reason| {
                 let message = format!("document {} of {:?}: {reason}", change.key, self.name());
-                Error::new(ErrorKind::Vetoed, message)
+                Error::new(ErrorKind::RejectedByTrigger, message)
             })?;
         }
         Ok(())

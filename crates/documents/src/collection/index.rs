@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use espalier_keyspace::tuple::put_unsigned;
-use espalier_keyspace::{Direction, Expect, Expected, KeyRange, Snapshot};
+use espalier_keyspace::{Direction, KeyRange, Prefetch, PrefetchList, Snapshot};
 
 use super::{Collection, Opened};
 use crate::cache::Hit;
@@ -70,9 +70,11 @@ impl<T: Document> Index<T> {
         self.bound().kind
     }
 
-    fn snapshot(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot>> {
         let storage = self.opened.shape.keys.storage;
-        self.collection.core().snapshot_expecting(storage, expect)
+        self.collection
+            .core()
+            .snapshot_with_prefetch(storage, expect)
     }
 
     /// A snapshot to read the entries of a query; they are prefetched unless they are in memory.
@@ -187,7 +189,7 @@ impl<T: Document> Index<T> {
         if let Some(resident) = self.opened.resident() {
             return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
         }
-        let expect = |expected: &mut Expected| {
+        let expect = |expected: &mut PrefetchList| {
             self.opened.prefetch_value(self.bound(), &value, expected);
         };
         self.stored_key(&*self.snapshot(&expect)?, &value)

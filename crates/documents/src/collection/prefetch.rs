@@ -1,7 +1,7 @@
 //! Prefetch: the rows that an operation is going to read are requested together with the snapshot, in one
 //! round trip to an engine behind a network.
 
-use espalier_keyspace::Expected;
+use espalier_keyspace::PrefetchList;
 
 use super::Opened;
 use crate::definition::Kind;
@@ -16,14 +16,14 @@ const ENTRIES: usize = 256;
 
 impl<T: Document> Opened<T> {
     /// Prefetches a document to read it.
-    pub(super) fn prefetch_document(&self, key: u64, expected: &mut Expected) {
+    pub(super) fn prefetch_document(&self, key: u64, expected: &mut PrefetchList) {
         let keys = &self.shape.keys;
         expected.key(keys.document(key));
         expected.key(keys.generation());
     }
 
     /// Prefetches a document with a given key to change it.
-    pub(super) fn prefetch_change(&self, key: u64, new: Option<&T>, expected: &mut Expected) {
+    pub(super) fn prefetch_change(&self, key: u64, new: Option<&T>, expected: &mut PrefetchList) {
         self.prefetch_document(key, expected);
         if let Some(new) = new {
             self.prefetch_insertion(new, expected);
@@ -31,7 +31,7 @@ impl<T: Document> Opened<T> {
     }
 
     /// Prefetches for an insertion.
-    pub(super) fn prefetch_insertion(&self, new: &T, expected: &mut Expected) {
+    pub(super) fn prefetch_insertion(&self, new: &T, expected: &mut PrefetchList) {
         let keys = &self.shape.keys;
         expected.key(keys.state());
         if self.cache.is_enabled() {
@@ -51,7 +51,7 @@ impl<T: Document> Opened<T> {
         &self,
         index: &BoundIndex<T>,
         value: &Value,
-        expected: &mut Expected,
+        expected: &mut PrefetchList,
     ) {
         match index.kind {
             Kind::Unique => {
@@ -69,7 +69,7 @@ impl<T: Document> Opened<T> {
         &self,
         index: &BoundIndex<T>,
         query: &Query,
-        expected: &mut Expected,
+        expected: &mut PrefetchList,
     ) {
         if !query.is_always_empty {
             let range = entries::range(&index.prefix, index.kind, query);

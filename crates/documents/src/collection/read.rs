@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use espalier_keyspace::{Expected, Snapshot};
+use espalier_keyspace::{PrefetchList, Snapshot};
 
 use super::Opened;
 use crate::cache::follow;
-use crate::document::{Document, Tag};
+use crate::document::{Document, EntityTag};
 use crate::layout::{State, Storage, counter};
 use crate::reader::{Reader, View};
 use crate::{Collection, Index, Result, Selection};
@@ -40,13 +40,13 @@ impl<T: Document> Collection<T> {
 
     /// A snapshot to read a document; its row is prefetched.
     fn snapshot_of(&self, opened: &Opened<T>, key: u64) -> Result<Box<dyn Snapshot>> {
-        let expect = |expected: &mut Expected| opened.prefetch_document(key, expected);
+        let expect = |expected: &mut PrefetchList| opened.prefetch_document(key, expected);
         let storage = opened.shape.keys.storage;
-        self.core().snapshot_expecting(storage, &expect)
+        self.core().snapshot_with_prefetch(storage, &expect)
     }
 
     /// The document with a key as it is stored now, and the tag of its state.
-    pub fn get_tagged(&self, key: u64) -> Result<Option<(Arc<T>, Tag)>> {
+    pub fn get_with_tag(&self, key: u64) -> Result<Option<(Arc<T>, EntityTag)>> {
         let mut opened = self.opened();
         let snapshot = self.snapshot_of(&opened, key)?;
         let mut row = snapshot.get(&opened.shape.keys.document(key))?;
@@ -57,7 +57,7 @@ impl<T: Document> Collection<T> {
             row = snapshot.get(&opened.shape.keys.document(key))?;
         }
         let shape = &opened.shape;
-        row.map(|row| Ok((Arc::new(shape.decode(key, &row)?), Tag::of(&row))))
+        row.map(|row| Ok((Arc::new(shape.decode(key, &row)?), EntityTag::of(&row))))
             .transpose()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Expect, Expected};
+use espalier_keyspace::{Prefetch, PrefetchList};
 
 use crate::core::Body;
 use crate::document::Document;
@@ -16,7 +16,7 @@ impl<T: Document> Collection<T> {
     pub fn insert(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
         let expect =
-            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
+            |expected: &mut PrefetchList| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.insert(self, Arc::clone(&document))
         })
@@ -60,7 +60,7 @@ impl<T: Document> Collection<T> {
     pub fn upsert(&self, index: &str, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
         let expect =
-            |expected: &mut Expected| self.opened().prefetch_insertion(&document, expected);
+            |expected: &mut PrefetchList| self.opened().prefetch_insertion(&document, expected);
         self.run_expecting(&expect, &mut |transaction| {
             transaction.upsert(self, index, Arc::clone(&document))
         })
@@ -85,14 +85,15 @@ impl<T: Document> Collection<T> {
         self.change(key, None, &mut |transaction| transaction.delete(self, key))
     }
 
-    fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
+    fn run_expecting<R>(&self, expect: Prefetch<'_>, body: Body<'_, R>) -> Result<R> {
         let storage = reconcile::storage_of(self.policy());
         self.core().run_expecting(storage, expect, body)
     }
 
     /// Changes the document with a key; `new` is the new document, if any.
     fn change<R>(&self, key: u64, new: Option<&T>, body: Body<'_, R>) -> Result<R> {
-        let expect = |expected: &mut Expected| self.opened().prefetch_change(key, new, expected);
+        let expect =
+            |expected: &mut PrefetchList| self.opened().prefetch_change(key, new, expected);
         self.run_expecting(&expect, body)
     }
 
@@ -126,7 +127,7 @@ impl<T: Document> Index<T> {
     /// Changes the document that has this value of a unique index.
     pub fn update(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Arc<T>> {
         let value = self.checked(value)?;
-        let expect = |expected: &mut Expected| {
+        let expect = |expected: &mut PrefetchList| {
             if let Some(value) = &value {
                 self.opened.prefetch_value(self.bound(), value, expected);
             }

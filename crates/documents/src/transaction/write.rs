@@ -9,7 +9,7 @@ use super::Transaction;
 use crate::cache::Present;
 use crate::collection::Opened;
 use crate::definition::Kind;
-use crate::document::{Document, Tag};
+use crate::document::{Document, EntityTag};
 use crate::entries;
 use crate::index_values::Values;
 use crate::layout::{State, shared_entry_value, shared_row, unique_entry_value, unique_row};
@@ -182,11 +182,11 @@ impl Transaction<'_> {
         &mut self,
         collection: &Collection<T>,
         key: u64,
-        tag: Option<Tag>,
+        tag: Option<EntityTag>,
     ) -> Result<()> {
         let opened = self.opened(collection)?;
         let row = self.rows.read(&opened.shape.keys.document(key))?;
-        if row.map(Tag::of) == tag {
+        if row.map(EntityTag::of) == tag {
             return Ok(());
         }
         let message = format!(
@@ -201,10 +201,10 @@ impl Transaction<'_> {
         &mut self,
         collection: &Collection<T>,
         key: u64,
-    ) -> Result<Option<Tag>> {
+    ) -> Result<Option<EntityTag>> {
         let opened = self.opened(collection)?;
         let row = self.rows.read(&opened.shape.keys.document(key))?;
-        Ok(row.map(Tag::of))
+        Ok(row.map(EntityTag::of))
     }
 
     /// Makes sure that the key is never assigned to a new document.

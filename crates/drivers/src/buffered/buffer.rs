@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{
-    BATCH_BYTES_MAX, Direction, Error, ErrorKind, Existed, KeyRange, Operation, OperationRef,
+    BATCH_BYTES_MAX, Direction, Error, ErrorKind, KeyExisted, KeyRange, Operation, OperationRef,
     Result, Snapshot, Version, Writer, counter, is_key,
 };
 
@@ -20,7 +20,7 @@ pub(crate) const WRITE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 /// one by one.
 const WINDOWS_MAX: usize = 16;
 
-/// Pairs in a window.
+/// ByteMapCursor in a window.
 const WINDOW_PAIRS: usize = 16;
 
 /// The state of a changed key.
@@ -197,17 +197,17 @@ impl Writer for Buffer {
         self.set(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         OperationRef::Put(key, value).check_limits()?;
         let exists = match self.buffered_value(key) {
             Some(own) => own.is_some(),
             None => self.read_snapshot(key)?.is_some(),
         };
         if exists {
-            return Ok(Existed::Yes);
+            return Ok(KeyExisted::Yes);
         }
         self.set(key, value)?;
-        Ok(Existed::No)
+        Ok(KeyExisted::No)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

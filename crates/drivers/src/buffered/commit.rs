@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Batch, Error, ErrorKind, Fill, Operation, Precondition, Result, Snapshot, Version,
+    Batch, Error, ErrorKind, Operation, Precondition, Result, Snapshot, Version, WriteBody,
 };
 
 use super::buffer::Buffer;
@@ -27,7 +27,7 @@ pub(crate) struct Engine<'a> {
 pub(crate) fn write(
     engine: &Engine<'_>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     let base = (engine.snapshot)()?;
     for condition in preconditions {

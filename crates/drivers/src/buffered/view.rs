@@ -235,7 +235,7 @@ impl Cursor for MergedCursor<'_> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        let rest = self.range.left_at(key, self.direction);
+        let rest = self.range.remaining_from(key, self.direction);
         self.buffered = buffered_keys(self.buffer, &rest, self.direction).peekable();
         if let Some(base) = &mut self.base {
             base.seek(key, rest)?;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, ByteMap, Committed, Direction, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef,
-    Precondition, Result, Snapshot, Version, Writer, counter,
+    Batch, ByteMap, Committed, Direction, Error, ErrorKind, KeyExisted, KeyRange, OperationRef,
+    Precondition, Result, Snapshot, Version, WriteBody, Writer, counter,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
@@ -30,7 +30,7 @@ pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     preconditions
         .iter()
@@ -398,7 +398,7 @@ impl Writer for EmbeddedWriter<'_> {
         done.map_err(|failure| self.error(failure))
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         OperationRef::Put(key, value).check_limits()?;
         let flags = PutFlags::NO_OVERWRITE;
         match self
@@ -408,9 +408,9 @@ impl Writer for EmbeddedWriter<'_> {
         {
             Ok(()) => {
                 self.recorder.put(key, value);
-                Ok(Existed::No)
+                Ok(KeyExisted::No)
             }
-            Err(heed::Error::Mdb(MdbError::KeyExist)) => Ok(Existed::Yes),
+            Err(heed::Error::Mdb(MdbError::KeyExist)) => Ok(KeyExisted::Yes),
             Err(error) => Err(self.error(error)),
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
-    Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -57,11 +57,11 @@ impl Driver for Embedded {
         Ok(Box::new(EmbeddedSnapshot::new(&self.engine)?))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         commit::write(&self.engine, preconditions, fill)
     }
 
@@ -82,7 +82,7 @@ impl Driver for Embedded {
         self.engine.sync()
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
+    fn flush_all(&self) -> Result<()> {
         self.engine.sync()?;
         self.engine.journal.merge_all()
     }

@@ -52,6 +52,6 @@ pub use config::{Config, JOURNAL_BYTES, JOURNAL_BYTES_MAX, JOURNAL_BYTES_MIN};
 pub(crate) use driver::open_url;
 pub use driver::{Embedded, NAME};
 pub use engine::{
-    GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, tell_of_damage,
+    GROW_TIMEOUT, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, install_damage_handler,
 };
 pub use watch::WATCH_POLL;

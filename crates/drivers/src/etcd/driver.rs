@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding,
-    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Finding, KeyRange,
+    Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
 };
 
 use super::config::{Config, REQUEST_BYTES};
 use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
-use crate::resolved_url::Site;
+use crate::resolved_url::ResolvedUrl;
 use crate::staged::StagedDriver;
 use crate::staged::engine::{
     Bounds, CellStore, Failure, Follow, Guard, Layout, Read, ReadResult, Write,
@@ -119,12 +119,12 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Etcd::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<ResolvedUrl> {
     let config = Config::from_url(url)?;
     let engine = Arc::new(Engine::open(&config)?);
     let format = Layout::new(key_prefix(&config).as_bytes()).format();
     let found = EtcdCells { engine }.read(&[Read::One(format)], None)?;
-    Ok(Site {
+    Ok(ResolvedUrl {
         url: format!("{NAME}://{}/{}", config.servers.shown(), config.prefix),
         exists: found.cells.iter().any(|cells| !cells.is_empty()),
     })
@@ -148,15 +148,15 @@ impl Driver for Etcd {
         self.staged.snapshot()
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.staged.snapshot_expecting(expect)
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.staged.snapshot_with_prefetch(expect)
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        self.staged.commit_step(batch)
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+        self.staged.commit_with_step(batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.staged.write(preconditions, fill)
     }
 

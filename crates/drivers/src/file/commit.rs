@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, ErrorKind, Fill, KeyRange, Precondition, Result, Version,
+    Batch, Committed, Error, ErrorKind, KeyRange, Precondition, Result, Version, WriteBody,
 };
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
@@ -22,7 +22,7 @@ pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     preconditions
         .iter()

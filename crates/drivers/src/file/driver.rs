@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result,
-    Snapshot, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
+    Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::config::Config;
@@ -56,11 +56,11 @@ impl Driver for Directory {
         Ok(snapshot::snapshot(&self.engine))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         commit::write(&self.engine, preconditions, fill)
     }
 
@@ -80,12 +80,12 @@ impl Driver for Directory {
         self.engine.sync()
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
-        engine::bring_up_to_date(&self.engine)
+    fn flush_all(&self) -> Result<()> {
+        engine::flush_all(&self.engine)
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
-        engine::use_lens(&self.engine, lens, take)
+    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
+        engine::set_lens(&self.engine, lens, take)
     }
 }
 
@@ -96,7 +96,7 @@ impl Drop for Directory {
             tracing::debug!(%error, "the directory is not closed, as it was removed or replaced");
             return;
         }
-        if let Err(error) = engine::bring_up_to_date(&self.engine) {
+        if let Err(error) = engine::flush_all(&self.engine) {
             let dir = self.engine.dir.display();
             tracing::warn!(%dir, %error, "the documents and the data file are outdated; all commits are in the journal");
         }

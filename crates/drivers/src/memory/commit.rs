@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, ByteMap, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot,
-    Version, Writer, counter,
+    Batch, ByteMap, Error, KeyExisted, KeyRange, OperationRef, Precondition, Result, Snapshot,
+    Version, WriteBody, Writer, counter,
 };
 
 use super::engine::{Engine, VersionedMap, apply};
@@ -30,7 +30,7 @@ pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
 pub(super) fn write(
     engine: &Engine,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     preconditions
         .iter()
@@ -149,13 +149,13 @@ impl<T: WriteHook> Writer for MapWriter<T> {
         self.set(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         OperationRef::Put(key, value).check_limits()?;
         if self.map.contains_key(key) {
-            return Ok(Existed::Yes);
+            return Ok(KeyExisted::Yes);
         }
         self.set(key, value)?;
-        Ok(Existed::No)
+        Ok(KeyExisted::No)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

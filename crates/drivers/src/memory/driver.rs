@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Policy, Precondition, Residence,
-    Result, Snapshot, Usage, Version, Watch, WatchKind,
+    Batch, CacheStatus, Capability, Committed, Driver, Finding, KeyRange, Policy, Precondition,
+    Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -74,12 +74,12 @@ impl Driver for Memory {
         Ok(Box::new(MemorySnapshot::new(self.engine.newest.get())))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         commit::write(&self.engine, preconditions, fill)
     }
 
@@ -104,16 +104,16 @@ impl Driver for Memory {
         Ok(())
     }
 
-    fn residence(&self) -> Residence {
+    fn cache_status(&self) -> CacheStatus {
         if self.policy == Policy::Uncached {
-            return Residence::default();
+            return CacheStatus::default();
         }
         let map = self.engine.newest.get().map;
-        Residence {
+        CacheStatus {
             policy: self.policy,
             keys: map.len() as u64,
             bytes: map.bytes() as u64,
-            ..Residence::default()
+            ..CacheStatus::default()
         }
     }
 }

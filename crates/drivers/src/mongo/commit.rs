@@ -313,7 +313,7 @@ fn check_preconditions<'b>(
         matches!(operation, OperationRef::Delete(_) | OperationRef::Add(..))
     };
     let view = StateView::of(engine, state, &state.overlay);
-    let is_met = batch.is_met_at(Version(state.version));
+    let is_met = batch.is_assumed_met_at(Version(state.version));
     let conditions_read = conditions.iter().filter(|_| !is_met);
     let mut keys: Vec<_> = conditions_read
         .map(|condition| condition.key.as_slice())

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition,
-    Result, Snapshot, Step, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
+    Prefetch, Result, Snapshot, Step, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -13,7 +13,7 @@ use super::engine::{self, Engine};
 use super::snapshot::MongoSnapshot;
 use super::watch::MongoWatch;
 use crate::buffered;
-use crate::resolved_url::Site;
+use crate::resolved_url::ResolvedUrl;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -36,9 +36,9 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Mongo::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<ResolvedUrl> {
     let config = Config::from_url(url)?;
-    Ok(Site {
+    Ok(ResolvedUrl {
         url: config.resolved_url(),
         exists: engine::exists(&config)?,
     })
@@ -64,15 +64,15 @@ impl Driver for Mongo {
         Ok(Box::new(MongoSnapshot::newest(&self.engine)?))
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
         MongoSnapshot::newest(&self.engine)?.expecting(expect)
     }
 
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
         MongoSnapshot::presumed(&self.engine)?.expecting(expect)
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.engine.streamed_write.read();
         let (version, from) = commit::commit(&self.engine, &batch, None)?;
@@ -81,7 +81,7 @@ impl Driver for Mongo {
         Ok(Committed { version, step })
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         let _write = self.engine.streamed_write.write();
         let engine = buffered::Engine {
             snapshot: &|| self.snapshot(),
@@ -121,7 +121,7 @@ impl Driver for Mongo {
         Ok(())
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
+    fn set_lens(&self, lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {
         self.engine.set_lens(lens)
     }
 }

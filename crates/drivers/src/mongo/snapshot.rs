@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Expect, Expected, Finding, KeyRange, Result, Snapshot, Usage, Version,
+    Cursor, Direction, Finding, KeyRange, Prefetch, PrefetchList, Result, Snapshot, Usage, Version,
     is_key,
 };
 
@@ -39,8 +39,8 @@ impl MongoSnapshot {
     }
 
     /// Prefetches the expected keys and the starts of the expected ranges.
-    pub(super) fn expecting(self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let mut expected = Expected::new();
+    pub(super) fn expecting(self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let mut expected = PrefetchList::new();
         expect(&mut expected);
         let keys = expected.keys().iter().map(Vec::as_slice);
         let ranges = expected.ranges().iter();

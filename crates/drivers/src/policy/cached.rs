@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Change, Driver, Policy, Residence, Result, Snapshot, Step, Version};
+use espalier_keyspace::{CacheStatus, Change, Driver, Policy, Result, Snapshot, Step, Version};
 
 use super::follower::{Follower, FreshnessCheck};
 use super::options::{Options, ReadConsistency};
@@ -60,13 +60,13 @@ impl PolicyCache for Cached {
         }
     }
 
-    fn residence(follower: &Follower<Self>) -> Residence {
+    fn cache_status(follower: &Follower<Self>) -> CacheStatus {
         let map = follower.cache().view.newest().map;
-        Residence {
+        CacheStatus {
             policy: Policy::Cached,
             keys: map.len() as u64,
             bytes: map.bytes() as u64,
-            ..follower.residence()
+            ..follower.cache_status()
         }
     }
 }

@@ -12,8 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Batch, Committed, Driver, Error, ErrorKind, KeyRange, Residence, Result, Step, Version, Watch,
-    WatchEvent, WatchKind,
+    Batch, CacheStatus, Committed, Driver, Error, ErrorKind, KeyRange, Result, Step, Version,
+    Watch, WatchEvent, WatchKind,
 };
 use parking_lot::{Condvar, Mutex};
 
@@ -201,18 +201,18 @@ impl<K: PolicyCache> Follower<K> {
         }
     }
 
-    /// The follower's part of [`Residence`].
-    pub(super) fn residence(&self) -> Residence {
+    /// The follower's part of [`CacheStatus`].
+    pub(super) fn cache_status(&self) -> CacheStatus {
         let bound = match self.freshness_check {
             FreshnessCheck::Every(bound) => Some(bound),
             FreshnessCheck::Never => None,
         };
-        Residence {
+        CacheStatus {
             version: Some(self.cache.version()),
             lag: bound.map(|_| self.lag()),
             lag_max: bound,
             failure: self.status.lock().failure.clone(),
-            ..Residence::default()
+            ..CacheStatus::default()
         }
     }
 
@@ -340,7 +340,7 @@ impl<K: PolicyCache> Follower<K> {
     /// Commits to the engine, and applies the result to the view.
     pub(super) fn commit(&self, batch: Batch) -> Result<Committed> {
         let _in_progress = CommitInProgress::new(&self.committing);
-        let outcome = self.engine.commit_step(batch);
+        let outcome = self.engine.commit_with_step(batch);
         if let Ok(Committed {
             version,
             step: Some(step),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Change, Cursor, Direction, Driver, Error, ErrorKind, KeyRange, Pairs, Policy, Residence,
-    Result, Snapshot, Version,
+    ByteMapCursor, CacheStatus, Change, Cursor, Direction, Driver, Error, ErrorKind, KeyRange,
+    Policy, Result, Snapshot, Version,
 };
 
 use super::follower::{Follower, FreshnessCheck};
@@ -88,13 +88,13 @@ impl PolicyCache for Indexed {
         })
     }
 
-    fn residence(follower: &Follower<Self>) -> Residence {
+    fn cache_status(follower: &Follower<Self>) -> CacheStatus {
         let map = follower.cache().view.newest().map;
-        Residence {
+        CacheStatus {
             policy: Policy::Indexed,
             keys: map.len() as u64,
             bytes: map.bytes() as u64,
-            ..follower.residence()
+            ..follower.cache_status()
         }
     }
 }
@@ -153,7 +153,7 @@ fn missing_error(key: &[u8]) -> Error {
 }
 
 struct IndexedCursor<'a> {
-    pairs: Pairs<'a>,
+    pairs: ByteMapCursor<'a>,
     engine: &'a dyn Snapshot,
     /// The value that was read last.
     fetched: Cow<'a, [u8]>,

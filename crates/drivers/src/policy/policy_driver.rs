@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Change, Committed, Driver, Error, ErrorKind, Expect, Fill, Finding,
-    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Step, Take, Usage, Version, Watch,
-    WatchEvent,
+    Batch, CacheStatus, Capability, Change, Committed, Driver, Error, ErrorKind, Finding,
+    ImportDocument, KeyRange, Lens, Precondition, Prefetch, Result, Snapshot, Step, Usage, Version,
+    Watch, WatchEvent, WriteBody,
 };
 
 use super::follower::{Follower, FollowerThread};
@@ -47,9 +47,9 @@ pub(super) trait PolicyCache: Sized + Send + Sync + 'static {
     fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>>;
 
     /// Creates a snapshot with expected reads; a complete cache ignores them.
-    fn snapshot_expecting(
+    fn snapshot_with_prefetch(
         follower: &Arc<Follower<Self>>,
-        _expect: Expect<'_>,
+        _expect: Prefetch<'_>,
     ) -> Result<Box<dyn Snapshot + Send>> {
         Self::snapshot(follower)
     }
@@ -60,7 +60,7 @@ pub(super) trait PolicyCache: Sized + Send + Sync + 'static {
     }
 
     /// The state of the cache.
-    fn residence(follower: &Follower<Self>) -> Residence;
+    fn cache_status(follower: &Follower<Self>) -> CacheStatus;
 }
 
 /// The driver of a policy: an engine and its cache.
@@ -119,17 +119,17 @@ impl<K: PolicyCache> Driver for PolicyDriver<K> {
         K::snapshot(self.follower())
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        K::snapshot_expecting(self.follower(), expect)
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        K::snapshot_with_prefetch(self.follower(), expect)
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         let outcome = self.follower().commit(batch);
         self.on_outcome(outcome.as_ref().map(|committed| committed.version));
         outcome
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         let outcome = self.engine().write(preconditions, fill);
         self.on_outcome(outcome.as_ref().copied());
         outcome
@@ -158,16 +158,16 @@ impl<K: PolicyCache> Driver for PolicyDriver<K> {
         K::is_current(self.follower(), seen)
     }
 
-    fn residence(&self) -> Residence {
-        K::residence(self.follower())
+    fn cache_status(&self) -> CacheStatus {
+        K::cache_status(self.follower())
     }
 
-    fn bring_up_to_date(&self) -> Result<()> {
-        self.engine().bring_up_to_date()
+    fn flush_all(&self) -> Result<()> {
+        self.engine().flush_all()
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
-        self.engine().use_lens(lens, take)
+    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
+        self.engine().set_lens(lens, take)
     }
 }
 

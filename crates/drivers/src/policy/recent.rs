@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Change, Cursor, Direction, Driver, Expect, KeyRange, Policy, Residence, Result, Snapshot,
+    CacheStatus, Change, Cursor, Direction, Driver, KeyRange, Policy, Prefetch, Result, Snapshot,
     Version,
 };
 use parking_lot::RwLock;
@@ -110,14 +110,14 @@ impl PolicyCache for RecentValues {
     }
 
     fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        Self::snapshot_expecting(follower, &|_| {})
+        Self::snapshot_with_prefetch(follower, &|_| {})
     }
 
-    fn snapshot_expecting(
+    fn snapshot_with_prefetch(
         follower: &Arc<Follower<Self>>,
-        expect: Expect<'_>,
+        expect: Prefetch<'_>,
     ) -> Result<Box<dyn Snapshot + Send>> {
-        let engine = follower.engine().snapshot_expecting(expect)?;
+        let engine = follower.engine().snapshot_with_prefetch(expect)?;
         if follower.cache().version() < engine.version() {
             follower.try_await_version(engine.version(), Duration::ZERO);
         }
@@ -127,14 +127,14 @@ impl PolicyCache for RecentValues {
         }))
     }
 
-    fn residence(follower: &Follower<Self>) -> Residence {
+    fn cache_status(follower: &Follower<Self>) -> CacheStatus {
         let entries = &follower.cache().entries;
         let overhead = ENTRY_OVERHEAD_BYTES * entries.len() as u64;
-        Residence {
+        CacheStatus {
             policy: Policy::Recent,
             keys: entries.len() as u64,
             bytes: entries.weight().saturating_sub(overhead),
-            ..follower.residence()
+            ..follower.cache_status()
         }
     }
 }

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef, Precondition,
-    Result, Snapshot, Version, Writer, counter,
+    Batch, Committed, Error, ErrorKind, KeyExisted, KeyRange, OperationRef, Precondition, Result,
+    Snapshot, Version, WriteBody, Writer, counter,
 };
 
 use super::engine::{
@@ -38,7 +38,7 @@ pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     preconditions
         .iter()
@@ -220,7 +220,11 @@ fn resolve_failure(engine: &Engine, failure: Failure, record: &LogRecord) -> Att
     }
 }
 
-fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+fn stream(
+    engine: &Arc<Engine>,
+    preconditions: &[Precondition],
+    fill: WriteBody<'_>,
+) -> Result<Version> {
     let mut fill = Some(fill);
     retry(engine, |connection| {
         let mut read_set = ReadSet::default();
@@ -378,14 +382,14 @@ impl Writer for PostgresWriter<'_> {
         self.put_unchecked(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         OperationRef::Put(key, value).check_limits()?;
         self.check_usable()?;
         if self.value(key)?.is_some() {
-            return Ok(Existed::Yes);
+            return Ok(KeyExisted::Yes);
         }
         self.put_unchecked(key, value)?;
-        Ok(Existed::No)
+        Ok(KeyExisted::No)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

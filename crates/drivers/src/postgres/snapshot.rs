@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
+    Cursor, Direction, KeyRange, Prefetch, PrefetchList, Result, Snapshot, Version, is_key,
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
@@ -24,8 +24,8 @@ pub(super) struct PostgresSnapshot {
 
 impl PostgresSnapshot {
     /// Takes a snapshot, and prefetches what is expected to be read in the same round trip.
-    pub(super) fn new(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
-        let mut expected = Expected::new();
+    pub(super) fn new(engine: &Arc<Engine>, expect: Prefetch<'_>) -> Result<Self> {
+        let mut expected = PrefetchList::new();
         expect(&mut expected);
         let (lease, (version, prefetched)) = engine.read(&expected)?;
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{Batch, Error, ErrorKind, Fill, Precondition, Result, Version};
+use espalier_keyspace::{Batch, Error, ErrorKind, Precondition, Result, Version, WriteBody};
 use redis::RedisResult;
 
 use super::engine::{
@@ -33,7 +33,7 @@ pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
 pub(super) fn write(
     engine: &std::sync::Arc<Engine>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     let _write = engine.writing.write();
     let steps = buffered::Engine {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result,
-    Snapshot, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Finding, KeyRange, Precondition, Prefetch, Result,
+    Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -12,8 +12,8 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::RedisSnapshot;
 use super::watch::RedisWatch;
-use crate::effective_durability::Promise;
-use crate::resolved_url::Site;
+use crate::effective_durability::EffectiveDurability;
+use crate::resolved_url::ResolvedUrl;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -39,15 +39,15 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Redis::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<ResolvedUrl> {
     let config = Config::from_url(url)?;
-    Ok(Site {
+    Ok(ResolvedUrl {
         url: config.site(url.scheme),
         exists: engine::exists(&config)?,
     })
 }
 
-pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<Promise> {
+pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<EffectiveDurability> {
     engine::durability(&Config::from_url(url)?)
 }
 
@@ -71,16 +71,16 @@ impl Driver for Redis {
         Ok(Box::new(RedisSnapshot::new(&self.engine)?))
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
         Ok(Box::new(RedisSnapshot::expecting(&self.engine, expect)?))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         commit::write(&self.engine, preconditions, fill)
     }
 

@@ -24,7 +24,7 @@
 //! A row of its own is a member of a sorted set and a field of a hash, which take most of the server's time for
 //! a large commit, and most of its memory. So a large commit stores consecutive rows in runs of up to 32, if no
 //! other key is between them and the batch declares that it will be read
-//! [in order](espalier_keyspace::Batch::read_in_order). A commit that changes a row of a run, or puts a key
+//! [in order](espalier_keyspace::Batch::hint_sequential_reads). A commit that changes a row of a run, or puts a key
 //! between two, stores that row on its own and leaves the rows before and after it in runs. If all rows of a run are
 //! deleted or replaced, the run is removed, and saved for older snapshots, as a whole. A scan returns runs as they
 //! are stored, and the driver unpacks them. A read of one key searches for the run that would contain it and returns

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
+    Cursor, Direction, KeyRange, Prefetch, PrefetchList, Result, Snapshot, Version, is_key,
 };
 
 use super::engine::{
@@ -38,8 +38,8 @@ impl RedisSnapshot {
     }
 
     /// Takes a snapshot, and prefetches what is expected to be read in the same round trip.
-    pub(super) fn expecting(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
-        let mut expected = Expected::new();
+    pub(super) fn expecting(engine: &Arc<Engine>, expect: Prefetch<'_>) -> Result<Self> {
+        let mut expected = PrefetchList::new();
         expect(&mut expected);
         if expected.is_empty() {
             return Self::new(engine);

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, ErrorKind, Existed, Fill, KeyRange, Lens, OperationRef, Precondition,
-    Result, Snapshot, Version, Writer, counter,
+    Batch, Committed, Error, ErrorKind, KeyExisted, KeyRange, Lens, OperationRef, Precondition,
+    Result, Snapshot, Version, WriteBody, Writer, counter,
 };
 use rusqlite::Connection;
 
@@ -34,7 +34,7 @@ pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
 pub(super) fn write(
     engine: &Arc<Engine>,
     preconditions: &[Precondition],
-    fill: Fill<'_>,
+    fill: WriteBody<'_>,
 ) -> Result<Version> {
     preconditions
         .iter()
@@ -253,16 +253,16 @@ impl Writer for SqliteWriter<'_> {
         self.set(key, value).map_err(|error| self.failure(error))
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         OperationRef::Put(key, value).check_limits()?;
         self.check_usable()?;
         match self.transaction.put_new(key, value) {
-            Ok(false) => Ok(Existed::Yes),
+            Ok(false) => Ok(KeyExisted::Yes),
             Ok(true) => {
                 self.recorder.put(key, value);
                 let stored = self.set_columns(key, value);
                 stored.map_err(|error| self.failure(error))?;
-                Ok(Existed::No)
+                Ok(KeyExisted::No)
             }
             Err(error) => Err(self.failure(error)),
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result,
-    Snapshot, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
+    Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -57,11 +57,11 @@ impl Driver for Sqlite {
         Ok(Box::new(SqliteSnapshot::new(&self.engine)?))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         commit::write(&self.engine, preconditions, fill)
     }
 
@@ -82,7 +82,7 @@ impl Driver for Sqlite {
         self.engine.sync()
     }
 
-    fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.use_lens(lens)
+    fn set_lens(&self, lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {
+        self.engine.set_lens(lens)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding,
-    KeyRange, Precondition, Result, Snapshot, Step, Usage, Version, Watch,
+    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Finding, KeyRange,
+    Precondition, Prefetch, Result, Snapshot, Step, Usage, Version, Watch, WriteBody,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -171,15 +171,15 @@ impl<C: CellStore> Driver for StagedDriver<C> {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_expecting(&|_| {})
+        self.snapshot_with_prefetch(&|_| {})
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
         let snapshot = StagedSnapshot::newest_expecting(&self.shared, expect)?;
         Ok(Box::new(snapshot))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.shared.write_lock.read();
         let (version, from) = self.shared.commit(&batch, None)?;
@@ -187,7 +187,7 @@ impl<C: CellStore> Driver for StagedDriver<C> {
         Ok(Committed { version, step })
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         let _write = self.shared.write_lock.write();
         let engine = buffered::Engine {
             snapshot: &|| Ok(Box::new(StagedSnapshot::newest(&self.shared)?)),

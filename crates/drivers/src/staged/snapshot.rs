@@ -1,13 +1,13 @@
 //! Snapshots: reads at a revision. While a staged batch is applied, that is the revision that created its
-//! gate. Expected reads are prefetched.
+//! gate. PrefetchList reads are prefetched.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Error, ErrorKind, Expect, Expected, Finding, KeyRange, Result, Snapshot,
-    Usage, Version, is_key,
+    Cursor, Direction, Error, ErrorKind, Finding, KeyRange, Prefetch, PrefetchList, Result,
+    Snapshot, Usage, Version, is_key,
 };
 
 use super::config::CHUNK_BYTES;
@@ -46,9 +46,9 @@ impl<C: CellStore> StagedSnapshot<C> {
     }
 
     /// The newest committed state with prefetched reads, as many as fit into one request.
-    pub(super) fn newest_expecting(shared: &Arc<Shared<C>>, expect: Expect<'_>) -> Result<Self> {
+    pub(super) fn newest_expecting(shared: &Arc<Shared<C>>, expect: Prefetch<'_>) -> Result<Self> {
         let layout = &shared.layout;
-        let mut expected = Expected::new();
+        let mut expected = PrefetchList::new();
         expect(&mut expected);
         let mut reads = vec![Read::One(layout.gate()), Read::One(layout.head())];
         let keys = expected.keys().iter().filter(|key| is_key(key));
@@ -380,7 +380,7 @@ impl<C: CellStore> Cursor for StagedCursor<'_, C> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        let rest = self.range.left_at(key, self.direction);
+        let rest = self.range.remaining_from(key, self.direction);
         let cells = self.snapshot.shared.layout.data_range(&rest);
         self.pages = Pages::new(cells, self.direction);
         self.page.clear();

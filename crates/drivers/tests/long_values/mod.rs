@@ -1,7 +1,7 @@
 //! Values that are too long for the rows of SQLite's table.
 
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Direction, ErrorKind, Existed, KeyRange};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyExisted, KeyRange};
 use rusqlite::Connection;
 
 use crate::{filled, url};
@@ -41,7 +41,7 @@ fn long_values_are_stored_in_their_own_table() {
         "a short value replaces a long one"
     );
     let filled = driver.write(&[], &mut |writer| {
-        assert_eq!(writer.put_new(b"key 12", &long(6, 2_000))?, Existed::Yes);
+        assert_eq!(writer.put_new(b"key 12", &long(6, 2_000))?, KeyExisted::Yes);
         writer.put_new(b"key new", &long(7, 2_000)).map(drop)
     });
     filled.expect("a write");

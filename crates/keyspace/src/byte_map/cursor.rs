@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::{Cursor, Direction, KeyRange, Result};
 
 /// Iterates over the keys of a range with their values, in the order of a scan.
-pub struct Pairs<'a> {
+pub struct ByteMapCursor<'a> {
     map: &'a ByteMap,
     range: KeyRange,
     direction: Direction,
@@ -18,7 +18,7 @@ pub struct Pairs<'a> {
     high: usize,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> ByteMapCursor<'a> {
     pub(super) fn new(map: &'a ByteMap, range: &KeyRange, direction: Direction) -> Self {
         let mut pairs = Self {
             map,
@@ -120,7 +120,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-impl<'a> Iterator for Pairs<'a> {
+impl<'a> Iterator for ByteMapCursor<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -144,13 +144,13 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
-impl Cursor for Pairs<'_> {
+impl Cursor for ByteMapCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         Ok(Iterator::next(self))
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        Pairs::seek(self, key);
+        ByteMapCursor::seek(self, key);
         Ok(())
     }
 }

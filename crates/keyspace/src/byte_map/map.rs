@@ -1,7 +1,7 @@
 //! The map and its public methods.
 
-use super::cursor::Pairs;
-use super::node::{Added, Node, Tally};
+use super::cursor::ByteMapCursor;
+use super::node::{CounterUpdate, Node, Tally};
 use super::page::Page;
 use crate::{Direction, KeyRange, Result, counter};
 
@@ -81,13 +81,13 @@ impl ByteMap {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`] if the sum is out of range or the value is not a counter; the map is
     /// then unchanged.
-    pub fn add(&mut self, key: &[u8], delta: i64) -> Result<Added> {
+    pub fn add(&mut self, key: &[u8], delta: i64) -> Result<CounterUpdate> {
         if let Some(added) = self.root.add(key, delta)? {
             return Ok(added);
         }
         let sum = counter::add(key, None, delta)?;
         self.insert(key, &sum);
-        Ok(Added { before: None, sum })
+        Ok(CounterUpdate { before: None, sum })
     }
 
     /// Removes a key; returns whether it was present.
@@ -121,21 +121,21 @@ impl ByteMap {
     }
 
     /// Iterates over the keys of a range with their values.
-    pub fn scan(&self, range: &KeyRange, direction: Direction) -> Pairs<'_> {
-        Pairs::new(self, range, direction)
+    pub fn scan(&self, range: &KeyRange, direction: Direction) -> ByteMapCursor<'_> {
+        ByteMapCursor::new(self, range, direction)
     }
 
     /// Iterates over all keys with their values, in order.
-    pub fn iter(&self) -> Pairs<'_> {
+    pub fn iter(&self) -> ByteMapCursor<'_> {
         self.scan(&KeyRange::all(), Direction::Forward)
     }
 }
 
 impl<'a> IntoIterator for &'a ByteMap {
     type Item = (&'a [u8], &'a [u8]);
-    type IntoIter = Pairs<'a>;
+    type IntoIter = ByteMapCursor<'a>;
 
-    fn into_iter(self) -> Pairs<'a> {
+    fn into_iter(self) -> ByteMapCursor<'a> {
         self.iter()
     }
 }

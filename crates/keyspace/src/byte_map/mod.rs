@@ -15,6 +15,6 @@ mod node;
 mod page;
 mod slot;
 
-pub use cursor::Pairs;
+pub use cursor::ByteMapCursor;
 pub use map::ByteMap;
-pub use node::Added;
+pub use node::CounterUpdate;

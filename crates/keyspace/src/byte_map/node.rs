@@ -35,7 +35,7 @@ pub(super) struct Inserted {
 
 /// The result of adding to a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
+pub struct CounterUpdate {
     /// The previous value of the key; `None` if it was absent.
     pub before: Option<[u8; COUNTER_BYTES]>,
     /// The new value.
@@ -178,7 +178,7 @@ impl Node {
     }
 
     /// Adds to the counter at a key; returns `None` if the key is absent.
-    pub(super) fn add(&mut self, key: &[u8], delta: i64) -> Result<Option<Added>> {
+    pub(super) fn add(&mut self, key: &[u8], delta: i64) -> Result<Option<CounterUpdate>> {
         match self {
             Self::Leaf(page) => {
                 let Ok(index) = page.search(key) else {
@@ -188,7 +188,7 @@ impl Node {
                 let sum = counter::add(key, Some(held), delta)?;
                 let before = held.try_into().ok();
                 Arc::make_mut(page).replace(index, &sum);
-                Ok(Some(Added { before, sum }))
+                Ok(Some(CounterUpdate { before, sum }))
             }
             Self::Branch(branch) => {
                 let branch = Arc::make_mut(branch);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::str::FromStr;
 
 use axum::body::Body;
-use espalier_documents::{ErrorKind, check_exact, exact_json};
+use espalier_documents::{ErrorKind, check_strict_json, parse_strict_json};
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -108,7 +108,7 @@ impl<S> Call<'_, S> {
 
     /// The body, as JSON.
     pub(crate) fn json(&self) -> Result<Json> {
-        exact_json(self.body()).map_err(|error| {
+        parse_strict_json(self.body()).map_err(|error| {
             Problem::request(match error.kind() {
                 ErrorKind::Syntax => format!("the body is no JSON: {error}"),
                 _ => format!("the body: {error}"),
@@ -119,7 +119,8 @@ impl<S> Call<'_, S> {
     /// The body, as an object of JSON of a type.
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         let object = self.raw_object()?;
-        check_exact(self.body()).map_err(|error| Problem::request(format!("the body: {error}")))?;
+        check_strict_json(self.body())
+            .map_err(|error| Problem::request(format!("the body: {error}")))?;
         Ok(object)
     }
 

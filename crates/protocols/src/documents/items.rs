@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use espalier_documents::{Collection, Tag, Transaction, merge_patch};
+use espalier_documents::{Collection, EntityTag, Transaction, merge_patch};
 use http::header::{HeaderValue, LINK};
 use http::{Response, StatusCode};
 use serde_json::{Value as Json, json};
@@ -30,7 +30,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let text = json!({"documents": documents, "next": next}).to_string();
     // Of the page itself: what is counted may be ahead of a page from memory, and begins again in a
     // store that was restored.
-    let state = Tag::of(text.as_bytes()).to_string();
+    let state = EntityTag::of(text.as_bytes()).to_string();
     let mut page = match Conditions::of(call.headers).is_known(&state)? {
         true => empty(StatusCode::NOT_MODIFIED),
         false => json_text(StatusCode::OK, text),
@@ -86,7 +86,7 @@ pub(super) fn delete_found(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let (collection, key) = (call.collection()?, call.key()?);
-    let Some((document, state)) = collection.get_tagged(key)? else {
+    let Some((document, state)) = collection.get_with_tag(key)? else {
         return Err(no_document(call, key));
     };
     let state = state.to_string();

@@ -15,7 +15,7 @@ impl From<Error> for Problem {
             ErrorKind::Missing => (StatusCode::NOT_FOUND, "missing"),
             ErrorKind::Exists => (StatusCode::CONFLICT, "exists"),
             ErrorKind::Unique => (StatusCode::CONFLICT, "unique"),
-            ErrorKind::Vetoed => (StatusCode::CONFLICT, "vetoed"),
+            ErrorKind::RejectedByTrigger => (StatusCode::CONFLICT, "vetoed"),
             ErrorKind::Changed => (StatusCode::PRECONDITION_FAILED, "changed"),
             ErrorKind::Definition => (StatusCode::CONFLICT, "definition"),
             ErrorKind::Building => (StatusCode::CONFLICT, "building"),

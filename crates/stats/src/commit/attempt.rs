@@ -1,8 +1,8 @@
 //! Commits requests optimistically: what was read is a precondition, and conflicts are retried.
 
 use espalier_keyspace::{
-    Batch, Contention, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot,
-    Version, Writer,
+    Batch, ConflictRetry, ErrorKind as KeyspaceErrorKind, KeyRange, OperationRef, PrefetchList,
+    Snapshot, Version, Writer,
 };
 
 use super::latest::add_to_latest;
@@ -43,7 +43,7 @@ impl Stats {
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let active = self.active();
         let mut is_current = false;
-        let mut contention = Contention::new();
+        let mut contention = ConflictRetry::new();
         loop {
             let result = match contention.tries() {
                 CONFLICTS_MAX => self.commit_alone(&active, requests).map_err(Rejection::of),
@@ -57,7 +57,7 @@ impl Stats {
                     return Ok(outcomes);
                 }
                 Err(Rejection { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
-                    contention.overtaken()?;
+                    contention.wait_after_conflict()?;
                 }
                 // A rejection may be based on stale data.
                 Err(Rejection {
@@ -79,13 +79,13 @@ impl Stats {
         active: &ActiveSettings,
         requests: &[Request],
     ) -> std::result::Result<Vec<Outcome>, Rejection> {
-        let expect = |expected: &mut Expected| self.prefetch(active, requests, expected);
+        let expect = |expected: &mut PrefetchList| self.prefetch(active, requests, expected);
         let mut writes = requests.iter().flat_map(|request| &request.writes);
         // An adjustment continues from an earlier bucket; if a newer bucket than the visible one exists, no
         // precondition covers it.
         let snapshot = match writes.any(|write| write.action == Action::Adjust) {
-            true => self.driver.snapshot_expecting(&expect),
-            false => self.driver.snapshot_to_change(&expect),
+            true => self.driver.snapshot_with_prefetch(&expect),
+            false => self.driver.snapshot_for_update(&expect),
         };
         let snapshot = snapshot.map_err(|error| Rejection::of(error.into()))?;
         let read_version = Some(snapshot.version());
@@ -120,7 +120,7 @@ impl Stats {
     }
 
     /// Prefetches the rows that requests read, as far as these are determined by the requests.
-    fn prefetch(&self, active: &ActiveSettings, requests: &[Request], expected: &mut Expected) {
+    fn prefetch(&self, active: &ActiveSettings, requests: &[Request], expected: &mut PrefetchList) {
         let mut planner = Planner::new(self, active);
         for request in requests {
             if let Some(id) = &request.id {
@@ -135,7 +135,12 @@ impl Stats {
         }
     }
 
-    fn prefetch_write(&self, planner: &mut Planner<'_>, write: &Write, expected: &mut Expected) {
+    fn prefetch_write(
+        &self,
+        planner: &mut Planner<'_>,
+        write: &Write,
+        expected: &mut PrefetchList,
+    ) {
         if write.values.is_empty() {
             return;
         }

@@ -6,15 +6,15 @@ use super::plan::Target;
 use super::rows::Rows;
 use crate::layout::{bucket, bucket_start};
 use crate::row::{Row, entries, row};
-use crate::{Number, Packed, Path, Result};
+use crate::{Number, Path, PathValues, Result};
 
 /// The amounts to add to a bucket so that each value becomes the latest existing value plus the given one.
 pub(super) fn add_to_latest(
     rows: &mut Rows<'_>,
     snapshot: &dyn Snapshot,
     target: &Target,
-    values: &Packed,
-) -> Result<Packed> {
+    values: &PathValues,
+) -> Result<PathValues> {
     let key = target.key();
     let mut added = values.clone();
     for (path, number) in values {

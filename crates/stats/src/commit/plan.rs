@@ -5,7 +5,7 @@ use crate::metric::{SYSTEM_METRIC, UNTRACKED};
 use crate::stats::{ActiveSettings, Stats};
 use crate::write::Listing;
 use crate::{
-    Action, Bucket, Granularity, Metric, Number, Packed, Path, Result, SystemMetric, Timestamp,
+    Action, Bucket, Granularity, Metric, Number, Path, PathValues, Result, SystemMetric, Timestamp,
     Write,
 };
 
@@ -103,7 +103,7 @@ impl<'a> Planner<'a> {
             Listing::Listed => write.metric.name.as_str(),
             Listing::Untracked => UNTRACKED,
         };
-        let values: Packed = [
+        let values: PathValues = [
             (Path::of(["count"])?, Number::from(write.calls)),
             (Path::listing(name), Number::from(write.calls)),
         ]

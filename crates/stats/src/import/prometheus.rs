@@ -5,7 +5,7 @@
 //! they are exposed. Comments are skipped. `NaN` and infinities are rejected.
 
 use super::parsed_text::{Imported, put_label};
-use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
+use crate::{Error, Metric, Number, Path, PathValues, Result, Timestamp, Write};
 
 /// Parses a text into writes; lines without a time get the given one.
 pub fn prometheus(text: &str, at: Timestamp) -> Imported {
@@ -46,7 +46,7 @@ fn sample(line: &str, at: Timestamp) -> Result<Write> {
     Ok(Write::assert(
         metric,
         at,
-        Packed::one(Path::of(["value"])?, number),
+        PathValues::one(Path::of(["value"])?, number),
     ))
 }
 

@@ -12,7 +12,7 @@ use crate::stats::Stats;
 use crate::{Calendar, Error, ErrorKind, Outcome, Request, Result, Timestamp, Write};
 
 /// The maximum number of skipped lines that are reported individually; further ones are only counted.
-pub const SKIPPED_TOLD: usize = 1000;
+pub const SKIPPED_REPORTED_MAX: usize = 1000;
 
 /// The format of imported lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,14 @@ pub struct Report {
     pub repeated: u64,
     /// The number of lines that were not imported.
     pub skipped: u64,
-    /// The first of those lines ([`SKIPPED_TOLD`]) with the reasons, in the order of detection.
+    /// The first of those lines ([`SKIPPED_REPORTED_MAX`]) with the reasons, in the order of detection.
     pub lines: Vec<Skipped>,
 }
 
 impl Report {
     fn skip(&mut self, line: u64, reason: &Error) {
         self.skipped += 1;
-        if self.lines.len() < SKIPPED_TOLD {
+        if self.lines.len() < SKIPPED_REPORTED_MAX {
             self.lines.push(Skipped {
                 line: usize::try_from(line).unwrap_or(usize::MAX),
                 reason: reason.to_string(),

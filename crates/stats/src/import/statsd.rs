@@ -15,7 +15,7 @@
 use std::mem;
 
 use super::parsed_text::{Imported, put_label};
-use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
+use crate::{Error, Metric, Number, Path, PathValues, Result, Timestamp, Write};
 
 /// Prefixes of the parts of a line that give its origin.
 const ORIGINS: [&str; 3] = ["c:", "e:", "card:"];
@@ -138,7 +138,7 @@ impl<'a> Line<'a> {
                 writes.extend(self.timing(at, value.parse()?, group.rate)?);
             }
             Some("s") => {
-                let member = Packed::one(Path::of(["members", value])?, Number::ONE);
+                let member = PathValues::one(Path::of(["members", value])?, Number::ONE);
                 writes.push(Write::assert(self.metric.clone(), at, member));
             }
             Some(kind) => {
@@ -164,7 +164,7 @@ impl<'a> Line<'a> {
     }
 
     fn gauge(&self, at: Timestamp, value: &str) -> Result<Write> {
-        let values = Packed::one(Path::of(["value"])?, value.parse()?);
+        let values = PathValues::one(Path::of(["value"])?, value.parse()?);
         let metric = self.metric.clone();
         Ok(match value.starts_with(['+', '-']) {
             true => Write::adjust(metric, at, values),
@@ -174,7 +174,7 @@ impl<'a> Line<'a> {
 
     fn timing(&self, at: Timestamp, value: Number, rate: Number) -> Result<[Write; 2]> {
         let (count, sum) = (sampled(Number::ONE, rate)?, sampled(value, rate)?);
-        let observed = Packed::one(Path::of(["value"])?, value);
+        let observed = PathValues::one(Path::of(["value"])?, value);
         Ok([
             self.track(at, [("count", count), ("sum", sum)])?,
             Write::observe(self.metric.clone(), at, observed),

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{Calendar, Error, Nested, Point, Result, Settings, SystemMetric};
+use crate::{Calendar, Error, NestedValues, Point, Result, Settings, SystemMetric};
 
 #[derive(Serialize)]
 struct Document {
     at: Vec<String>,
-    values: Vec<Nested>,
+    values: Vec<NestedValues>,
 }
 
 /// Points as a JSON document, with times in the calendar's time zone.
 pub fn json(points: &[Point], calendar: &Calendar) -> Result<String> {
     let at = points.iter().map(|point| calendar.show_time(point.at));
-    let values = points.iter().map(|point| Nested::unpack(&point.values));
+    let values = points
+        .iter()
+        .map(|point| NestedValues::unpack(&point.values));
     let document = Document {
         at: at.collect(),
         values: values.collect(),

@@ -66,7 +66,7 @@ impl Store {
         snapshot: &dyn Snapshot,
         prefix: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        let range = KeyRange::below(prefix);
+        let range = KeyRange::strictly_below(prefix);
         let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
         Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
     }
@@ -78,7 +78,7 @@ impl Store {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<String>> {
-        let mut range = KeyRange::below(prefix);
+        let mut range = KeyRange::strictly_below(prefix);
         if let Some(after) = after {
             range.start = [prefix, after.as_bytes(), &[0]].concat();
         }

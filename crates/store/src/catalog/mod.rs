@@ -22,4 +22,4 @@ pub use anchor::{AnchorInfo, Validation};
 pub(crate) use anchor::{AnchorRow, anchors_of};
 pub(crate) use dataspace::dataspaces_of;
 pub use schema_set::SchemaSetInfo;
-pub(crate) use schema_set::{Record, same_modules};
+pub(crate) use schema_set::{Record, modules_precondition};

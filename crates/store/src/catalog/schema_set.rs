@@ -129,7 +129,10 @@ impl Store {
 
 /// A precondition that the modules of a schema set are those in the snapshot. Every commit requires it, so
 /// that no data is validated against replaced modules.
-pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<Precondition> {
+pub(crate) fn modules_precondition(
+    snapshot: &dyn Snapshot,
+    record: &Record,
+) -> Result<Precondition> {
     let key = keys::upgrades(record.id);
     let value = snapshot.get(&key)?.map(Cow::into_owned);
     Ok(Precondition { key, value })
@@ -183,11 +186,11 @@ pub(super) fn put_record(
     batch.put(upgrades.clone(), value.clone());
     batch.put(key.to_vec(), row);
     batch.delete_range(stored_schema::rows_of(id));
-    let same_modules = Precondition {
+    let modules_precondition = Precondition {
         key: upgrades,
         value: Some(value),
     };
-    Ok((record, same_modules))
+    Ok((record, modules_precondition))
 }
 
 impl Record {

@@ -11,13 +11,13 @@ use espalier_yang::{DataError, Errors, Schema};
 use super::anchor::{AnchorRow, set_structure_only};
 use super::dataspace::dataspace_id;
 use super::keys;
-use super::schema_set::{Record, put_record, record, same_modules};
+use super::schema_set::{Record, modules_precondition, put_record, record};
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::store::{Compiled, Store};
 use crate::tree::{
-    AnchorUpgrade, Correspondence, DatastoreUpgrade, UpgradeLoad, UpgradeOptions, UpgradeReport,
-    past_records,
+    AnchorUpgrade, DatastoreUpgrade, NodeMapping, UpgradeLoad, UpgradeOptions, UpgradeReport,
+    past_schema_records,
 };
 
 /// How often the data is read again if it changes during an upgrade.
@@ -90,7 +90,7 @@ impl Store {
     ///
     /// # Errors
     /// Those of the method that is tried.
-    pub fn try_upgrade(
+    pub fn check_upgrade(
         &self,
         dataspace: &str,
         name: &str,
@@ -138,10 +138,10 @@ impl Store {
         let replaced = record(snapshot, id, name)?;
         let old = self.compiled(snapshot, replaced.clone())?;
         let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
-        let unchanged = same_modules(snapshot, &replaced)?;
+        let unchanged = modules_precondition(snapshot, &replaced)?;
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);
-        let nodes = Correspondence::between(&old, &new);
+        let nodes = NodeMapping::between(&old, &new);
         let comment = changed_modules(&old.schema, &new.schema);
         let options = UpgradeOptions {
             comment: match options.comment {
@@ -154,7 +154,7 @@ impl Store {
         upgrade.batch.append(new_numbers);
         let mut errors_found = UpgradeErrors::default();
         self.for_each_anchor_of(dataspace, name, &mut |mut row| {
-            if options.loosened == Some(&*row.name) {
+            if options.structure_only_anchor == Some(&*row.name) {
                 set_structure_only(&mut row, name, &mut upgrade.batch);
             }
             let anchor = AnchorUpgrade {
@@ -318,7 +318,7 @@ fn delete_unused_texts(
 
 /// The hashes of the module texts that other schema sets, or older versions of any datastore, need.
 pub(super) fn hashes_in_use(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
-    let range = KeyRange::below(&keys::all_schema_sets());
+    let range = KeyRange::strictly_below(&keys::all_schema_sets());
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut hashes = BTreeSet::new();
     while let Some((key, value)) = cursor.next()? {
@@ -326,7 +326,7 @@ pub(super) fn hashes_in_use(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BT
             hashes.extend(Record::decode(value)?.hashes().map(str::to_owned));
         }
     }
-    past_records(snapshot, &mut |record| {
+    past_schema_records(snapshot, &mut |record| {
         hashes.extend(record.hashes().map(str::to_owned));
     })?;
     Ok(hashes)

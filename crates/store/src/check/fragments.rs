@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::{put_key_value, take_local_id};
 use crate::subspace::Subspace;
-use crate::tree::{State, View, order_key, skip_entry};
+use crate::tree::{TreeState, View, order_key, skip_entry};
 
 /// The progress is reported after this many keys.
 const PROGRESS_EVERY: u64 = 4096;
@@ -52,7 +52,7 @@ pub(super) fn check(
 }
 
 fn check_key(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     key: &[u8],
     value: &[u8],
     prefix: usize,
@@ -101,7 +101,7 @@ fn check_fragment(
     key: &[u8],
     list: usize,
     value: &[u8],
-    state: &State<'_>,
+    state: &TreeState<'_>,
     findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     let fragment = Fragment::decode(value, node.keys().len())?;
@@ -129,7 +129,7 @@ fn check_place(
     key: &[u8],
     list: usize,
     keys: &[espalier_yang::Value],
-    state: &State<'_>,
+    state: &TreeState<'_>,
     findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     if !node.is_positional() {
@@ -153,7 +153,7 @@ fn check_entry(
     key: &[u8],
     list: usize,
     value: &[u8],
-    state: &State<'_>,
+    state: &TreeState<'_>,
     findings: &mut DatastoreFindings<'_>,
 ) -> Result<()> {
     let value = take_entry_value(value)?;
@@ -171,7 +171,7 @@ fn check_leaves(
     parent: Option<NodeId>,
     fragment: &Fragment,
     key: &[u8],
-    state: &State<'_>,
+    state: &TreeState<'_>,
     findings: &mut DatastoreFindings<'_>,
 ) {
     for (id, _) in &fragment.leaves {

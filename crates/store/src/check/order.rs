@@ -6,7 +6,7 @@ use super::DatastoreFindings;
 use crate::error::Result;
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
-use crate::tree::{State, View, in_subspace, is_order_index, skip_entry};
+use crate::tree::{TreeState, View, in_subspace, is_order_index, skip_entry};
 
 /// Checks the order index of a datastore.
 pub(super) fn check(view: &View, findings: &mut DatastoreFindings<'_>) -> Result<()> {
@@ -16,13 +16,13 @@ pub(super) fn check(view: &View, findings: &mut DatastoreFindings<'_>) -> Result
 }
 
 /// The rows of the order index that point to no entry.
-pub(crate) fn stale_order_rows(state: &State<'_>) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn stale_order_rows(state: &TreeState<'_>) -> Result<Vec<Vec<u8>>> {
     let mut rows = Vec::new();
     each_fault(state, &mut |key, _| rows.push(key.to_vec()))?;
     Ok(rows)
 }
 
-fn each_fault(state: &State<'_>, fault: &mut dyn FnMut(&[u8], String)) -> Result<()> {
+fn each_fault(state: &TreeState<'_>, fault: &mut dyn FnMut(&[u8], String)) -> Result<()> {
     let prefix = state.tree.prefix(Subspace::Order);
     let range = KeyRange::prefix(&prefix);
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
@@ -45,7 +45,7 @@ fn each_fault(state: &State<'_>, fault: &mut dyn FnMut(&[u8], String)) -> Result
 
 /// The tree key of the entry that a row of the index points to; `None` if the model no longer has the list.
 fn entry_of(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     key: &[u8],
     prefix: usize,
     position: &[u8],

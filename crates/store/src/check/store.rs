@@ -156,7 +156,7 @@ fn check_anchor(
         }
         if datastore == Datastore::Running {
             let log = tree.id().prefix(Subspace::Log);
-            tree.examine_history(view.state().snapshot, &mut |version, problem| {
+            tree.check_history(view.state().snapshot, &mut |version, problem| {
                 found.push(&log, format!("version {version}: {problem}"));
             })?;
             verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;

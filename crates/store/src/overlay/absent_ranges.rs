@@ -15,12 +15,12 @@ const MISSES_BEFORE_SCAN: u32 = 4;
 /// Ranges of keys that are absent in one snapshot, one for each subspace. They must be used with that
 /// snapshot only.
 #[derive(Debug, Default)]
-pub(crate) struct Gaps {
+pub(crate) struct AbsentRanges {
     /// One gap for each first byte of the keys.
     gaps: RefCell<Vec<(u8, AbsentRange)>>,
 }
 
-impl Gaps {
+impl AbsentRanges {
     /// The value of a key in the snapshot.
     pub fn get<'s>(&self, base: &'s dyn Snapshot, key: &[u8]) -> Result<Option<Cow<'s, [u8]>>> {
         let Some(&byte) = key.first() else {

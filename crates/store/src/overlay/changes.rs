@@ -38,7 +38,7 @@ impl Changes {
         if range.is_empty() {
             return;
         }
-        self.forget_written(range);
+        self.discard_written(range);
         self.clear(range);
     }
 
@@ -48,7 +48,7 @@ impl Changes {
     }
 
     /// Discards the written keys in a range; deleted ranges still hide keys of the base.
-    pub fn forget_written(&mut self, range: &KeyRange) {
+    pub fn discard_written(&mut self, range: &KeyRange) {
         let inside: Vec<Vec<u8>> = self
             .written_in(range)
             .map(|(key, _)| key.to_vec())
@@ -59,13 +59,13 @@ impl Changes {
     }
 
     /// Discards all changes in a range.
-    pub fn forget_range(&mut self, range: &KeyRange) {
-        self.forget_written(range);
-        self.forget_cleared(range);
+    pub fn discard_range(&mut self, range: &KeyRange) {
+        self.discard_written(range);
+        self.discard_cleared(range);
     }
 
     /// Discards the deleted ranges within a range.
-    pub fn forget_cleared(&mut self, range: &KeyRange) {
+    pub fn discard_cleared(&mut self, range: &KeyRange) {
         for hidden in self.cleared_in(range) {
             self.cleared.remove(&hidden.start);
             if hidden.start < range.start {

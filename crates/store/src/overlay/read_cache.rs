@@ -20,7 +20,7 @@ const MISSES_MAX: usize = 4 * CACHED_KEYS_MAX;
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
 /// Caches the first values that are read.
-pub(crate) struct ReadOnce {
+pub(crate) struct ReadCache {
     snapshot: Box<dyn Snapshot + Send>,
     /// The cached reads; filled slots come first.
     reads: [OnceCell<CachedRead>; CACHED_KEYS_MAX],
@@ -33,7 +33,7 @@ struct CachedRead {
     value: Option<Vec<u8>>,
 }
 
-impl ReadOnce {
+impl ReadCache {
     /// An empty cache over a snapshot.
     pub fn new(snapshot: Box<dyn Snapshot + Send>) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl ReadOnce {
     }
 }
 
-impl Snapshot for ReadOnce {
+impl Snapshot for ReadCache {
     fn version(&self) -> Version {
         self.snapshot.version()
     }

@@ -7,7 +7,7 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use super::{Overlay, ReadOnce};
+use super::{Overlay, ReadCache};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -35,7 +35,7 @@ fn round(random: &mut StdRng) {
     let base = model.clone();
     let snapshot = driver.snapshot().expect("a snapshot");
     let mut overlay = Overlay::new(match random.random() {
-        true => Box::new(ReadOnce::new(snapshot)),
+        true => Box::new(ReadCache::new(snapshot)),
         false => snapshot,
     });
     for _ in 0..random.random_range(0..30) {
@@ -67,7 +67,7 @@ fn range(random: &mut StdRng) -> KeyRange {
     let (one, two) = (key(random), key(random));
     match random.random_range(0..6) {
         0 => KeyRange::prefix(&one),
-        1 => KeyRange::below(&one),
+        1 => KeyRange::strictly_below(&one),
         2 => KeyRange {
             start: one,
             end: None,

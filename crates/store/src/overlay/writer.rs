@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Result, Snapshot, Writer};
+use espalier_keyspace::{Error, ErrorKind, KeyExisted, KeyRange, Result, Snapshot, Writer};
 
 use super::{Changes, Layered};
 
@@ -41,12 +41,12 @@ impl Writer for ChangesWriter<'_> {
         Ok(())
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         if self.layered().value(key)?.is_some() {
-            return Ok(Existed::Yes);
+            return Ok(KeyExisted::Yes);
         }
         self.put(key, value)?;
-        Ok(Existed::No)
+        Ok(KeyExisted::No)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

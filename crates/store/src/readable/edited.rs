@@ -1,7 +1,7 @@
 //! Documents that were edited by hand: parsed, validated and committed like any change.
 
 use espalier_keyspace::EditedDocument;
-use espalier_yang::data::{Metadata, ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::data::{MetadataMode, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{Errors, Schema, Sink};
 
 use super::line_numbers::with_lines;
@@ -29,7 +29,7 @@ pub(crate) fn apply_edited_document(store: &Store, document: &EditedDocument<'_>
     };
     taken.map_err(|error| Error::Edited {
         file: document.place.to_owned(),
-        stored: document.place_of_stored.to_owned(),
+        stored: document.stored_path.to_owned(),
         reason: Box::new(match error {
             Error::Data(errors) => {
                 Error::Data(with_line_numbers(tree.schema(), document.text, errors))
@@ -66,7 +66,7 @@ fn load(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
 fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
     let mut text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let options = ParseOptions {
-        metadata: Metadata::Plain,
+        metadata: MetadataMode::Plain,
         ..ParseOptions::default()
     };
     json::parse(schema, Root::Datastore, &mut text, sink, &options)?;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::store::{SchemaCache, Store};
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, State, print_stored, stamp_key};
+use crate::tree::{Datastore, TreeState, print_stored, stamp_key};
 
 /// Renders the datastores of a store as documents.
 pub(crate) struct StoreLens {
@@ -52,7 +52,7 @@ impl StoreLens {
             anchor: anchor.row().id,
             datastore: datastore.id(),
         };
-        let state = State {
+        let state = TreeState {
             snapshot: state,
             compiled: &compiled,
             tree,
@@ -68,7 +68,7 @@ impl StoreLens {
             return Ok(None);
         };
         let title = names::title(&anchor.dataspace, &anchor.row.name, datastore);
-        let state = State {
+        let state = TreeState {
             snapshot: state,
             compiled: &anchor.compiled,
             tree,
@@ -113,7 +113,7 @@ fn document(
     let stamp = state.get(&stamp_key(&tree.prefix(Subspace::Tree)))?;
     // Running always exists, so that a new anchor has a document to edit.
     let exists = stamp.is_some() || datastore == Datastore::Running;
-    let upgrades = anchor.compiled.same_modules.value.as_deref();
+    let upgrades = anchor.compiled.modules_precondition.value.as_deref();
     Ok(Document {
         name: names::name(&anchor.dataspace, &anchor.row.name, datastore),
         stamp: exists.then(|| {

@@ -6,11 +6,11 @@ use espalier_yang::{NodeId, NodeKind, Schema};
 
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
-use crate::tree::State;
+use crate::tree::TreeState;
 
 /// The content of a row as text; `None` if the schema no longer has its node.
 pub(super) fn readable(
-    state: State<'_>,
+    state: TreeState<'_>,
     document: String,
     key: &[u8],
     value: &[u8],
@@ -47,7 +47,7 @@ pub(super) fn readable(
 /// node (RFC 7951 §4).
 fn write_leaves(
     json: &mut Vec<u8>,
-    state: State<'_>,
+    state: TreeState<'_>,
     node: Option<NodeId>,
     value: &[u8],
 ) -> Result<()> {

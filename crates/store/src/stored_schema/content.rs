@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_yang::Schema;
 use espalier_yang::schema::stored::{SchemaParts, decode, encode};
-use espalier_yang::validate::Plan;
+use espalier_yang::validate::ValidationPlan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,7 +25,7 @@ enum PartKind {
     Layout,
     SubtreeFlags,
     IndexDefinition,
-    Plan,
+    ValidationPlan,
     Schema,
 }
 
@@ -110,8 +110,8 @@ impl Content {
     }
 
     /// The constraints of a schema.
-    pub fn plan(&self, schema: &Schema) -> Option<Plan> {
-        Plan::from_stored(&self.unpacked(PartKind::Plan as usize)?, schema).ok()
+    pub fn plan(&self, schema: &Schema) -> Option<ValidationPlan> {
+        ValidationPlan::from_stored(&self.unpacked(PartKind::ValidationPlan as usize)?, schema).ok()
     }
 
     /// The schema.

@@ -23,9 +23,12 @@ const CODE: [&str; 8] = [
 
 /// A digest of all inputs of the compilation of a schema set: its record (with the hashes of its modules, and
 /// its features), its node numbers, and the code.
-pub(crate) fn fingerprint(record: &Record, same_modules: &Precondition) -> [u8; DIGEST_BYTES] {
+pub(crate) fn fingerprint(
+    record: &Record,
+    modules_precondition: &Precondition,
+) -> [u8; DIGEST_BYTES] {
     let record = serde_json::to_vec(record).unwrap_or_default();
-    let modules = same_modules.value.as_deref().unwrap_or_default();
+    let modules = modules_precondition.value.as_deref().unwrap_or_default();
     let mut hasher = blake3::Hasher::new();
     let code = CODE.iter().map(|text| text.as_bytes());
     let parts = [CODE_DIGEST.as_bytes(), &record, modules].into_iter();

@@ -17,7 +17,7 @@ const TRIES_MAX: usize = 5;
 
 /// The result of a complete backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Backup {
+pub struct BackupReport {
     /// The digest of its rows.
     pub digest: Digest,
     /// The version of the snapshot.
@@ -33,7 +33,7 @@ pub fn backup(
     file: &mut File,
     now: Timestamp,
     progress: Progress<'_>,
-) -> Result<Backup> {
+) -> Result<BackupReport> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -54,7 +54,7 @@ fn write(
     file: &mut File,
     now: Timestamp,
     progress: Progress<'_>,
-) -> Result<Backup> {
+) -> Result<BackupReport> {
     let snapshot = from.snapshot()?;
     reject_unfinished(&*snapshot)?;
     let version = snapshot.version().0;
@@ -72,7 +72,7 @@ fn write(
     let (digest, file_bytes) = writer.finish()?;
     file.flush()?;
     file.sync_all()?;
-    Ok(Backup {
+    Ok(BackupReport {
         digest,
         version,
         file_bytes,

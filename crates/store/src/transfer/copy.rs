@@ -4,7 +4,7 @@ use espalier_keyspace::{Driver, ErrorKind};
 
 use super::rows::Scanned;
 use super::target::Target;
-use super::{Existing, Progress, Transferred, reject_unfinished};
+use super::{ExistingRows, Progress, TransferReport, reject_unfinished};
 use crate::error::{Error, Result};
 
 /// How often a copy continues from a new snapshot if its own became too old.
@@ -23,9 +23,9 @@ pub fn copy(
     from: &dyn Driver,
     name: &str,
     to: &dyn Driver,
-    existing: Existing,
+    existing: ExistingRows,
     progress: Progress<'_>,
-) -> Result<Transferred> {
+) -> Result<TransferReport> {
     let (mut changed, mut is_resumed, mut tries) = (0, false, 0);
     loop {
         tries += 1;
@@ -46,7 +46,7 @@ pub fn copy(
             Ok((digest, written)) => {
                 changed += written;
                 target.finish(&digest, progress)?;
-                return Ok(Transferred {
+                return Ok(TransferReport {
                     digest,
                     changed,
                     is_resumed,

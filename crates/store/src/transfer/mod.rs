@@ -19,11 +19,11 @@ mod rows;
 mod target;
 mod types;
 
-pub use backup::{Backup, backup};
+pub use backup::{BackupReport, backup};
 pub use copy::copy;
 pub use digest::Digest;
 pub use file::BLOCK_BYTES_MAX;
 pub use marker::Marker;
 pub use restore::{CheckedBackup, restore};
 pub(crate) use types::reject_unfinished;
-pub use types::{Existing, Phase, Progress, Transferred, check_source};
+pub use types::{ExistingRows, Phase, Progress, TransferReport, check_source};

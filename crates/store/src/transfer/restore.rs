@@ -8,7 +8,7 @@ use super::digest::{Digest, Digester};
 use super::file::BackupReader;
 use super::rows::Rows;
 use super::target::Target;
-use super::{Existing, Phase, Progress, Transferred};
+use super::{ExistingRows, Phase, Progress, TransferReport};
 use crate::error::{Error, Result};
 
 /// A backup file that was read to its end and verified.
@@ -56,9 +56,9 @@ impl<F: Read + Seek> CheckedBackup<F> {
     pub fn restore(
         mut self,
         to: &dyn Driver,
-        existing: Existing,
+        existing: ExistingRows,
         progress: Progress<'_>,
-    ) -> Result<Transferred> {
+    ) -> Result<TransferReport> {
         let digest = self.digest;
         let name = format!("backup {}", digest.hex());
         let mut target = Target::begin(to, &name, self.version, existing, &|| Ok(false))?;
@@ -73,7 +73,7 @@ impl<F: Read + Seek> CheckedBackup<F> {
         }
         let is_resumed = target.is_resumed;
         target.finish(&digest, progress)?;
-        Ok(Transferred {
+        Ok(TransferReport {
             digest,
             changed,
             is_resumed,
@@ -88,8 +88,8 @@ impl<F: Read + Seek> CheckedBackup<F> {
 pub fn restore(
     file: impl Read + Seek,
     to: &dyn Driver,
-    existing: Existing,
+    existing: ExistingRows,
     progress: Progress<'_>,
-) -> Result<Transferred> {
+) -> Result<TransferReport> {
     CheckedBackup::read(file, progress)?.restore(to, existing, progress)
 }

@@ -7,7 +7,7 @@ use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Operation};
 use super::digest::{Digest, Digester};
 use super::marker::Marker;
 use super::rows::{Row, Rows, Scanned};
-use super::{Existing, Phase, Progress};
+use super::{ExistingRows, Phase, Progress};
 use crate::error::{Error, Result};
 
 /// Rows of a chunk, for engines that take batches of any size.
@@ -46,7 +46,7 @@ impl<'a> Target<'a> {
         driver: &'a dyn Driver,
         from: &str,
         version: u64,
-        existing: Existing,
+        existing: ExistingRows,
         is_source: &dyn Fn() -> Result<bool>,
     ) -> Result<Self> {
         let capability = driver.capability();
@@ -68,10 +68,10 @@ impl<'a> Target<'a> {
         drop(snapshot);
         match found {
             Some(marker) if marker.from == from => target.resume(marker, version)?,
-            Some(marker) if existing == Existing::Refuse => {
+            Some(marker) if existing == ExistingRows::Reject => {
                 return Err(Error::Unfinished { from: marker.from });
             }
-            None if existing == Existing::Refuse && !is_empty => return Err(Error::NotEmpty),
+            None if existing == ExistingRows::Reject && !is_empty => return Err(Error::NotEmpty),
             found => {
                 let stored = found.map(|marker| marker.value());
                 target.put_marker(stored, Vec::new())?;

@@ -22,16 +22,16 @@ pub type Progress<'a> = &'a mut dyn FnMut(Phase, u64);
 
 /// What to do with existing rows of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingRows {
     /// The transfer is rejected, unless the rows are from an interrupted run of the same transfer.
-    Refuse,
+    Reject,
     /// The rows are deleted, unless they are from an interrupted run of the same transfer.
     Delete,
 }
 
 /// The result of a complete transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transferred {
+pub struct TransferReport {
     /// The digest of the rows of the source, and so of the target.
     pub digest: Digest,
     /// Rows that this run wrote or removed; the others were written by an interrupted run.

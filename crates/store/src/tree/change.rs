@@ -46,7 +46,7 @@ pub(crate) fn each_change(
         }
     }
     for (key, new) in overlay.written().filter(|(key, _)| is_within(key)) {
-        let old = overlay.get_below(key)?;
+        let old = overlay.get_from_base(key)?;
         let old = old.as_deref();
         if old != new {
             visit(KeyChange { key, old, new })?;

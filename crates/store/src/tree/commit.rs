@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_keyspace::{Batch, Expect, Expected, Precondition, Snapshot};
+use espalier_keyspace::{Batch, Precondition, Prefetch, PrefetchList, Snapshot};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
@@ -159,7 +159,7 @@ impl Tree {
         let snapshot = self
             .store()
             .driver()
-            .snapshot_expecting(&|expected| self.expect_modules(expected))?;
+            .snapshot_with_prefetch(&|expected| self.expect_modules(expected))?;
         self.check_modules(&*snapshot)?;
         let (compiled, store) = (Arc::clone(self.compiled()), self.store().clone());
         View::operational(snapshot, compiled, self.id(), store)
@@ -171,8 +171,8 @@ impl Tree {
     }
 
     /// As [`Self::stored_view`], with prefetched reads.
-    pub(super) fn stored_view_expecting(&self, expect: Expect<'_>) -> Result<View> {
-        let snapshot = self.store().driver().snapshot_expecting(&|expected| {
+    pub(super) fn stored_view_expecting(&self, expect: Prefetch<'_>) -> Result<View> {
+        let snapshot = self.store().driver().snapshot_with_prefetch(&|expected| {
             self.expect_modules(expected);
             expect(expected);
         })?;
@@ -180,8 +180,8 @@ impl Tree {
         self.stored_view_of(snapshot)
     }
 
-    fn expect_modules(&self, expected: &mut Expected) {
-        expected.key(&*self.compiled().same_modules.key);
+    fn expect_modules(&self, expected: &mut PrefetchList) {
+        expected.key(&*self.compiled().modules_precondition.key);
     }
 
     /// Rejects rows that were written under other modules than those of this handle.
@@ -193,7 +193,7 @@ impl Tree {
         if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
             return Ok(());
         }
-        let Precondition { key, value } = &self.compiled().same_modules;
+        let Precondition { key, value } = &self.compiled().modules_precondition;
         if snapshot.get(key)?.as_deref() != value.as_deref() {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
         }
@@ -242,7 +242,7 @@ impl Tree {
             _ => (Cow::Borrowed(edits), TouchScope::EveryResource),
         };
         let of = (&**self.compiled(), self.id());
-        let expect = |expected: &mut Expected| expect_edit_reads(&edits, of, expected);
+        let expect = |expected: &mut PrefetchList| expect_edit_reads(&edits, of, expected);
         self.propose_and_commit_with(options, ConfirmEffect::Edit, &expect, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
@@ -270,7 +270,7 @@ impl Tree {
     pub fn is_current(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;
         let AnchorRow { key, value, .. } = self.anchor();
-        let modules = &self.compiled().same_modules;
+        let modules = &self.compiled().modules_precondition;
         Ok(Marker::read(&*snapshot)?.is_none()
             && snapshot.get(key)?.as_deref() == Some(value)
             && snapshot.get(&modules.key)?.as_deref() == modules.value.as_deref())
@@ -310,7 +310,7 @@ impl Tree {
                 name: self.anchor().name.clone(),
             });
         }
-        if conflict.key() == Some(&self.compiled().same_modules.key) {
+        if conflict.key() == Some(&self.compiled().modules_precondition.key) {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
         }
         Ok(())

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, Direction, ErrorKind, Expect, Expected, KeyRange, Precondition, Snapshot,
+    Batch, Direction, ErrorKind, KeyRange, Precondition, Prefetch, PrefetchList, Snapshot,
 };
 
 use espalier_yang::Errors;
@@ -25,7 +25,7 @@ use super::commit::{Commit, CommitOptions, Tree};
 use super::confirm::{ConfirmEffect, is_overdue};
 use super::datastore::Datastore;
 use super::edit::{TouchExtent, TouchedResources};
-use super::locate::State;
+use super::locate::TreeState;
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
@@ -83,7 +83,7 @@ impl Tree {
         &self,
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
-        expect: Expect<'_>,
+        expect: Prefetch<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_in_subscriber_call()?;
@@ -105,7 +105,7 @@ impl Tree {
         &self,
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
-        expect: Expect<'_>,
+        expect: Prefetch<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.id());
@@ -183,7 +183,7 @@ impl Tree {
             options.comment,
         );
         let mut batch = extra;
-        batch.read_in_order();
+        batch.hint_sequential_reads();
         self.log_changes(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
             return Ok(Commit {
@@ -228,7 +228,7 @@ impl Tree {
             }
             log.record(change.key, change.old, change.new, batch)
         })?;
-        let state = State {
+        let state = TreeState {
             snapshot: overlay,
             compiled: self.compiled(),
             tree: self.id(),
@@ -241,8 +241,8 @@ impl Tree {
     }
 
     /// The stored state, with the indexes that the constraints need.
-    fn view_with_indexes(&self, expect: Expect<'_>) -> Result<View> {
-        let snapshot = self.store().driver().snapshot_to_change(&|expected| {
+    fn view_with_indexes(&self, expect: Prefetch<'_>) -> Result<View> {
+        let snapshot = self.store().driver().snapshot_for_update(&|expected| {
             self.expect_commit_reads(expected);
             expect(expected);
         })?;
@@ -258,7 +258,7 @@ impl Tree {
     }
 
     /// Prefetches what every commit reads.
-    fn expect_commit_reads(&self, expected: &mut Expected) {
+    fn expect_commit_reads(&self, expected: &mut PrefetchList) {
         expected.key(stamp_key(&self.tree_key()));
         expected.key(self.lock_key());
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
@@ -267,7 +267,7 @@ impl Tree {
         // The retention of the log and its oldest version: one row if no retention is set, else two.
         let log = self.id().prefix(Subspace::Log);
         expected.range(KeyRange::prefix(&log), 1);
-        expected.range(KeyRange::below(&log), 1);
+        expected.range(KeyRange::strictly_below(&log), 1);
         if self.datastore() == Datastore::Operational {
             let origins = self.id().prefix(Subspace::Origin);
             expected.range(KeyRange::prefix(&origins), 1);
@@ -327,7 +327,7 @@ impl Tree {
                     key,
                     value: Some(value),
                 },
-                self.compiled().same_modules.clone(),
+                self.compiled().modules_precondition.clone(),
             ],
         })
     }
@@ -377,7 +377,7 @@ pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay
     let (base, changes) = overlay.split();
     batch.reserve(changes.written_len());
     for (key, new) in changes.into_written() {
-        let old = base.get_below(&key)?;
+        let old = base.get_from_base(&key)?;
         match new {
             new if new.as_deref() == old.as_deref() => {}
             Some(new) => batch.put(key, new),

@@ -145,7 +145,7 @@ impl Tree {
         }
         let mut overlay = self.test_base()?;
         for edit in edits {
-            let before = overlay.shared_changes();
+            let before = overlay.savepoint();
             match self.applied(overlay, std::slice::from_ref(edit)) {
                 Ok((after, _)) => {
                     overlay = after;

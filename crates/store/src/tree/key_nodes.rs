@@ -3,7 +3,7 @@
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step, Value};
 use smallvec::SmallVec;
 
-use super::locate::State;
+use super::locate::TreeState;
 use super::read::skip_entry;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, take_entry_value};
@@ -24,7 +24,7 @@ pub(crate) struct KeyNode {
 /// The nodes on the path of a key, outermost first.
 pub(crate) type KeyNodes = SmallVec<[KeyNode; 8]>;
 
-impl State<'_> {
+impl TreeState<'_> {
     /// The nodes on the path of a key of [`Subspace::Tree`]; none if one of them is no longer in the
     /// schema. Empty for the datastore's own key.
     pub fn trail(&self, key: &[u8]) -> Result<Option<KeyNodes>> {

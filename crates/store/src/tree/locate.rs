@@ -38,13 +38,13 @@ pub(crate) struct Location {
 
 /// A snapshot of a tree with its schema.
 #[derive(Clone, Copy)]
-pub(crate) struct State<'a> {
+pub(crate) struct TreeState<'a> {
     pub snapshot: &'a dyn Snapshot,
     pub compiled: &'a Compiled,
     pub tree: TreeId,
 }
 
-impl<'a> State<'a> {
+impl<'a> TreeState<'a> {
     /// The schema.
     pub fn schema(&self) -> &'a Schema {
         &self.compiled.schema
@@ -148,7 +148,7 @@ impl<'a> State<'a> {
 
     /// The key of the entry at an index, from 1, of a list kept in order.
     fn entry_at(&self, list: &[u8], index: u64) -> Result<Option<Vec<u8>>> {
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         for _ in 1..index {
             let Some((key, _)) = cursor.next()? else {

@@ -34,29 +34,29 @@ mod upgrade;
 mod validate;
 mod view;
 
-pub use candidate::{Conflict, Held, Resolution};
+pub use candidate::{Conflict, ConflictContent, Resolution};
 pub use changes::{
     ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point,
     write_change_json, write_change_text,
 };
 pub use commit::{Commit, CommitOptions, Guard, SESSION_BYTES_MAX, Tree};
-pub use confirm::{CONFIRM_SECONDS_DEFAULT, Confirmed};
+pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
 pub use edit::Edit;
 pub use edit_config::{EditReport, ErrorOption, TestOption};
 pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};
-pub use lock::{Lock, Locks, PartialLock, PendingCommit, Timing};
+pub use lock::{Lock, Locks, PartialLock, PendingCommit, TimeoutStart};
 pub use operational::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
-    ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,
+    PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
+    ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,
 };
 pub use query::Selected;
 pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
 pub use subscribe::{
-    Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscribed, Subscriber,
-    Subscription,
+    Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscriber,
+    Subscription, SubscriptionGuard,
 };
 pub use upgrade::{
     ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput, UnknownData,
@@ -64,13 +64,13 @@ pub use upgrade::{
 };
 pub use view::View;
 
-pub(crate) use candidate::Residents;
+pub(crate) use candidate::CandidateCache;
 pub(crate) use commit::check_session;
-pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
+pub(crate) use locate::{TreeState, in_subspace, is_order_index, order_key};
 pub(crate) use operational::{OriginRecord, Providers};
 pub(crate) use print::print_stored;
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::{StampRecord, stamp_key};
 pub(crate) use subscribe::Registry;
-pub(crate) use upgrade::{AnchorUpgrade, Correspondence, past_records};
+pub(crate) use upgrade::{AnchorUpgrade, NodeMapping, past_schema_records};
 pub(crate) use validate::{index_definition, verify_indexes};

@@ -1,7 +1,7 @@
 //! Read prefetch: finds the keys that edits and reads will request first, by running them on an empty
 //! recording snapshot.
 //!
-//! Existing data leads to further keys, but the first ones are the same: the entries on the path and their
+//! ExistingRows data leads to further keys, but the first ones are the same: the entries on the path and their
 //! stamps, the range of a deletion, the first entries of a read.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Error, ErrorKind, Expected, KeyRange, Snapshot, Version,
+    Cursor, Direction, Error, ErrorKind, KeyRange, PrefetchList, Snapshot, Version,
 };
 use espalier_yang::InstancePath;
 use espalier_yang::data::TreeBuilder;
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::commit::Tree;
 use super::datastore::Datastore;
 use super::edit::{Edit, EditApplier, Request};
-use super::locate::State;
+use super::locate::TreeState;
 use super::read::read;
 use super::selection::Selection;
 use super::stamp::{self, stamp_key};
@@ -38,7 +38,7 @@ const ENTRIES_MAX: usize = 16;
 pub(super) fn expect_edit_reads(
     edits: &[Edit],
     (compiled, tree): (&Compiled, TreeId),
-    expected: &mut Expected,
+    expected: &mut PrefetchList,
 ) {
     let reads = Arc::new(Mutex::new(RecordedReads::default()));
     let mut overlay = Overlay::new(Box::new(RecordingSnapshot(Arc::clone(&reads))));
@@ -56,7 +56,7 @@ pub(super) fn expect_edit_reads(
 fn expect_recorded(
     reads: Arc<Mutex<RecordedReads>>,
     mut keys: BTreeSet<Vec<u8>>,
-    expected: &mut Expected,
+    expected: &mut PrefetchList,
 ) {
     let reads = std::mem::take(&mut *reads.lock());
     keys.extend(reads.keys);
@@ -69,14 +69,14 @@ impl Tree {
     /// Opens a view of the current state, as [`Self::view`], for a read at a path. A networked engine
     /// prefetches the beginning of the selected data and its stamp, in the round trip that opens the
     /// snapshot. Other data can be read from the view as well. (Nothing is prefetched for operational.)
-    pub fn view_to_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
+    pub fn view_for_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
         if self.datastore() == Datastore::Operational {
             return self.view();
         }
         self.stored_view_expecting(&|expected| {
             let reads = Arc::new(Mutex::new(RecordedReads::default()));
             let recording = RecordingSnapshot(Arc::clone(&reads));
-            let state = State {
+            let state = TreeState {
                 snapshot: &recording,
                 compiled: self.compiled(),
                 tree: self.id(),

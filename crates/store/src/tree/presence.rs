@@ -3,12 +3,12 @@
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::InstancePath;
 
-use super::locate::{Location, LocationKind, State, entry_prefix};
+use super::locate::{Location, LocationKind, TreeState, entry_prefix};
 use crate::error::{Error, Result};
 use crate::fragment::Fragment;
 use crate::keys::skip_key_values;
 
-impl State<'_> {
+impl TreeState<'_> {
     /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
     /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
@@ -34,7 +34,7 @@ impl State<'_> {
         };
         match place.kind {
             LocationKind::Root | LocationKind::Inner => self.any(&KeyRange::prefix(&place.key)),
-            LocationKind::AllEntries => self.any(&KeyRange::below(&place.key)),
+            LocationKind::AllEntries => self.any(&KeyRange::strictly_below(&place.key)),
             LocationKind::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
             LocationKind::Leaf => self.has_leaf(&place),
         }
@@ -63,7 +63,7 @@ impl State<'_> {
         };
         let node = self.schema().node(node);
         let parts = if node.is_list() { node.keys().len() } else { 1 };
-        let range = KeyRange::below(&place.key);
+        let range = KeyRange::strictly_below(&place.key);
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         let (mut count, mut end) = (0, Vec::new());
         while let Some((key, _)) = cursor.next()? {

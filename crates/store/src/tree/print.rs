@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use espalier_yang::InstancePath;
 use espalier_yang::data::{Layout, PrintError, PrintOptions, json};
 
-use super::locate::State;
+use super::locate::TreeState;
 use super::read::read;
 use super::selection::Selection;
 use crate::error::{Error, Result};
 
 /// Prints all stored data of a datastore as JSON (RFC 7951), one node per line. Equal data print as equal
 /// text.
-pub(crate) fn print_stored(state: State<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn print_stored(state: TreeState<'_>, out: &mut dyn Write) -> Result<()> {
     let options = PrintOptions {
         layout: Layout::Pretty,
         ..PrintOptions::default()

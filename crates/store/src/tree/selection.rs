@@ -11,7 +11,7 @@ pub enum Content {
     All,
     /// Config only.
     Config,
-    /// State only, with the enclosing containers and entries and their keys.
+    /// TreeState only, with the enclosing containers and entries and their keys.
     NonConfig,
 }
 

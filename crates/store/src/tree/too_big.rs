@@ -5,7 +5,7 @@
 use espalier_keyspace::{KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step};
 
-use super::locate::State;
+use super::locate::TreeState;
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
 use crate::store::Compiled;
@@ -66,7 +66,7 @@ fn largest_leaf(compiled: &Compiled, parent: Option<NodeId>, fragment: &[u8]) ->
     compiled.layout.child(parent, id)
 }
 
-impl State<'_> {
+impl TreeState<'_> {
     /// The error of a row of the tree that is too big.
     pub(in crate::tree) fn too_big(&self, key: &[u8], value: &[u8]) -> Result<DataError> {
         let tree = self.tree.prefix(Subspace::Tree);

@@ -6,7 +6,7 @@ use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Schema, Sink};
 
 use super::datastore::Datastore;
-use super::locate::State;
+use super::locate::TreeState;
 use super::operational::{Operational, OperationalData, Warning};
 use super::read::{Sources, read};
 use super::selection::Selection;
@@ -14,12 +14,12 @@ use super::stamp::{self, Stamp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
-use crate::overlay::ReadOnce;
+use crate::overlay::ReadCache;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
 /// Reads from a state; for operational, with the sources that it is merged from.
-type StateReader<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
+type StateReader<'a, T> = &'a mut dyn FnMut(TreeState<'_>, Option<&dyn Sources>) -> Result<T>;
 
 /// A datastore at one point in time, unaffected by later commits. The engine cannot reclaim space while a
 /// view is held.
@@ -69,7 +69,7 @@ impl View {
     /// The same view with a read cache, for a commit that reads some keys repeatedly.
     pub(super) fn for_change(mut self) -> Self {
         if let ViewData::Stored(snapshot) = self.data {
-            self.data = ViewData::Stored(Box::new(ReadOnce::new(snapshot)));
+            self.data = ViewData::Stored(Box::new(ReadCache::new(snapshot)));
         }
         self
     }
@@ -89,8 +89,8 @@ impl View {
         }
     }
 
-    pub(crate) fn state(&self) -> State<'_> {
-        State {
+    pub(crate) fn state(&self) -> TreeState<'_> {
+        TreeState {
             snapshot: self.snapshot(),
             compiled: &self.compiled,
             tree: self.tree,

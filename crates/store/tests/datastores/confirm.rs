@@ -1,6 +1,6 @@
-//! Confirmed commits, with a manual clock.
+//! ConfirmOptions commits, with a manual clock.
 
-use espalier_store::{CommitOptions, Confirmed, Datastore, Retention, Tree};
+use espalier_store::{CommitOptions, ConfirmOptions, Datastore, Retention, Tree};
 use espalier_yang::ErrorTag;
 
 use crate::fixture::{first_tag, merge, text};
@@ -16,10 +16,10 @@ fn by(session: &str) -> CommitOptions<'_> {
     }
 }
 
-fn within(seconds: u32) -> Confirmed<'static> {
-    Confirmed {
+fn within(seconds: u32) -> ConfirmOptions<'static> {
+    ConfirmOptions {
         timeout: Some(seconds),
-        ..Confirmed::default()
+        ..ConfirmOptions::default()
     }
 }
 
@@ -54,7 +54,7 @@ fn a_confirmed_commit_stays() {
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.advance(5);
     candidate
-        .commit_confirmed(Confirmed::default(), by("s"))
+        .commit_confirmed(ConfirmOptions::default(), by("s"))
         .unwrap();
     clock.advance(50);
     assert_eq!(running.store().expire().unwrap(), 0);
@@ -93,16 +93,16 @@ fn cancelling_rolls_back_immediately() {
 #[test]
 fn only_the_session_can_confirm_unless_persist_is_given() {
     let (running, candidate, _) = begin();
-    let persistent = Confirmed {
+    let persistent = ConfirmOptions {
         persist: Some("id"),
         ..within(10)
     };
     candidate.commit_confirmed(persistent, by("s")).unwrap();
-    let without = candidate.commit_confirmed(Confirmed::default(), by("s"));
+    let without = candidate.commit_confirmed(ConfirmOptions::default(), by("s"));
     assert_eq!(first_tag(&without), Some(ErrorTag::InUse));
-    let wrong = Confirmed {
+    let wrong = ConfirmOptions {
         persist_id: Some("di"),
-        ..Confirmed::default()
+        ..ConfirmOptions::default()
     };
     let wrong = candidate.commit_confirmed(wrong, by("s"));
     assert_eq!(first_tag(&wrong), Some(ErrorTag::InvalidValue));
@@ -114,9 +114,9 @@ fn only_the_session_can_confirm_unless_persist_is_given() {
     );
     running.store().end_session("s").unwrap();
     assert_eq!(text(&running), NEW);
-    let right = Confirmed {
+    let right = ConfirmOptions {
         persist_id: Some("id"),
-        ..Confirmed::default()
+        ..ConfirmOptions::default()
     };
     candidate.commit_confirmed(right, by("another")).unwrap();
     assert!(running.locks().unwrap().pending.is_none());

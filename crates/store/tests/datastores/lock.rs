@@ -128,7 +128,9 @@ fn partial_locks_block_changes_of_their_nodes() {
     );
     let schema = running.schema().clone();
     let x = path(&schema, "/m:named[name='x']");
-    let lock = running.lock_paths(std::slice::from_ref(&x), "one").unwrap();
+    let lock = running
+        .partial_lock(std::slice::from_ref(&x), "one")
+        .unwrap();
     let changes = [
         (r#"{"m:named":[{"name":"x","v":"2"}]}"#, false),
         (r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#, false),
@@ -155,23 +157,23 @@ fn partial_locks_block_changes_of_their_nodes() {
     let inner = path(&schema, "/m:named[name='x']/in");
     let whole = path(&schema, "/m:named");
     for meeting in [&inner, &whole, &x] {
-        let result = running.lock_paths(std::slice::from_ref(meeting), "two");
+        let result = running.partial_lock(std::slice::from_ref(meeting), "two");
         assert_eq!(tag(result), Some(ErrorTag::LockDenied));
     }
     assert_eq!(tag(running.lock("two")), Some(ErrorTag::LockDenied));
     let y = running
-        .lock_paths(&[path(&schema, "/m:named[name='y']")], "two")
+        .partial_lock(&[path(&schema, "/m:named[name='y']")], "two")
         .unwrap();
     assert_eq!(
-        tag(running.unlock_paths(lock.id, "two")),
+        tag(running.partial_unlock(lock.id, "two")),
         Some(ErrorTag::OperationFailed)
     );
     assert_eq!(
-        tag(running.unlock_paths(99, "two")),
+        tag(running.partial_unlock(99, "two")),
         Some(ErrorTag::InvalidValue)
     );
-    running.unlock_paths(lock.id, "one").unwrap();
-    running.break_paths(y.id).unwrap();
+    running.partial_unlock(lock.id, "one").unwrap();
+    running.break_partial_lock(y.id).unwrap();
     assert_eq!(running.locks().unwrap(), espalier_store::Locks::default());
     running.lock("two").unwrap();
 }
@@ -186,7 +188,7 @@ fn locks_are_durable_and_apply_to_other_processes() {
         let plain = path(running.schema(), "/m:plain");
         let private = running.beside(Datastore::PrivateCandidate, "one").unwrap();
         merge(&private, r#"{"m:top":"p"}"#);
-        running.lock_paths(&[plain], "one").unwrap();
+        running.partial_lock(&[plain], "one").unwrap();
     }
     let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
     assert_eq!(
@@ -215,11 +217,11 @@ fn locks_need_a_session_and_a_lockable_datastore() {
     );
     let leaf = path(running.schema(), "/m:top");
     assert_eq!(
-        tag(running.lock_paths(&[leaf], "s")),
+        tag(running.partial_lock(&[leaf], "s")),
         Some(ErrorTag::OperationNotSupported)
     );
     assert_eq!(
-        tag(running.lock_paths(&[], "s")),
+        tag(running.partial_lock(&[], "s")),
         Some(ErrorTag::InvalidValue)
     );
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Expected, Fill, Finding,
-    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Cursor, Direction, Driver, Finding, KeyRange, Precondition,
+    Prefetch, PrefetchList, Result, Snapshot, Usage, Version, Watch, WriteBody,
 };
 use espalier_store::{Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
@@ -35,12 +35,12 @@ struct RecordingDriver {
 
 struct RecordingSnapshot {
     inner: Box<dyn Snapshot + Send>,
-    expected: Expected,
+    expected: PrefetchList,
     requests: Arc<Mutex<Requests>>,
 }
 
 /// The size of the data that an engine fetches for an expectation.
-fn bytes_of(expected: &Expected, snapshot: &dyn Snapshot) -> Result<usize> {
+fn bytes_of(expected: &PrefetchList, snapshot: &dyn Snapshot) -> Result<usize> {
     let keys: Vec<_> = expected.keys().iter().map(Vec::as_slice).collect();
     let values = snapshot.get_many(&keys)?;
     let mut bytes = values.iter().flatten().map(|value| value.len()).sum();
@@ -63,11 +63,11 @@ impl Driver for RecordingDriver {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_expecting(&|_| {})
+        self.snapshot_with_prefetch(&|_| {})
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let mut expected = Expected::new();
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let mut expected = PrefetchList::new();
         expect(&mut expected);
         let inner = self.inner.snapshot()?;
         self.requests.lock().unwrap().expected_bytes += bytes_of(&expected, &*inner)?;
@@ -78,11 +78,11 @@ impl Driver for RecordingDriver {
         }))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        self.inner.commit_step(batch)
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+        self.inner.commit_with_step(batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.inner.write(preconditions, fill)
     }
 
@@ -195,7 +195,7 @@ fn a_read_reads_only_prefetched_rows() {
         let path = InstancePath::parse_cli_path(running.schema(), text).unwrap();
         let selection = Selection::default();
         take(&requests);
-        let view = running.view_to_read(&path, &selection).unwrap();
+        let view = running.view_for_read(&path, &selection).unwrap();
         let mut builder = TreeBuilder::new();
         let found = view.read(&path, &selection, &mut builder).unwrap();
         assert_eq!(found, !text.contains("160"), "{text}");

@@ -1,7 +1,7 @@
 //! The steps: each one is one commit, determined by a seed, its number and the state, so that it can be
 //! repeated elsewhere.
 
-use espalier_store::{CommitOptions, Confirmed, Datastore, Edit, Error, Tree};
+use espalier_store::{CommitOptions, ConfirmOptions, Datastore, Edit, Error, Tree};
 use espalier_yang::InstancePath;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -46,9 +46,9 @@ pub fn step(tree: &Tree, seed: u64, number: u64) {
     let candidate = tree.beside(Datastore::Candidate, "").expect("a candidate");
     let options = CommitOptions::default();
     let timeout = random.random_bool(0.75).then_some(TIMEOUT);
-    let confirmed = Confirmed {
+    let confirmed = ConfirmOptions {
         timeout,
-        ..Confirmed::default()
+        ..ConfirmOptions::default()
     };
     let result = match random.random_range(0..20) {
         0..=4 => candidate.commit(&[edit(tree, &mut random)], options),

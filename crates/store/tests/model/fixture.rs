@@ -8,7 +8,7 @@ use espalier_store::{
     SystemClock, Tree, View,
 };
 use espalier_yang::data::{
-    DataTree, Metadata, ParseOptions, PrintOptions, Root, TreeBuilder, json,
+    DataTree, MetadataMode, ParseOptions, PrintOptions, Root, TreeBuilder, json,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{ErrorTag, InstancePath, Schema, Sink};
@@ -48,7 +48,7 @@ pub fn memory_tree(model: &str) -> Tree {
 pub fn data(schema: &Schema, text: &str) -> DataTree {
     let mut builder = TreeBuilder::new();
     let options = ParseOptions {
-        metadata: Metadata::Kept,
+        metadata: MetadataMode::Kept,
         ..ParseOptions::default()
     };
     json::parse(
@@ -146,7 +146,7 @@ pub fn first_tag<T: std::fmt::Debug>(result: &Result<T, Error>) -> Option<ErrorT
 
 pub fn assert_same(schema: &Schema, found: &DataTree, expected: &DataTree, what: &str) {
     assert!(
-        found.same_as(expected, schema),
+        found.is_equivalent(expected, schema),
         "{what}\nfound    {}\nexpected {}",
         show(schema, found),
         show(schema, expected)

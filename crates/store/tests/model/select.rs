@@ -122,7 +122,7 @@ impl Reader<'_> {
     fn wanted(&self, node: NodeId, is_whole: bool, is_target: bool) -> Wanted {
         match &self.selection.fields {
             None => Wanted::Whole,
-            Some(_) if is_target => Wanted::Partly,
+            Some(_) if is_target => Wanted::Partial,
             Some(_) if is_whole => Wanted::Whole,
             Some(fields) => fields.selection(self.schema, node),
         }

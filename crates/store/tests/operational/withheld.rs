@@ -1,6 +1,6 @@
 //! Configuration that is not applied.
 
-use espalier_store::{Error, WITHHELD_MAX};
+use espalier_store::{Error, UNAPPLIED_PATHS_MAX};
 
 use crate::fixture::Fixture;
 
@@ -70,7 +70,7 @@ fn only_operational_withholds_and_only_up_to_the_limit() {
     let path = fixture.path("/m:top");
     let refused = fixture.running.withhold(std::slice::from_ref(&path));
     assert!(matches!(refused, Err(Error::Data(_))));
-    let many = vec![path; WITHHELD_MAX + 1];
+    let many = vec![path; UNAPPLIED_PATHS_MAX + 1];
     assert!(matches!(
         fixture.operational.withhold(&many),
         Err(Error::Data(_))

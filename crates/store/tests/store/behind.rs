@@ -45,7 +45,7 @@ impl Fixture {
             kind: ErrorKind::Unavailable,
         });
         let began = Instant::now();
-        while view.residence().failure.is_none() {
+        while view.cache_status().failure.is_none() {
             assert!(began.elapsed() < Duration::from_secs(60), "it is followed");
             thread::sleep(Duration::from_millis(1));
         }

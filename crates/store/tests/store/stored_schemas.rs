@@ -7,7 +7,8 @@ use std::thread;
 
 use espalier_keyspace::{Batch, Driver, KeyRange, ReadOnly};
 use espalier_store::{
-    Datastore, Edit, Existing, LoadMode, Store, Subspace, Timestamp, Tree, backup, copy, restore,
+    Datastore, Edit, ExistingRows, LoadMode, Store, Subspace, Timestamp, Tree, backup, copy,
+    restore,
 };
 use espalier_testkit::rows::{Row, rows};
 use espalier_testkit::seed;
@@ -205,7 +206,7 @@ fn a_read_only_store_opens_and_is_unchanged() {
         let fixture = Fixture::filled(engine, &model(""));
         let driver = fixture.driver();
         delete_kept(&*driver);
-        let read_only = Arc::new(ReadOnly::because(Arc::clone(&driver), "for the test"));
+        let read_only = Arc::new(ReadOnly::with_reason(Arc::clone(&driver), "for the test"));
         assert_eq!(text(&tree(&open_store(read_only))), DATA);
         assert!(kept(&*driver).is_empty());
         drop(driver);
@@ -221,14 +222,14 @@ fn copies_and_backups_do_not_include_compilations() {
         let whole = kept(&*fixture.driver());
         let copied = Fixture::new(engine);
         let (from, to) = (fixture.driver(), copied.driver());
-        copy(&*from, "from", &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
+        copy(&*from, "from", &*to, ExistingRows::Reject, &mut |_, _| {}).unwrap();
         drop(to);
         let restored = Fixture::new(engine);
         let mut file = tempfile::tempfile().unwrap();
         backup(&*from, &mut file, Timestamp(0), &mut |_, _| {}).unwrap();
         file.rewind().unwrap();
         let to = restored.driver();
-        restore(file, &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
+        restore(file, &*to, ExistingRows::Reject, &mut |_, _| {}).unwrap();
         drop(to);
         for fixture in [copied, restored] {
             assert!(kept(&*fixture.driver()).is_empty());

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use espalier_store::{Diff, Edit, LoadMode, Subscribed, Subscriber, Subscription, Tree};
+use espalier_store::{Diff, Edit, LoadMode, Subscriber, Subscription, SubscriptionGuard, Tree};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
 use crate::fixture::{MODEL, commit, data, first_tag, load_json, memory_tree, merge, path, text};
@@ -78,7 +78,12 @@ fn test(name: &'static str, record: &Record) -> Test {
     }
 }
 
-fn subscribe(tree: &Tree, paths: &[&str], priority: i32, test: Test) -> (Arc<Test>, Subscribed) {
+fn subscribe(
+    tree: &Tree,
+    paths: &[&str],
+    priority: i32,
+    test: Test,
+) -> (Arc<Test>, SubscriptionGuard) {
     let test = Arc::new(test);
     let paths = paths.iter().map(|text| path(tree.schema(), text)).collect();
     let subscription = Subscription { paths, priority };

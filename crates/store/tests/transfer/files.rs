@@ -1,10 +1,12 @@
-//! Backup files: complete, truncated, and modified.
+//! BackupReport files: complete, truncated, and modified.
 
 use std::fs::File;
 use std::io::Cursor;
 
 use espalier_keyspace::{Driver, ErrorKind};
-use espalier_store::{Backup, Error, Existing, Result, Timestamp, Transferred, backup, restore};
+use espalier_store::{
+    BackupReport, Error, ExistingRows, Result, Timestamp, TransferReport, backup, restore,
+};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 use espalier_testkit::seed;
 use rand::Rng;
@@ -12,7 +14,7 @@ use rand::rngs::StdRng;
 
 use crate::rows::{all, fill, memory, random_rows};
 
-fn backed_up(from: &dyn Driver) -> (Backup, Vec<u8>) {
+fn backed_up(from: &dyn Driver) -> (BackupReport, Vec<u8>) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut open = File::create(file.path()).expect("a file");
     let written = backup(from, &mut open, Timestamp(5), &mut |_, _| {}).expect("a backup");
@@ -21,8 +23,8 @@ fn backed_up(from: &dyn Driver) -> (Backup, Vec<u8>) {
     (written, bytes)
 }
 
-fn restored(bytes: &[u8], to: &dyn Driver) -> Result<Transferred> {
-    restore(Cursor::new(bytes), to, Existing::Refuse, &mut |_, _| {})
+fn restored(bytes: &[u8], to: &dyn Driver) -> Result<TransferReport> {
+    restore(Cursor::new(bytes), to, ExistingRows::Reject, &mut |_, _| {})
 }
 
 #[test]

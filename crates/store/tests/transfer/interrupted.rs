@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_drivers::under_policy;
 use espalier_keyspace::{Batch, ErrorKind, KeyRange};
-use espalier_store::{Error, Existing, Phase, Store, SystemClock, copy};
+use espalier_store::{Error, ExistingRows, Phase, Store, SystemClock, copy};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 use espalier_testkit::seed;
 use rand::Rng;
@@ -135,11 +135,17 @@ fn a_copy_shows_one_state() {
         let before = all(&*from);
         let more = random_rows(random, 100);
         let mut is_first = true;
-        let done = copy(&*from, "the source", &*to, Existing::Refuse, &mut |_, _| {
-            if std::mem::take(&mut is_first) {
-                fill(&*from, &more);
-            }
-        });
+        let done = copy(
+            &*from,
+            "the source",
+            &*to,
+            ExistingRows::Reject,
+            &mut |_, _| {
+                if std::mem::take(&mut is_first) {
+                    fill(&*from, &more);
+                }
+            },
+        );
         done.expect("a copy");
         assert!(!is_first && all(&*to) == before);
     });
@@ -161,7 +167,7 @@ fn writes_of_others_to_the_target_are_detected() {
         };
         let run = |write: &dyn Fn()| {
             let mut is_first = true;
-            let existing = Existing::Delete;
+            let existing = ExistingRows::Delete;
             copy(&*from, "the source", &*to, existing, &mut |phase, rows| {
                 let is_late = phase == Phase::Copying && rows > 15_000;
                 if is_late && std::mem::take(&mut is_first) {

@@ -1,7 +1,7 @@
 //! Rejected targets.
 
 use espalier_keyspace::ErrorKind;
-use espalier_store::{Error, Existing, copy};
+use espalier_store::{Error, ExistingRows, copy};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 
 use crate::rows::{Row, all, copied, fill, memory};
@@ -20,7 +20,13 @@ fn a_target_that_is_not_empty() {
     let error = copied(&*from, &*to).expect_err("it is not empty");
     assert!(matches!(error, Error::NotEmpty), "{error}");
     assert_eq!(all(&*to), old);
-    let copied = copy(&*from, "the source", &*to, Existing::Delete, &mut |_, _| {});
+    let copied = copy(
+        &*from,
+        "the source",
+        &*to,
+        ExistingRows::Delete,
+        &mut |_, _| {},
+    );
     assert_eq!(copied.expect("a copy").changed, 10);
     assert!(all(&*from) == all(&*to));
 }
@@ -30,7 +36,7 @@ fn a_source_that_equals_the_target() {
     let engine = memory();
     fill(&*engine, &rows(10));
     let before = all(&*engine);
-    for existing in [Existing::Refuse, Existing::Delete] {
+    for existing in [ExistingRows::Reject, ExistingRows::Delete] {
         let copied = copy(&*engine, "itself", &*engine, existing, &mut |_, _| {});
         let error = copied.expect_err("the same");
         assert!(
@@ -55,11 +61,24 @@ fn a_target_or_a_source_that_is_not_complete() {
     });
     copied(&*from, &to).expect_err("no room");
     to.disarm();
-    let again = copy(&*other, "another", &to, Existing::Refuse, &mut |_, _| {});
+    let again = copy(
+        &*other,
+        "another",
+        &to,
+        ExistingRows::Reject,
+        &mut |_, _| {},
+    );
     assert!(matches!(again, Err(Error::Unfinished { from }) if from == "the source"));
     let onward = copied(&to, &*memory());
     assert!(matches!(onward, Err(Error::Unfinished { .. })));
-    copy(&*other, "another", &to, Existing::Delete, &mut |_, _| {}).expect("a copy");
+    copy(
+        &*other,
+        "another",
+        &to,
+        ExistingRows::Delete,
+        &mut |_, _| {},
+    )
+    .expect("a copy");
     assert!(all(&*other) == all(&to));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Driver, KeyRange};
-use espalier_store::{Existing, Result, Subspace, Transferred, copy};
+use espalier_store::{ExistingRows, Result, Subspace, TransferReport, copy};
 pub use espalier_testkit::rows::Row;
 use espalier_testkit::rows::rows;
 use rand::Rng;
@@ -53,6 +53,6 @@ pub fn all(driver: &dyn Driver) -> Vec<Row> {
 }
 
 /// A copy that rejects existing rows.
-pub fn copied(from: &dyn Driver, to: &dyn Driver) -> Result<Transferred> {
-    copy(from, "the source", to, Existing::Refuse, &mut |_, _| {})
+pub fn copied(from: &dyn Driver, to: &dyn Driver) -> Result<TransferReport> {
+    copy(from, "the source", to, ExistingRows::Reject, &mut |_, _| {})
 }

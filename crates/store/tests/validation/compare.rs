@@ -5,7 +5,7 @@ use std::fmt::Write;
 use espalier_store::{CommitOptions, Datastore, Edit, Error, Tree};
 use espalier_testkit::oracle::judge::{Problem, Verdict};
 use espalier_yang::data::{DataTree, TreeInstances};
-use espalier_yang::validate::{Share, validate};
+use espalier_yang::validate::{WorkerShare, validate};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances, Schema};
 
@@ -117,7 +117,7 @@ impl Trial {
             (Ok(()), None) => Err("accepted, but it contradicts the tree".to_owned()),
             (Ok(()), Some(verdict)) => self.compare_accepted(fixture, tree, verdict, after),
             (Err(errors), verdict) => {
-                if !after.same_as(&self.before, &fixture.schema) {
+                if !after.is_equivalent(&self.before, &fixture.schema) {
                     let after = show(&fixture.schema, &after);
                     return Err(format!("refused, but the tree changed to {after}"));
                 }
@@ -173,7 +173,7 @@ impl Trial {
             return Err(format!("accepted; libyang refuses: {problem}"));
         }
         let expected = parse(&fixture.schema, &verdict.tree);
-        if !after.same_as(&expected, &fixture.schema) {
+        if !after.is_equivalent(&expected, &fixture.schema) {
             let after = show(&fixture.schema, &after);
             return Err(format!(
                 "the tree is {after}\nand should be {}",
@@ -252,7 +252,7 @@ pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
 fn full_validation(fixture: &Fixture, tree: &DataTree) -> Errors {
     let data = TreeInstances::new(&fixture.schema, tree);
     let limits = Limits::default();
-    let result = validate(&fixture.plan, &data, &data.root(), limits, Share::ALL);
+    let result = validate(&fixture.plan, &data, &data.root(), limits, WorkerShare::ALL);
     result.unwrap_or_else(Errors::from)
 }
 

@@ -13,7 +13,7 @@ use espalier_testkit::rows::rows;
 use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::validate::Plan;
+use espalier_yang::validate::ValidationPlan;
 use espalier_yang::{InstancePath, Schema, Sink};
 use rand::rngs::StdRng;
 
@@ -28,7 +28,7 @@ pub struct Fixture {
     pub judge: Judge,
     pub tree: Tree,
     pub schema: Arc<Schema>,
-    pub plan: Plan,
+    pub plan: ValidationPlan,
 }
 
 /// The numbers of generated schemas.
@@ -85,7 +85,7 @@ impl Fixture {
         let judge = Judge::new(&source, unconditional)?;
         let tree = open(&source);
         let schema = Arc::clone(tree.schema());
-        let plan = Plan::compile(&schema);
+        let plan = ValidationPlan::compile(&schema);
         Ok(Self {
             generated: None,
             source,

@@ -75,7 +75,7 @@ pub fn preconditions_that_were_met(open: Open<'_>) {
         let mut batch = Batch::new();
         batch.require("key", Some(value.to_vec()));
         batch.put("key", [value, b"+"].concat());
-        batch.met_at(version);
+        batch.assume_met_at(version);
         driver.commit(batch)
     };
     let two = commit(b"one", one).expect("it is the newest version");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use espalier_keyspace::{Batch, Expected, KEY_BYTES_MAX, Snapshot};
+use espalier_keyspace::{Batch, KEY_BYTES_MAX, PrefetchList, Snapshot};
 
 use super::Open;
 use super::acts::{all, delete, get, get_in, numbered, put};
@@ -80,11 +80,11 @@ pub fn many_keys_are_got_at_once(open: Open<'_>) {
     (0..4).for_each(|number| batch.put(format!("long {number}"), vec![number; 700_000]));
     driver.commit(batch).expect("a batch");
     let old = driver.snapshot().expect("a snapshot");
-    let expect = |expected: &mut Expected| {
+    let expect = |expected: &mut PrefetchList| {
         expected.key(numbered(3));
         expected.key("absent");
     };
-    let expecting = driver.snapshot_expecting(&expect).expect("a snapshot");
+    let expecting = driver.snapshot_with_prefetch(&expect).expect("a snapshot");
     put(&*driver, &numbered(2), b"changed");
     put(&*driver, b"new", b"new");
     delete(&*driver, &numbered(1));

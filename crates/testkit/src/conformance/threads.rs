@@ -163,7 +163,7 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
                 2 => batch.add("count", 1),
                 _ => batch.delete(key),
             }
-            let committed = driver.commit_step(batch).expect("a commit");
+            let committed = driver.commit_with_step(batch).expect("a commit");
             if let Some(step) = committed.step {
                 let mut steps = steps.lock().expect("no panic");
                 steps.push((step.from, committed.version, step.batch));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use espalier_keyspace::{Batch, Direction, Expected, KEY_BYTES_MAX, KeyRange, Snapshot};
+use espalier_keyspace::{Batch, Direction, KEY_BYTES_MAX, KeyRange, PrefetchList, Snapshot};
 
 use super::Open;
 use super::acts::{Pairs, get_in, put, put_keys, scan};
@@ -113,7 +113,7 @@ pub fn what_is_expected_is_read(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b", b"b1", b"b2", b"b3", b"c"]);
     let (few, all) = (KeyRange::prefix(b"b"), KeyRange::all());
-    let expect = |expected: &mut Expected| {
+    let expect = |expected: &mut PrefetchList| {
         for key in [&b"a"[..], b"absent", b"", b"b1", b"a"] {
             expected.key(key);
         }
@@ -122,7 +122,7 @@ pub fn what_is_expected_is_read(open: Open<'_>) {
         expected.range(all.clone(), 100);
         expected.range(KeyRange::prefix(b"z"), 1);
     };
-    let expecting = driver.snapshot_expecting(&expect).expect("a snapshot");
+    let expecting = driver.snapshot_with_prefetch(&expect).expect("a snapshot");
     let plain = driver.snapshot().expect("a snapshot");
     assert_eq!(expecting.version(), plain.version());
     put(&*driver, b"a", b"later");
@@ -144,17 +144,17 @@ pub fn what_is_expected_is_read(open: Open<'_>) {
     cursor.seek(b"b3").expect("a seek");
     let found = cursor.next().expect("a step").map(|(key, _)| key.to_vec());
     assert_eq!(found.as_deref(), Some(&b"b3"[..]));
-    let nothing = driver.snapshot_expecting(&|_| {}).expect("a snapshot");
+    let nothing = driver.snapshot_with_prefetch(&|_| {}).expect("a snapshot");
     assert_eq!(get_in(&*nothing, b"a").as_deref(), Some(&b"later"[..]));
 }
 
 /// A view to work a change out on shows, of what nobody else changes, the newest state.
 pub fn a_view_to_change_shows_its_own_commits(open: Open<'_>) {
     let driver = open();
-    let expect = |expected: &mut Expected| expected.key(b"n");
+    let expect = |expected: &mut PrefetchList| expected.key(b"n");
     let mut newest = None;
     for round in 0..5_u8 {
-        let view = driver.snapshot_to_change(&expect).expect("a view");
+        let view = driver.snapshot_for_update(&expect).expect("a view");
         assert_eq!(get_in(&*view, b"n"), newest, "{round}");
         assert!(driver.is_current(view.version()).expect("asked"), "{round}");
         let mut batch = Batch::new();

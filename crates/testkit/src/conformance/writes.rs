@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Direction, Driver, Error, ErrorKind, Existed, KeyRange, Precondition, Result, Version,
-    Writer, counter,
+    Batch, Direction, Driver, Error, ErrorKind, KeyExisted, KeyRange, Precondition, Result,
+    Version, Writer, counter,
 };
 
 use super::Open;
@@ -105,12 +105,12 @@ pub fn put_new_leaves_what_is_there(open: Open<'_>) {
     put(&*driver, b"empty", b"");
     driver
         .write(&[], &mut |writer| {
-            assert_eq!(writer.put_new(b"old", b"other")?, Existed::Yes);
-            assert_eq!(writer.put_new(b"empty", b"other")?, Existed::Yes);
-            assert_eq!(writer.put_new(b"new", b"first")?, Existed::No);
-            assert_eq!(writer.put_new(b"new", b"second")?, Existed::Yes);
+            assert_eq!(writer.put_new(b"old", b"other")?, KeyExisted::Yes);
+            assert_eq!(writer.put_new(b"empty", b"other")?, KeyExisted::Yes);
+            assert_eq!(writer.put_new(b"new", b"first")?, KeyExisted::No);
+            assert_eq!(writer.put_new(b"new", b"second")?, KeyExisted::Yes);
             writer.delete(b"old")?;
-            assert_eq!(writer.put_new(b"old", b"again")?, Existed::No);
+            assert_eq!(writer.put_new(b"old", b"again")?, KeyExisted::No);
             Ok(())
         })
         .expect("a write");

@@ -389,7 +389,7 @@ impl Constrainer<'_> {
 
     /// Whether a `when` depends on itself.
     fn is_circular(&self, id: ItemId) -> bool {
-        let holders = |read: ItemId| {
+        let nodes_with_value = |read: ItemId| {
             let around = self.shape.around(read);
             around
                 .into_iter()
@@ -401,8 +401,8 @@ impl Constrainer<'_> {
             let reads = self.whens.iter().find(|(at, _)| *at == holder);
             let read = reads
                 .into_iter()
-                .flat_map(|(_, reads)| reads.iter().flat_map(|&read| holders(read)));
-            let around = holders(holder).filter(|&at| at != holder);
+                .flat_map(|(_, reads)| reads.iter().flat_map(|&read| nodes_with_value(read)));
+            let around = nodes_with_value(holder).filter(|&at| at != holder);
             for dependency in read.chain(around) {
                 if dependency == id {
                     return true;
@@ -423,8 +423,9 @@ impl Constrainer<'_> {
             // The conditions of a choice, case, augment or uses are those of what is in it.
             let mut around = self.shape.around(id).into_iter();
             let own = around.next().into_iter();
-            let mut holders = own.chain(around.take_while(|&at| !self.shape.is_data(at)));
-            self.shape.is_np_container(id) && holders.any(|at| self.shape.items[at].when.is_some())
+            let mut nodes_with_value = own.chain(around.take_while(|&at| !self.shape.is_data(at)));
+            self.shape.is_np_container(id)
+                && nodes_with_value.any(|at| self.shape.items[at].when.is_some())
         };
         (0..self.shape.items.len())
             .filter(|&id| is_conditional(id))

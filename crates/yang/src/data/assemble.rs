@@ -5,7 +5,7 @@ use std::io;
 
 use super::entry_set::{ENTRIES_MAX, Entry, KeyValues};
 use super::frame::{Frame, PathWriter};
-use super::options::{Accept, Metadata, ParseError, ParseOptions, Root, Wrapping};
+use super::options::{Accept, MetadataMode, ParseError, ParseOptions, Root, Wrapping};
 use super::sink::{Annotations, Mark, Sink, Stop};
 use super::tree::TreeBuilder;
 use crate::error::{DataError, ErrorTag, ErrorType, Errors};
@@ -112,7 +112,7 @@ impl<'a> Assembler<'a> {
     }
 
     pub(super) fn keeps_metadata(&self) -> bool {
-        self.options.metadata == Metadata::Kept
+        self.options.metadata == MetadataMode::Kept
     }
 
     /// Returns whether a document of this root contains exactly one node.

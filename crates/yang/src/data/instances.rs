@@ -412,10 +412,11 @@ impl Instances for TreeInstances<'_> {
         let Some(index) = self.indexes.get(&node) else {
             return Ok(Indexed::No);
         };
-        let (PlaceKind::Tree(within), Some(holders)) = (&within.0, index.get(value)) else {
+        let (PlaceKind::Tree(within), Some(nodes_with_value)) = (&within.0, index.get(value))
+        else {
             return Ok(Indexed::Yes);
         };
-        for &place in holders
+        for &place in nodes_with_value
             .iter()
             .filter(|place| self.is_within(**place, *within))
         {

@@ -97,7 +97,7 @@ fn invalid_value(name: &str, value: &str, right: &str) -> DataError {
     DataError::new(ErrorTag::BadAttribute, message)
 }
 
-/// The error of an annotation that is not allowed if metadata is [plain](super::options::Metadata::Plain).
+/// The error of an annotation that is not allowed if metadata is [plain](super::options::MetadataMode::Plain).
 pub(super) fn plain_metadata_error(annotation: &Annotation) -> Option<DataError> {
     match annotation {
         Annotation::Default | Annotation::Origin(_) | Annotation::Other(..) => None,

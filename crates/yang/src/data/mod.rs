@@ -23,8 +23,8 @@ pub use entry_set::ENTRIES_MAX;
 pub use instances::{Place, TreeInstances};
 pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
-    Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,
-    Wrapping,
+    Accept, Envelope, Layout, MetadataMode, ParseError, ParseOptions, PrintError, PrintOptions,
+    Root, Wrapping,
 };
 pub use origin::Origin;
 pub use sink::{Annotation, Annotations, Mark, Operation, Sink, Stop};

@@ -35,7 +35,7 @@ pub enum Accept {
 
 /// The treatment of metadata: XML attributes with a namespace, JSON members under `@` (RFC 7952).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metadata {
+pub enum MetadataMode {
     /// Skipped unchecked: for documents that this program wrote itself.
     #[default]
     Ignored,
@@ -71,7 +71,7 @@ pub struct ParseOptions {
     /// Which data nodes are accepted.
     pub accept: Accept,
     /// The treatment of metadata.
-    pub metadata: Metadata,
+    pub metadata: MetadataMode,
     /// The data node above the content of the document. Only used in the paths of errors.
     pub place: InstancePath,
     /// Whether there is an envelope, for [`Root::Datastore`].

@@ -122,7 +122,7 @@ impl DataTree {
 
     /// Returns whether two trees are equivalent: `ordered-by system` entries are compared as sets; marks and empty
     /// containers without presence are ignored.
-    pub fn same_as(&self, other: &Self, schema: &Schema) -> bool {
+    pub fn is_equivalent(&self, other: &Self, schema: &Schema) -> bool {
         let comparable = |tree: &Self| {
             let mut nodes = tree.nodes.clone();
             strip(&mut nodes, schema);

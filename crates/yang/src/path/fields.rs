@@ -12,7 +12,7 @@ pub enum Selection {
     /// The node and all its descendants.
     Whole,
     /// The node, and only the selected descendants.
-    Partly,
+    Partial,
     /// Nothing.
     Not,
 }
@@ -24,7 +24,7 @@ pub enum Selection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     target: Option<NodeId>,
-    /// The nodes at the end of a path are [`Selection::Whole`], their ancestors [`Selection::Partly`].
+    /// The nodes at the end of a path are [`Selection::Whole`], their ancestors [`Selection::Partial`].
     named: FxHashMap<NodeId, Selection>,
 }
 
@@ -48,7 +48,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Returns how much of a node is selected; the ancestors of the target are [`Selection::Partly`].
+    /// Returns how much of a node is selected; the ancestors of the target are [`Selection::Partial`].
     pub fn selection(&self, schema: &Schema, node: NodeId) -> Selection {
         if let Some(&selection) = self.named.get(&node) {
             return selection;
@@ -66,7 +66,7 @@ impl Fields {
             }
         }
         if self.leads_to_target(schema, node) {
-            Selection::Partly
+            Selection::Partial
         } else {
             Selection::Not
         }
@@ -136,7 +136,7 @@ impl FieldsParser<'_> {
         loop {
             let node = self.path(base)?;
             if self.scanner.eat('(') {
-                self.name(node, Selection::Partly);
+                self.name(node, Selection::Partial);
                 open.push(base);
                 base = Some(node);
                 continue;
@@ -160,7 +160,7 @@ impl FieldsParser<'_> {
     fn path(&mut self, base: Option<NodeId>) -> Result<NodeId, DataError> {
         let mut node = self.step(base)?;
         while self.scanner.eat('/') {
-            self.name(node, Selection::Partly);
+            self.name(node, Selection::Partial);
             node = self.step(Some(node))?;
         }
         Ok(node)

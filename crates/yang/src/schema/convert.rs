@@ -10,7 +10,7 @@ use crate::value::Value;
 
 /// Whether the targets of instance-identifiers may have changed between two schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedNodes {
+pub enum InstanceIdentifierTargets {
     /// Every instance-identifier has the same meaning in both schemas.
     Unchanged,
     /// Each instance-identifier must be parsed again.
@@ -19,19 +19,19 @@ pub enum NamedNodes {
 
 /// Two schemas whose types are compared.
 #[derive(Clone, Copy, Debug)]
-pub struct Revisions<'a> {
+pub struct SchemaPair<'a> {
     /// The schema under which values are stored.
     pub old: &'a Schema,
     /// The schema under which they will be stored.
     pub new: &'a Schema,
     /// Whether instance-identifiers keep their meaning.
-    pub named_nodes: NamedNodes,
+    pub named_nodes: InstanceIdentifierTargets,
 }
 
-impl Revisions<'_> {
+impl SchemaPair<'_> {
     /// Returns whether every value of a type of the old schema is a value of a type of the new one, in the same
     /// canonical form; false if that is not certain.
-    pub fn keep_values(&self, old: &Type, new: &Type) -> bool {
+    pub fn preserves_values(&self, old: &Type, new: &Type) -> bool {
         let (old, new) = (resolved(old), resolved(new));
         if old.canonical != new.canonical {
             return false;
@@ -57,7 +57,7 @@ impl Revisions<'_> {
                 self.keep_identities(old, new)
             }
             (TypeKind::InstanceIdentifier { .. }, TypeKind::InstanceIdentifier { .. }) => {
-                self.named_nodes == NamedNodes::Unchanged
+                self.named_nodes == InstanceIdentifierTargets::Unchanged
             }
             (TypeKind::Integer(old_width, old), TypeKind::Integer(new_width, new)) => {
                 let is_wider = is_stored_alike(*old_width, *new_width);
@@ -77,13 +77,13 @@ impl Revisions<'_> {
             }
             // A value belongs to the first member that accepts it, so earlier members must not accept more.
             (TypeKind::Union(old), TypeKind::Union(new)) => {
-                let backwards = Revisions {
+                let backwards = SchemaPair {
                     old: self.new,
                     new: self.old,
                     ..*self
                 };
                 let is_same = |(old, new): (&Type, &Type)| {
-                    self.keep_values(old, new) && backwards.keep_values(new, old)
+                    self.preserves_values(old, new) && backwards.preserves_values(new, old)
                 };
                 old.len() <= new.len() && old.iter().zip(new).all(is_same)
             }

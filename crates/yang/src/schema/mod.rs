@@ -19,7 +19,7 @@ mod tree_diagram;
 mod types;
 
 pub use compile::{SchemaError, SchemaErrors};
-pub use convert::{NamedNodes, Revisions};
+pub use convert::{InstanceIdentifierTargets, SchemaPair};
 pub use lexical::{JsonScalar, ValueError};
 pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};

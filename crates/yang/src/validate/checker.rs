@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::plan::{Plan, Rule, RuleId, RuleKind};
+use super::plan::{Rule, RuleId, RuleKind, ValidationPlan};
 use crate::error::{DataError, ErrorTag, Errors};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys};
@@ -13,14 +13,14 @@ use crate::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 /// Checks rules in one state of the data, and collects violations.
 pub(crate) struct Checker<'a, T: Instances> {
     pub data: &'a T,
-    pub plan: &'a Plan,
+    pub plan: &'a ValidationPlan,
     pub evaluator: Evaluator<'a, T>,
     pub errors: Errors,
 }
 
 impl<'a, T: Instances> Checker<'a, T> {
     /// Configuration can only refer to configuration (RFC 7950 §6.4.1).
-    pub fn new(data: &'a T, plan: &'a Plan, limits: Limits, scope: Scope) -> Self {
+    pub fn new(data: &'a T, plan: &'a ValidationPlan, limits: Limits, scope: Scope) -> Self {
         Self {
             data,
             plan,

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::checker::Checker;
-use super::incremental::Effort;
-use super::plan::Plan;
+use super::incremental::ValidationCost;
+use super::plan::ValidationPlan;
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind};
@@ -15,14 +15,14 @@ const ENTRIES_IN_A_ROW: u64 = 64;
 
 /// The share of one worker in a parallel full validation: blocks of entries of the outermost lists.
 #[derive(Clone, Copy, Debug)]
-pub struct Share {
+pub struct WorkerShare {
     /// The number of this worker, from 0.
     pub worker: u64,
     /// The number of workers.
     pub workers: u64,
 }
 
-impl Share {
+impl WorkerShare {
     /// The whole tree.
     pub const ALL: Self = Self {
         worker: 0,
@@ -39,11 +39,11 @@ impl Share {
 /// # Errors
 /// Read errors; violations are in the result.
 pub fn validate<T: Instances>(
-    plan: &Plan,
+    plan: &ValidationPlan,
     data: &T,
     from: &T::Inner,
     limits: Limits,
-    share: Share,
+    share: WorkerShare,
 ) -> Result<Errors, T::Error> {
     let (errors, _) = validate_measured(plan, data, from, limits, share)?;
     Ok(errors)
@@ -54,19 +54,19 @@ pub fn validate<T: Instances>(
 /// # Errors
 /// Read errors; violations are in the result.
 pub fn validate_measured<T: Instances>(
-    plan: &Plan,
+    plan: &ValidationPlan,
     data: &T,
     from: &T::Inner,
     limits: Limits,
-    share: Share,
-) -> Result<(Errors, Effort), T::Error> {
+    share: WorkerShare,
+) -> Result<(Errors, ValidationCost), T::Error> {
     let mut walk = Walk {
         checker: Checker::new(data, plan, limits, Scope::Config),
         share,
         checks: 0,
     };
     walk.place(from, share.workers > 1)?;
-    let effort = Effort {
+    let effort = ValidationCost {
         checks: walk.checks,
         fallbacks: 0,
         visits: walk.checker.evaluator.take_visits(),
@@ -79,14 +79,14 @@ pub fn validate_measured<T: Instances>(
 /// # Errors
 /// Read errors; violations are in the result.
 pub fn validate_operation<T: Instances>(
-    plan: &Plan,
+    plan: &ValidationPlan,
     data: &T,
     from: &T::Inner,
     limits: Limits,
 ) -> Result<Errors, T::Error> {
     let mut walk = Walk {
         checker: Checker::new(data, plan, limits, Scope::All),
-        share: Share::ALL,
+        share: WorkerShare::ALL,
         checks: 0,
     };
     walk.place(from, false)?;
@@ -95,7 +95,7 @@ pub fn validate_operation<T: Instances>(
 
 struct Walk<'a, T: Instances> {
     checker: Checker<'a, T>,
-    share: Share,
+    share: WorkerShare,
     checks: u64,
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checker::Checker;
 use super::leafref_target::climb;
-use super::plan::{Plan, RuleId, RuleKind};
+use super::plan::{RuleId, RuleKind, ValidationPlan};
 use super::referrers::RemovedTargets;
 use super::route::chain;
 use super::trace::{NearestSibling, TracedJoins};
@@ -72,7 +72,7 @@ pub enum Removal<I> {
     Value(I, NodeId, Value),
 }
 
-impl std::ops::AddAssign for Effort {
+impl std::ops::AddAssign for ValidationCost {
     fn add_assign(&mut self, other: Self) {
         self.checks += other.checks;
         self.fallbacks += other.fallbacks;
@@ -82,7 +82,7 @@ impl std::ops::AddAssign for Effort {
 
 /// The work done by a validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct ValidationCost {
     /// Rules checked, each at one instance.
     pub checks: u64,
     /// The number of times no reverse route led from a change to the instances of a rule, so that all instances of
@@ -96,14 +96,14 @@ pub struct Effort {
 type ScheduledCheck<I> = (RuleId, I, Option<Value>);
 
 /// The state before a change and the proposed state.
-pub struct States<'a, T: Instances> {
+pub struct StatePair<'a, T: Instances> {
     pub(super) old: Checker<'a, T>,
     pub(super) new: Checker<'a, T>,
 }
 
-impl<'a, T: Instances> States<'a, T> {
+impl<'a, T: Instances> StatePair<'a, T> {
     /// Creates a pair of two states of one tree.
-    pub fn new(plan: &'a Plan, old: &'a T, new: &'a T, limits: Limits) -> Self {
+    pub fn new(plan: &'a ValidationPlan, old: &'a T, new: &'a T, limits: Limits) -> Self {
         Self {
             old: Checker::new(old, plan, limits, Scope::Config),
             new: Checker::new(new, plan, limits, Scope::Config),
@@ -111,9 +111,9 @@ impl<'a, T: Instances> States<'a, T> {
     }
 }
 
-impl<T: Instances> std::fmt::Debug for States<'_, T> {
+impl<T: Instances> std::fmt::Debug for StatePair<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("States").finish_non_exhaustive()
+        f.debug_struct("StatePair").finish_non_exhaustive()
     }
 }
 
@@ -131,7 +131,7 @@ pub struct Incremental<I> {
     /// The most recent nearest sibling in this state.
     pub(super) nearest: Option<NearestSibling<I>>,
     errors: Errors,
-    pub(super) effort: Effort,
+    pub(super) effort: ValidationCost,
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
@@ -145,7 +145,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
             traced_joins: FxHashSet::default(),
             nearest: None,
             errors: Errors::new(),
-            effort: Effort::default(),
+            effort: ValidationCost::default(),
         }
     }
 }
@@ -159,7 +159,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Processes a change. `states` must contain all changes so far.
     pub fn changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         change: &Change<I>,
     ) -> Result<(), T::Error> {
         for &rule in &states.new.plan.unbounded_rules {
@@ -200,7 +200,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn inner_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         place: &I,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
@@ -218,7 +218,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn leaf_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         holder: &I,
         node: NodeId,
         (old, new): (Option<&Value>, Option<&Value>),
@@ -239,7 +239,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn value_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         holder: &I,
         node: NodeId,
         value: &Value,
@@ -270,7 +270,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// contains the child.
     fn child_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         child: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -303,7 +303,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     pub(super) fn schedule_required_children<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         place: &I,
     ) {
         let content = states
@@ -318,7 +318,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Another case of a choice may be selected: the defaults in it may change.
     fn choice_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         choice: u32,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -335,7 +335,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Fires the nodes that may appear or disappear in an instance without being stored.
     fn children_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -347,7 +347,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     pub(super) fn default_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         child: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -379,7 +379,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules the rules on the instances of a node itself; for a leaf, `place` is its parent.
     fn schedule_own_rules<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         node: NodeId,
         place: &I,
     ) {
@@ -391,7 +391,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules a rule on an instance, at the anchor above it.
     fn schedule_at_anchor<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         rule: RuleId,
         place: &I,
     ) {
@@ -406,7 +406,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     pub(super) fn schedule<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         rule: RuleId,
         at: I,
     ) {
@@ -423,7 +423,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn unique_changed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         leaf: NodeId,
         holder: &I,
     ) {
@@ -443,7 +443,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules every rule that reads a node, at the end of the reverse route. For a leaf, `place` is its parent.
     fn fire<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -453,7 +453,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn fire_triggers<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -469,7 +469,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    pub(super) fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
+    pub(super) fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut StatePair<'_, T>) {
         self.errors.append(std::mem::take(&mut states.new.errors));
         let evaluators = [&states.old.evaluator, &states.new.evaluator];
         let visits = evaluators.map(|evaluator| evaluator.take_visits());
@@ -513,8 +513,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Read errors; violations are in the result.
     pub fn finish<T: Instances<Inner = I>>(
         mut self,
-        states: &mut States<'_, T>,
-    ) -> Result<(Errors, Effort), T::Error> {
+        states: &mut StatePair<'_, T>,
+    ) -> Result<(Errors, ValidationCost), T::Error> {
         self.schedule_referrers(states)?;
         let mut wide: FxHashMap<RuleId, FxHashSet<I>> = FxHashMap::default();
         let plan = states.new.plan;

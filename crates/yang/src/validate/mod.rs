@@ -1,6 +1,6 @@
 //! Validation (RFC 7950 §8): all constraints of a model, on a whole tree or on the part that a change can affect.
 //!
-//! - [`Plan`]: the constraints of a schema, compiled once: the rules, the data that each reads, and the indexes and
+//! - [`ValidationPlan`]: the constraints of a schema, compiled once: the rules, the data that each reads, and the indexes and
 //!   counters that a store maintains for them.
 //! - [`Incremental`]: the validation of a change, whose cost depends on the size of the change.
 //! - [`validate`]: the validation of a whole tree; [`validate_operation`]: of the input or output of an operation, or a
@@ -36,6 +36,6 @@ mod unique;
 mod whens;
 
 pub(crate) use dependencies::{ends_in_all_entries, is_in_list};
-pub use full::{Share, validate, validate_measured, validate_operation};
-pub use incremental::{Change, Effort, Incremental, Removal, States};
-pub use plan::Plan;
+pub use full::{WorkerShare, validate, validate_measured, validate_operation};
+pub use incremental::{Change, Incremental, Removal, StatePair, ValidationCost};
+pub use plan::ValidationPlan;

@@ -10,7 +10,7 @@ use super::route::{Route, ancestor, chain};
 use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::xpath::evaluate::resolved_type;
 
-/// The id of a rule: an index into one [`Plan`].
+/// The id of a rule: an index into one [`ValidationPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct RuleId(pub u32);
 
@@ -70,7 +70,7 @@ pub(crate) struct RequiredChildren {
 
 /// The compiled constraints of a schema. Immutable, shared between threads.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ValidationPlan {
     pub(crate) rules: Vec<Rule>,
     /// For each node, the rules that read it.
     pub(crate) triggers: ByNode<Trigger>,
@@ -110,7 +110,7 @@ pub struct Plan {
     pub(crate) is_watched: Vec<bool>,
 }
 
-impl Plan {
+impl ValidationPlan {
     /// Compiles the constraints of a schema.
     pub fn compile(schema: &Schema) -> Self {
         let mut builder = PlanBuilder::new(schema);
@@ -160,14 +160,14 @@ impl Plan {
 
     /// Returns whether leaves that are direct children of a node (`None`: the root) belong to an index, their own or
     /// that of a `unique`.
-    pub fn indexes_in(&self, parent: Option<NodeId>) -> bool {
+    pub fn has_indexed_leaves(&self, parent: Option<NodeId>) -> bool {
         let index = parent.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
         self.index_holders[index]
     }
 
     /// Returns whether the creation, deletion or leaf changes of a node's instance (`None`: the root) can affect a
     /// rule.
-    pub fn listens_to(&self, parent: Option<NodeId>) -> bool {
+    pub fn is_watched(&self, parent: Option<NodeId>) -> bool {
         let index = parent.map_or(self.is_watched.len() - 1, |node| node.0 as usize);
         self.is_watched[index]
     }
@@ -184,7 +184,7 @@ impl Plan {
 
 struct PlanBuilder<'s> {
     schema: &'s Schema,
-    plan: Plan,
+    plan: ValidationPlan,
     /// The nodes that the `when` of each node reads, for the order.
     when_dependencies: FxHashMap<NodeId, Vec<NodeId>>,
 }
@@ -192,7 +192,7 @@ struct PlanBuilder<'s> {
 impl<'s> PlanBuilder<'s> {
     fn new(schema: &'s Schema) -> Self {
         let nodes = schema.nodes().len();
-        let plan = Plan {
+        let plan = ValidationPlan {
             triggers: ByNode::new(nodes),
             own_rules: ByNode::new(nodes),
             anchored: ByNode::new(nodes + 1),
@@ -203,7 +203,7 @@ impl<'s> PlanBuilder<'s> {
             counted: vec![false; nodes],
             summed: vec![false; nodes],
             ordered: vec![false; nodes],
-            ..Plan::default()
+            ..ValidationPlan::default()
         };
         Self {
             schema,
@@ -402,7 +402,7 @@ impl<'s> PlanBuilder<'s> {
         }
     }
 
-    fn finish(mut self) -> Plan {
+    fn finish(mut self) -> ValidationPlan {
         let schema = self.schema;
         for index in 0..self.plan.rules.len() {
             if self.plan.rules[index].kind == RuleKind::When
@@ -468,12 +468,12 @@ impl<'s> PlanBuilder<'s> {
                 let parent = schema.node(node.parent?);
                 parent.is_np_container().then_some(parent)
             };
-            let mut holders = std::iter::successors(own_rules, around);
+            let mut nodes_with_value = std::iter::successors(own_rules, around);
             let is_watched = !plan.unbounded_rules.is_empty()
                 || !plan.instance_identifiers.is_empty()
                 || plan.required_children.contains_key(&parent)
                 || children.iter().any(affects_rules)
-                || holders.any(ancestor_affects_rules);
+                || nodes_with_value.any(ancestor_affects_rules);
             self.plan.index_holders.push(index_holder);
             self.plan.is_watched.push(is_watched);
         }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::incremental::{Incremental, States, children};
+use super::incremental::{Incremental, StatePair, children};
 use super::plan::RuleId;
 use crate::instances::{Indexed, Instances};
 use crate::path::{InstancePath, Keys};
@@ -42,7 +42,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Records that a value that leafrefs may refer to was removed from a node.
     pub(super) fn target_removed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         target: NodeId,
         holder: &I,
         value: &Value,
@@ -78,7 +78,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// given.
     pub(super) fn path_removed<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         node: NodeId,
         place: &I,
         value: Option<&Value>,
@@ -97,7 +97,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// not reported as changes, yet their path is different.
     pub(super) fn paths_removed_within<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         place: &I,
     ) -> Result<(), T::Error> {
         if states.new.plan.instance_identifiers.is_empty() {
@@ -127,7 +127,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules the checks of all references to removed nodes.
     pub(super) fn schedule_referrers<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
     ) -> Result<(), T::Error> {
         let plan = states.new.plan;
         let removed = std::mem::take(&mut self.removed);
@@ -174,7 +174,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Returns whether a reference below a node may have a value.
     fn is_referred<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         leaf: NodeId,
         within: &I,
         value: &Value,
@@ -194,7 +194,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules the checks of all references of a leaf, if these are not more than the lookups.
     fn schedule_all<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         leaf: NodeId,
         rule: RuleId,
         lookups: usize,
@@ -204,21 +204,24 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if lookups < LOOKUPS_MAX || has_default.is_some_and(|node| !node.defaults.is_empty()) {
             return Ok(false);
         }
-        let mut holders = Vec::new();
+        let mut nodes_with_value = Vec::new();
         let mut are_all = true;
-        let indexed = data.holders(leaf, &mut |holder| {
-            are_all = holders.len() < lookups;
-            holders.push(holder);
+        let indexed = data.nodes_with_value(leaf, &mut |holder| {
+            are_all = nodes_with_value.len() < lookups;
+            nodes_with_value.push(holder);
             Ok(match are_all {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             })
         })?;
-        self.effort.visits += holders.len() as u64;
+        self.effort.visits += nodes_with_value.len() as u64;
         let is_complete = indexed == Indexed::Yes && are_all;
         if is_complete {
-            self.scheduled
-                .extend(holders.into_iter().map(|holder| (rule, holder, None)));
+            self.scheduled.extend(
+                nodes_with_value
+                    .into_iter()
+                    .map(|holder| (rule, holder, None)),
+            );
         }
         Ok(is_complete)
     }
@@ -226,7 +229,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules the checks of the leafrefs with a value, if their target no longer exists.
     fn schedule_leafrefs<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         (leafref, rule): (NodeId, RuleId),
         path: Option<usize>,
         from: &I,
@@ -247,7 +250,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules the checks of all instances of a leaf with a reference.
     fn schedule_holders<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         (leaf, rule): (NodeId, RuleId),
         within: &I,
         value: &Value,
@@ -281,14 +284,14 @@ fn as_leafref_value(schema: &Schema, leafref: NodeId, value: &Value) -> Value {
     parsed.unwrap_or_else(|_| value.clone())
 }
 
-fn is_default<T: Instances>(states: &States<'_, T>, leaf: NodeId, value: &Value) -> bool {
+fn is_default<T: Instances>(states: &StatePair<'_, T>, leaf: NodeId, value: &Value) -> bool {
     let leaf = states.new.schema().node(leaf).as_value();
     leaf.is_some_and(|leaf| leaf.defaults.contains(value))
 }
 
 /// The old paths of a node: for a leaf-list, of all values if none is given.
 fn paths_of<T: Instances>(
-    states: &States<'_, T>,
+    states: &StatePair<'_, T>,
     node: NodeId,
     place: &T::Inner,
     value: Option<Value>,

@@ -1,10 +1,10 @@
 //! The stored form of a plan.
 
-use super::plan::{Plan, RuleId};
+use super::plan::{RuleId, ValidationPlan};
 use crate::Schema;
 use crate::schema::stored::{StoredFormError, decode};
 
-impl Plan {
+impl ValidationPlan {
     /// Loads the plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) returns.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use super::incremental::{Incremental, States};
+use super::incremental::{Incremental, StatePair};
 use super::plan::Trigger;
 use super::route::{Join, Segment, chain};
 use crate::index_intersection::{Fetched, intersect};
@@ -18,7 +18,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Follows a segment of a trigger's route in reverse, from its end. For a leaf, `place` is its parent.
     pub(super) fn trace<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         segment_index: usize,
         end: &I,
@@ -73,7 +73,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// sibling of that entry is now the one nearest to the old position, or a new one there.
     fn trace_nearest<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         entry: &I,
         side: Side,
@@ -113,7 +113,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Schedules a rule at the anchor that contains a node, or at the anchors in the node.
     fn schedule_around<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         scope: I,
     ) -> Result<(), T::Error> {
@@ -133,7 +133,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn trace_above<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         place: &I,
     ) -> Result<(), T::Error> {
@@ -153,7 +153,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Traces through a `deref()`: from the targets in a node to the leafrefs with their values.
     fn trace_deref<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         segment_index: usize,
         top: &I,
@@ -169,7 +169,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let nodes = chain(schema, data.node(top), Some(target));
         let holder_nodes = nodes.as_deref().and_then(<[NodeId]>::split_last);
         // If the segment goes up no level, the leaf itself changed.
-        let holder_nodes = holder_nodes.map_or(&[][..], |(_, holders)| holders);
+        let holder_nodes = holder_nodes.map_or(&[][..], |(_, nodes_with_value)| nodes_with_value);
         if holder_nodes.iter().any(|&node| schema.node(node).is_list()) {
             self.schedule(states, trigger.rule, data.root());
             return Ok(());
@@ -181,16 +181,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             values_at(checker, &holder, target, &mut values)?;
         }
         for value in values {
-            let mut holders = Vec::new();
+            let mut nodes_with_value = Vec::new();
             let indexed = data.find(&data.root(), leafref, &value, &mut |holder| {
-                holders.push(holder);
+                nodes_with_value.push(holder);
                 Ok(ControlFlow::Continue(()))
             })?;
             if indexed == Indexed::No || is_default(schema, leafref, &value) {
                 self.schedule(states, trigger.rule, data.root());
                 return Ok(());
             }
-            for holder in holders {
+            for holder in nodes_with_value {
                 self.trace(states, trigger, segment_index - 1, &holder)?;
             }
         }
@@ -200,7 +200,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// Finds the instances of a rule by an equality in its expression; returns false if no equality is usable.
     fn trace_joins<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         segment: &Segment,
         places: &[I],
@@ -235,7 +235,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn trace_join_keys<T: Instances<Inner = I>>(
         &mut self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         trigger: &Trigger,
         segment: &Segment,
         joins: &[&Join],
@@ -276,7 +276,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> NearestSibling<I> {
     /// Returns whether it is also the nearest entry of another one.
     fn is_nearest_of<T: Instances<Inner = I>>(
         &self,
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         entry: &I,
     ) -> Result<bool, T::Error> {
         let (old, new) = (states.old.data, states.new.data);
@@ -321,7 +321,7 @@ pub(super) type TracedJoins<I> = (usize, Vec<Option<JoinKey<I>>>);
 impl<I: Clone + Eq + Hash + std::fmt::Debug> JoinKey<I> {
     /// The key of a join for a changed entry: the old and new values of its leaf.
     fn of<T: Instances<Inner = I>>(
-        states: &States<'_, T>,
+        states: &StatePair<'_, T>,
         segment: &Segment,
         join: &Join,
         places: &[I],
@@ -356,7 +356,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> JoinKey<I> {
 
 /// The instances that a join leads to: those whose leaf has one of the values.
 fn joined_places<T: Instances>(
-    states: &States<'_, T>,
+    states: &StatePair<'_, T>,
     join: &Join,
     key: &JoinKey<T::Inner>,
     limit: usize,

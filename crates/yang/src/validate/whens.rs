@@ -5,7 +5,7 @@ use std::hash::Hash;
 use rustc_hash::FxHashSet;
 
 use super::checker::{stored_instances, when_error};
-use super::incremental::{Incremental, Removal, States, is_within};
+use super::incremental::{Incremental, Removal, StatePair, is_within};
 use crate::instances::Instances;
 use crate::schema::{Node, NodeId, NodeKind};
 use crate::xpath::evaluate::Item;
@@ -18,9 +18,9 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     /// Evaluates the next `when`s and returns the nodes to remove. The caller removes them and reports each removal to
     /// [`Self::changed`].
-    pub fn settle_whens<T: Instances<Inner = I>>(
+    pub fn evaluate_whens<T: Instances<Inner = I>>(
         &mut self,
-        states: &mut States<'_, T>,
+        states: &mut StatePair<'_, T>,
     ) -> Result<Vec<Removal<I>>, T::Error> {
         let mut removals = Vec::new();
         // A removed node may have been the nearest sibling.
@@ -47,7 +47,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// would hide the error.
     fn reject_new_within<T: Instances<Inner = I>>(
         &mut self,
-        states: &mut States<'_, T>,
+        states: &mut StatePair<'_, T>,
         removals: &[Removal<I>],
     ) -> Result<(), T::Error> {
         let places = removals.iter().filter_map(|removal| match removal {
@@ -85,7 +85,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     fn evaluate_when<T: Instances<Inner = I>>(
         &mut self,
-        states: &mut States<'_, T>,
+        states: &mut StatePair<'_, T>,
         id: NodeId,
         holder: &I,
         removals: &mut Vec<Removal<I>>,
@@ -128,7 +128,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
 /// Returns whether a stored instance of a node existed before the change; for a leaf, with the same value.
 fn existed_before<T: Instances>(
-    states: &States<'_, T>,
+    states: &StatePair<'_, T>,
     node: &Node,
     holder: &T::Inner,
     item: &Item<T>,
@@ -149,7 +149,7 @@ fn existed_before<T: Instances>(
 /// The instance in the old state that corresponds to a stored one, by its keys: an `ordered-by user` entry may have
 /// moved, and another may be at its old position.
 fn counterpart<T: Instances>(
-    states: &States<'_, T>,
+    states: &StatePair<'_, T>,
     place: &T::Inner,
 ) -> Result<Option<T::Inner>, T::Error> {
     let (new, old) = (states.new.data, states.old.data);

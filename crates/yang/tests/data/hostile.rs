@@ -6,7 +6,8 @@ use espalier_testkit::oracle::documents::Documents;
 use espalier_testkit::oracle::libyang::Format;
 use espalier_testkit::seed;
 use espalier_yang::data::{
-    Mark, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root, Sink, Stop, json, xml,
+    Mark, MetadataMode, ParseError, ParseOptions, PrintError, PrintOptions, Root, Sink, Stop, json,
+    xml,
 };
 use espalier_yang::{NodeId, Schema, Value};
 use rand::Rng;
@@ -57,7 +58,7 @@ fn read(
     format: Format,
     text: &[u8],
     sink: &mut dyn Sink,
-    metadata: Metadata,
+    metadata: MetadataMode,
 ) -> Result<(), ParseError> {
     let options = ParseOptions {
         metadata,
@@ -94,8 +95,8 @@ fn arbitrary_bytes_do_not_panic() {
             }
             let lines = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
             let metadata = match random.random_bool(0.5) {
-                true => Metadata::Kept,
-                false => Metadata::Ignored,
+                true => MetadataMode::Kept,
+                false => MetadataMode::Ignored,
             };
             let mut sink = Events {
                 left: usize::MAX,
@@ -135,21 +136,21 @@ fn a_stopped_sink_receives_no_more_events() {
                     Format::Json,
                     json_of(&schema, &tree).as_bytes(),
                     &mut sink,
-                    Metadata::Ignored,
+                    MetadataMode::Ignored,
                 ),
                 1 => read(
                     &schema,
                     Format::Json,
                     json_of(&schema, &tree).as_bytes(),
                     &mut sink,
-                    Metadata::Kept,
+                    MetadataMode::Kept,
                 ),
                 2 => read(
                     &schema,
                     Format::Xml,
                     xml_of(&schema, &tree).as_bytes(),
                     &mut sink,
-                    Metadata::Ignored,
+                    MetadataMode::Ignored,
                 ),
                 _ => tree.emit(&mut sink).map_err(|Stop| ParseError::Stopped),
             };
@@ -190,7 +191,7 @@ fn a_writer_that_fails_is_reported() {
             Format::Json,
             text.as_bytes(),
             &mut printer,
-            Metadata::Ignored,
+            MetadataMode::Ignored,
         );
         assert!(matches!(result, Err(ParseError::Stopped)));
         assert!(matches!(printer.finish(), Err(PrintError::Write(_))));
@@ -200,7 +201,7 @@ fn a_writer_that_fails_is_reported() {
             Format::Json,
             text.as_bytes(),
             &mut printer,
-            Metadata::Ignored,
+            MetadataMode::Ignored,
         );
         assert!(matches!(result, Err(ParseError::Stopped)));
         assert!(matches!(printer.finish(), Err(PrintError::Write(_))));

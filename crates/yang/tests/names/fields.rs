@@ -23,18 +23,18 @@ fn check(target: Option<&str>, text: &str, expected: &[(&str, Selection)]) {
 
 #[test]
 fn fields_select_nodes_wholly_and_those_above_partly() {
-    use Selection::{Not, Partly, Whole};
+    use Selection::{Not, Partial, Whole};
     check(
         None,
         "t:top(pair/in;string(v;u:more);words);u:only",
         &[
-            ("/top", Partly),
-            ("/top/pair", Partly),
+            ("/top", Partial),
+            ("/top/pair", Partial),
             ("/top/pair=1,a/a", Whole),
             ("/top/pair=1,a/b", Whole),
             ("/top/pair=1,a/in", Whole),
             ("/top/pair=1,a/in/x", Whole),
-            ("/top/string", Partly),
+            ("/top/string", Partial),
             ("/top/string=a/k", Whole),
             ("/top/string=a/v", Whole),
             ("/top/string=a/more", Whole),
@@ -52,8 +52,8 @@ fn fields_select_nodes_wholly_and_those_above_partly() {
         Some("/top"),
         "inner/x;u:extra",
         &[
-            ("/top", Partly),
-            ("/top/inner", Partly),
+            ("/top", Partial),
+            ("/top/inner", Partial),
             ("/top/inner/x", Whole),
             ("/top/extra/top", Whole),
             ("/top/words", Not),
@@ -66,7 +66,7 @@ fn fields_select_nodes_wholly_and_those_above_partly() {
         &[
             ("/top/pair=1,a/a", Whole),
             ("/top/pair=1,a/in/x", Whole),
-            ("/top", Partly),
+            ("/top", Partial),
         ],
     );
     check(
@@ -83,7 +83,7 @@ fn fields_select_nodes_wholly_and_those_above_partly() {
         None,
         "t:top(nested(top(words)))",
         &[
-            ("/top/nested/top", Partly),
+            ("/top/nested/top", Partial),
             ("/top/nested/top/words", Whole),
         ],
     );

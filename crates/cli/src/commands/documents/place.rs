@@ -4,7 +4,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use clap::Args;
-use espalier_documents::{Collection, Documents, ErrorKind, Policy, Value, exact_json, limits};
+use espalier_documents::{
+    Collection, Documents, ErrorKind, Policy, Value, limits, parse_strict_json,
+};
 use espalier_store::{Store, Subspace};
 use serde_json::Value as Json;
 
@@ -51,7 +53,7 @@ fn of(store: &Store) -> Documents {
 
 /// A value as it is written in an argument: JSON where it is some, else a string.
 pub fn value(text: &str) -> Result<Value> {
-    let json = match exact_json(text.as_bytes()) {
+    let json = match parse_strict_json(text.as_bytes()) {
         Ok(json) => json,
         Err(error) if error.kind() == ErrorKind::Syntax => Json::from(text),
         Err(error) => return Err(Failure::usage(error.to_string())),
@@ -78,7 +80,7 @@ pub fn document(text: &str) -> Result<Json> {
     } else {
         text
     };
-    exact_json(text.as_bytes()).map_err(|error| match error.kind() {
+    parse_strict_json(text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::Syntax => Failure::usage(format!("the document is no JSON: {error}"))
             .hint("quote it for the shell, as in '{\"name\":\"a\"}', or give - and write it to standard input"),
         _ => Failure::usage(error.to_string()),

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
-use espalier_stats::import::{self, Report, SKIPPED_TOLD};
+use espalier_stats::import::{self, Report, SKIPPED_REPORTED_MAX};
 use serde_json::json;
 
 use super::place::{Place, time};
@@ -106,7 +106,9 @@ impl Import {
             text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
         }
         if report.lines.len() > SKIPPED_SHOWN {
-            text.push_str(&format!("\n  ...; with --json the first {SKIPPED_TOLD}"));
+            text.push_str(&format!(
+                "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
+            ));
         }
         output::print_result(self.place.talk.json, &value, &text)
     }

@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 
 use clap::Args;
-use espalier_stats::{Designator, Nested, Number, Outcome, Packed, Path, Request, Stats, Write};
+use espalier_stats::{
+    Designator, NestedValues, Number, Outcome, Path, PathValues, Request, Stats, Write,
+};
 use serde_json::json;
 
 use super::place::{Named, Place, time, usage};
@@ -39,7 +41,7 @@ struct Given {
 }
 
 impl Given {
-    fn values(&self) -> Result<Packed> {
+    fn values(&self) -> Result<PathValues> {
         if let [text] = self.values.as_slice() {
             if text == STANDARD {
                 let mut input = String::new();
@@ -56,7 +58,7 @@ impl Given {
                 return packed(text);
             }
         }
-        let mut values = Packed::new();
+        let mut values = PathValues::new();
         for text in &self.values {
             let (path, number) = value(text)?;
             if values.get(&path).is_some() {
@@ -90,8 +92,8 @@ impl Given {
     }
 }
 
-fn packed(text: &str) -> Result<Packed> {
-    let packed = Nested::from_json(text).and_then(|nested| nested.pack());
+fn packed(text: &str) -> Result<PathValues> {
+    let packed = NestedValues::from_json(text).and_then(|nested| nested.pack());
     packed.map_err(|error| Failure::usage(format!("the values: {error}")))
 }
 

@@ -21,7 +21,7 @@ static MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 /// Makes this process print that the engine's file is damaged, and exit with status 1, when LMDB aborts it.
 /// It installs handlers of `SIGABRT` and `SIGBUS`, so programs call it, not libraries. Call it once, before
 /// anything is opened.
-pub fn tell_of_damage() {
+pub fn install_damage_handler() {
     let handler = handle_signal as extern "C" fn(c_int);
     for signal in [libc::SIGABRT, libc::SIGBUS] {
         // SAFETY: the handler does only what is allowed in one: an atomic load, `write`, `_exit`.

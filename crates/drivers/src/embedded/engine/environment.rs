@@ -30,7 +30,7 @@ pub(in crate::embedded) const MAP_BYTES_STEP: usize = 1 << 16;
 pub const READERS_MAX: u32 = 4096;
 
 /// How long growing a full map waits for the snapshots of this process.
-pub const GROW_PATIENCE: Duration = Duration::from_secs(10);
+pub const GROW_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// LMDB's data file.
 pub(in crate::embedded) const DATA_FILE: &str = "data.mdb";
@@ -200,14 +200,14 @@ impl Lmdb {
     fn adopt_map_size(&self) -> Result<()> {
         let used = self.used_bytes();
         let target = used.saturating_add(HEADROOM_BYTES);
-        self.resize_to_at_least(GROW_PATIENCE, used, target)
+        self.resize_to_at_least(GROW_TIMEOUT, used, target)
     }
 
     /// Doubles the map, or grows it as far as the system allows. The caller holds no transaction.
     pub(in crate::embedded) fn grow_map(&self) -> Result<()> {
         let map_bytes = self.info().map_size;
         let target = map_bytes.saturating_mul(2);
-        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, target)
+        self.resize_to_at_least(GROW_TIMEOUT, map_bytes + MAP_BYTES_STEP, target)
     }
 
     /// Makes sure that `bytes` more fit into the map, or as much as the system allows. Returns why it is

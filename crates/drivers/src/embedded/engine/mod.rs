@@ -13,9 +13,9 @@ mod open;
 mod pages;
 
 pub(in crate::embedded) use check::{check, usage};
-pub use damage_handler::tell_of_damage;
+pub use damage_handler::install_damage_handler;
 pub(in crate::embedded) use directory::{Engine, Reading};
-pub use environment::{GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
+pub use environment::{GROW_TIMEOUT, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
 pub(in crate::embedded) use environment::{Keys, Lmdb, Shortage};
 pub(in crate::embedded) use error::{is_map_full, out_of_order_error};
 pub(in crate::embedded) use journal::{

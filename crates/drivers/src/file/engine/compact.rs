@@ -62,7 +62,7 @@ pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
 }
 
 /// Writes the documents and the data file, after which the journal is empty.
-pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
+pub(in crate::file) fn flush_all(engine: &Arc<Engine>) -> Result<()> {
     if engine.access == Access::Read {
         return Ok(());
     }

@@ -10,7 +10,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_keyspace::{Document, EditedDocument, Error, ErrorKind, Lens, Result, Snapshot, Take};
+use espalier_keyspace::{
+    Document, EditedDocument, Error, ErrorKind, ImportDocument, Lens, Result, Snapshot,
+};
 
 use super::names::{self, DOCUMENTS, DRAFT};
 use super::open::Engine;
@@ -26,10 +28,10 @@ const EDITED: &str = "edited";
 const STORED: &str = "old";
 
 /// Stores the lens, rejects unknown files, imports edited documents, and writes outdated ones.
-pub(in crate::file) fn use_lens(
+pub(in crate::file) fn set_lens(
     engine: &Arc<Engine>,
     lens: Arc<dyn Lens>,
-    take: Take<'_>,
+    take: ImportDocument<'_>,
 ) -> Result<()> {
     *engine.lens.lock() = Some(Arc::clone(&lens));
     let documents = lens.documents(&*snapshot(engine))?;
@@ -179,7 +181,7 @@ impl DocumentFile<'_> {
     }
 
     /// Imports the document, if it was edited.
-    fn import_if_edited(&self, take: Take<'_>) -> Result<()> {
+    fn import_if_edited(&self, take: ImportDocument<'_>) -> Result<()> {
         let aside = names::with(&self.path, EDITED);
         if aside.exists() {
             return Err(stale_edit_error(&self.path, &aside));
@@ -205,13 +207,13 @@ impl DocumentFile<'_> {
         self.import(take)
     }
 
-    fn import(&self, take: Take<'_>) -> Result<()> {
+    fn import(&self, take: ImportDocument<'_>) -> Result<()> {
         let old = names::with(&self.path, STORED);
         let text = fs::read(&self.path).map_err(|error| read_error(&self.path, error))?;
         let taken = take(&EditedDocument {
             name: &self.document.name,
             place: &self.path.to_string_lossy(),
-            place_of_stored: &old.to_string_lossy(),
+            stored_path: &old.to_string_lossy(),
             text: &text,
         });
         if let Err(error) = taken {

@@ -13,7 +13,7 @@ mod unknown_documents;
 
 pub(in crate::file) use check::{check, usage};
 pub use compact::JOURNAL_FACTOR;
-pub(in crate::file) use compact::{bring_up_to_date, compact_when_due};
-pub(in crate::file) use documents::use_lens;
+pub(in crate::file) use compact::{compact_when_due, flush_all};
+pub(in crate::file) use documents::set_lens;
 pub(in crate::file) use journal::Pending;
 pub(in crate::file) use open::{Engine, Log, open};

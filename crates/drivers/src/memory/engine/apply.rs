@@ -1,7 +1,7 @@
 //! Applies a batch to the newest state: a small one in place, so that unshared nodes are not copied; a
 //! larger one to a clone, so that readers do not wait.
 
-use espalier_keyspace::{Added, Batch, ByteMap, Direction, OperationRef, Result, Version};
+use espalier_keyspace::{Batch, ByteMap, CounterUpdate, Direction, OperationRef, Result, Version};
 
 use super::state::{LatestState, VersionedMap};
 use crate::recent_commits::{Effect, Recorder};
@@ -115,7 +115,7 @@ fn apply_operation<'a>(
             }
         }
         OperationRef::Add(key, delta) => {
-            let Added { before, sum } = map.add(key, delta)?;
+            let CounterUpdate { before, sum } = map.add(key, delta)?;
             recorder.put(key, &sum);
             if let Some(replaced) = replaced {
                 replaced.push((key, before.map_or(OldValue::Absent, OldValue::Counter)));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    ErrorKind, Expected, Finding, KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, Version,
+    ErrorKind, Finding, KEY_BYTES_MAX, PrefetchList, Usage, VALUE_BYTES_MAX, Version,
 };
 
 use super::connection::Connection;
@@ -21,7 +21,7 @@ const FLUSH: &str = "BEGIN; SET LOCAL synchronous_commit = on; ";
 
 /// Checks the newest committed state. If the server fails because of damage, the error is the finding.
 pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Result<Vec<Finding>> {
-    let (mut lease, (newest, _)) = engine.read(&Expected::new())?;
+    let (mut lease, (newest, _)) = engine.read(&PrefetchList::new())?;
     let found = examine(lease.connection()?, newest);
     let error = match found {
         Ok(findings) => return Ok(findings),
@@ -61,7 +61,7 @@ fn examine(connection: &mut Connection, newest: Version) -> Result<Vec<Finding>,
 
 /// Returns the number of keys and the bytes of keys and values.
 pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> espalier_keyspace::Result<Usage> {
-    let (mut lease, _) = engine.read(&Expected::new())?;
+    let (mut lease, _) = engine.read(&PrefetchList::new())?;
     let rows = lease.connection()?.query(Query::Usage, &[]);
     let rows = rows.map_err(|failure| failure.into_error(&engine.setup))?;
     let number = |column| {

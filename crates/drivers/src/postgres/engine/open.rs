@@ -20,7 +20,7 @@ use super::setup::Setup;
 use super::transaction::Transaction;
 use super::write_set::WriteSet;
 use crate::commit_queue::CommitQueue;
-use crate::effective_durability::Promise;
+use crate::effective_durability::EffectiveDurability;
 use crate::postgres::Config;
 use crate::recent_commits::RecentCommits;
 
@@ -72,20 +72,24 @@ pub(in crate::postgres) fn exists(config: Config) -> espalier_keyspace::Result<b
 
 /// The durability of commits with the server's current settings. PostgreSQL-compatible servers may lack these
 /// settings.
-pub(in crate::postgres) fn durability(config: Config) -> espalier_keyspace::Result<Promise> {
+pub(in crate::postgres) fn durability(
+    config: Config,
+) -> espalier_keyspace::Result<EffectiveDurability> {
     let setup = Setup::new(config);
     let failed = |failure: Failure| failure.into_error(&setup);
     let mut connection = first_connection(&setup).map_err(failed)?;
     for setting in ["fsync", "synchronous_commit"] {
         match connection.read(&format!("SHOW {setting}")) {
             Ok(rows) if rows == [["off"]] => {
-                return Ok(Promise::Relaxed(Some(format!("{setting} is off"))));
+                return Ok(EffectiveDurability::Relaxed(Some(format!(
+                    "{setting} is off"
+                ))));
             }
             Ok(_) => {}
             Err(failure) => failure.unless_refusal().map_err(failed)?,
         }
     }
-    Ok(Promise::Durable)
+    Ok(EffectiveDurability::Durable)
 }
 
 /// Opens a schema.

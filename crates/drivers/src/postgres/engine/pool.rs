@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use espalier_keyspace::{Error, ErrorKind, Expected, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, PrefetchList, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
 use super::connection::Connection;
@@ -38,7 +38,7 @@ impl Engine {
     /// Begins a read transaction on the newest state, and prefetches what is expected to be read.
     pub(in crate::postgres) fn read(
         self: &Arc<Self>,
-        expected: &Expected,
+        expected: &PrefetchList,
     ) -> Result<(Lease, (Version, Prefetched))> {
         self.reserve()?;
         let mut lease = Lease {

@@ -77,7 +77,7 @@ fn show(
 
 impl Engine {
     /// Sets the lens, if the schema has readable columns, and fills the rows that have none yet.
-    pub(in crate::postgres) fn use_lens(
+    pub(in crate::postgres) fn set_lens(
         &self,
         lens: Arc<dyn Lens>,
     ) -> espalier_keyspace::Result<()> {

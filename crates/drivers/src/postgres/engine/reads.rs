@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use espalier_keyspace::{Direction, Expected, KeyRange, Version, is_key};
+use espalier_keyspace::{Direction, KeyRange, PrefetchList, Version, is_key};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, Step};
@@ -22,7 +22,7 @@ impl Connection {
     /// then reads the state of the returned version.
     pub(super) fn begin_read(
         &mut self,
-        expected: &Expected,
+        expected: &PrefetchList,
     ) -> Result<(Version, Prefetched), Failure> {
         let keys = expected.keys().iter().map(Vec::as_slice);
         let keys: BTreeSet<&[u8]> = keys.filter(|key| is_key(key)).collect();

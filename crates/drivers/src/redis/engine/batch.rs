@@ -125,7 +125,7 @@ impl EncodedBatch {
 
 /// Returns whether the puts of a batch may be stored as runs.
 fn makes_runs(batch: &Batch) -> bool {
-    batch.is_read_in_order() && batch.operations().len() >= RUN_PUTS_MIN
+    batch.has_sequential_reads_hint() && batch.operations().len() >= RUN_PUTS_MIN
 }
 
 fn bytes(blocks: &[Vec<u8>]) -> usize {
@@ -420,7 +420,7 @@ mod tests {
             batch.put(format!("{number:02}"), "short");
         }
         assert_eq!(kind_of(&batch), (BatchKind::Puts, true));
-        batch.read_in_order();
+        batch.hint_sequential_reads();
         batch.put("33a", vec![b'x'; 2 * RUN_BYTES]);
         let blocks = EncodedBatch::of(&batch);
         assert_eq!((blocks.kind, blocks.checks), (BatchKind::Runs, 0));

@@ -13,7 +13,7 @@ use super::names::KeyNames;
 use super::pool::Pool;
 use super::script::Scripts;
 use crate::durability::Durability;
-use crate::effective_durability::Promise;
+use crate::effective_durability::EffectiveDurability;
 use crate::redis::config::Config;
 
 /// The format version that this code reads and writes.
@@ -58,12 +58,14 @@ pub(crate) fn exists(config: &Config) -> Result<bool> {
 }
 
 /// The durability of commits with the server's current settings.
-pub(crate) fn durability(config: &Config) -> Result<Promise> {
+pub(crate) fn durability(config: &Config) -> Result<EffectiveDurability> {
     let engine = Engine::new(config)?;
     Ok(match engine.persistence_settings()? {
-        Some(settings) if settings.are_durable() => Promise::Durable,
-        Some(settings) => Promise::Relaxed(Some(settings.to_string())),
-        None => Promise::Relaxed(Some("the settings of the server cannot be read".to_owned())),
+        Some(settings) if settings.are_durable() => EffectiveDurability::Durable,
+        Some(settings) => EffectiveDurability::Relaxed(Some(settings.to_string())),
+        None => EffectiveDurability::Relaxed(Some(
+            "the settings of the server cannot be read".to_owned(),
+        )),
     })
 }
 

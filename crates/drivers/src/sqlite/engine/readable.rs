@@ -66,7 +66,7 @@ fn rows_without_columns(connection: &Connection) -> rusqlite::Result<Vec<(Vec<u8
 
 impl Engine {
     /// Sets the lens, if the file has readable columns, and fills the rows that have none yet.
-    pub(in crate::sqlite) fn use_lens(&self, lens: Arc<dyn Lens>) -> Result<()> {
+    pub(in crate::sqlite) fn set_lens(&self, lens: Arc<dyn Lens>) -> Result<()> {
         if !self.is_readable || !self.mode.is_writable() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The document in a request's body.
 
 use espalier_yang::data::{
-    Content, DataNode, DataTree, Metadata, ParseError, ParseOptions, Root, TreeBuilder,
+    Content, DataNode, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder,
 };
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step, Value};
 use http::Method;
@@ -19,7 +19,7 @@ impl Job {
         body: &[u8],
         root: Root,
         place: InstancePath,
-        metadata: Metadata,
+        metadata: MetadataMode,
     ) -> Result<DataTree> {
         let options = ParseOptions {
             accept: self.accept,

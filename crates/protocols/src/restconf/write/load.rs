@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::Read;
 
 use espalier_store::{LoadMode, LoadOptions, View};
-use espalier_yang::data::{Annotations, Metadata, ParseOptions, Root, Stop};
+use espalier_yang::data::{Annotations, MetadataMode, ParseOptions, Root, Stop};
 use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
@@ -28,7 +28,7 @@ impl Job {
         let status = Cell::new(status);
         let parse = ParseOptions {
             accept: self.accept,
-            metadata: Metadata::Plain,
+            metadata: MetadataMode::Plain,
             place: InstancePath::root(),
             wrapping: self.wrapping,
             ..ParseOptions::default()

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use espalier_store::{Edit, View};
 use espalier_yang::InstancePath;
-use espalier_yang::data::{Metadata, Root};
+use espalier_yang::data::{MetadataMode, Root};
 use http::StatusCode;
 
 use super::document::{child_path, instance_of};
@@ -18,7 +18,7 @@ impl Job {
     pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<Done> {
         let root = Root::ChildOf(self.path().target());
         let place = self.path().clone();
-        let mut tree = self.parse(format, body, root, place, Metadata::Plain)?;
+        let mut tree = self.parse(format, body, root, place, MetadataMode::Plain)?;
         let [node] = tree.nodes.as_slice() else {
             return Err(Failure::invalid("the body holds more than one resource"));
         };
@@ -37,7 +37,7 @@ impl Job {
             return self.put_datastore(format, body);
         };
         let root = Root::Resource(node);
-        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Plain)?;
+        let mut tree = self.parse(format, body, root, parent.clone(), MetadataMode::Plain)?;
         self.check_keys(&tree)?;
         if let Some(placement) = &self.placement {
             placement.apply(self.schema(), self.path(), &mut tree)?;
@@ -55,7 +55,7 @@ impl Job {
     /// Replaces a datastore. One that holds nothing counts as created by it.
     fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
         let place = InstancePath::root();
-        let tree = self.parse(format, body, Root::Datastore, place, Metadata::Plain)?;
+        let tree = self.parse(format, body, Root::Datastore, place, MetadataMode::Plain)?;
         let edit = Edit::replace_all(tree);
         let presence = Cell::new(Presence::Absent);
         let check = |view: &View| {
@@ -66,7 +66,7 @@ impl Job {
         Done::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
+    /// Merges into the resource (RFC 8040 §4.6.1). MetadataMode is kept, so that a patch may carry the
     /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those. A patch that
     /// is loaded as it arrives cannot, and is refused if it does.
     pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<Done> {
@@ -74,7 +74,7 @@ impl Job {
             Some((node, parent)) => (Root::Resource(node), parent),
             None => (Root::Datastore, InstancePath::root()),
         };
-        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Kept)?;
+        let mut tree = self.parse(format, body, root, parent.clone(), MetadataMode::Kept)?;
         self.complete_keys(&mut tree);
         self.check_keys(&tree)?;
         self.check_target_operation(&tree)?;

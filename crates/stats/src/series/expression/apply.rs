@@ -2,16 +2,16 @@
 
 use super::parse::{Expression, Node};
 use crate::series::Series;
-use crate::{Number, Packed, Path};
+use crate::{Number, Path, PathValues};
 
 impl Expression {
     /// The result for some values; `None` if a value that it needs is absent, for a division by zero, for the
     /// root of a negative number, and if the result is out of range.
-    pub fn value(&self, values: &Packed) -> Option<Number> {
+    pub fn value(&self, values: &PathValues) -> Option<Number> {
         self.evaluate(&self.root, values)
     }
 
-    fn evaluate(&self, node: &Node, values: &Packed) -> Option<Number> {
+    fn evaluate(&self, node: &Node, values: &PathValues) -> Option<Number> {
         match node {
             Node::Number(number) => Some(*number),
             Node::Path(index) => values.get(&self.paths[*index]),

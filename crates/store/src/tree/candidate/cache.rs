@@ -17,7 +17,7 @@ const CANDIDATES_MAX: usize = 64;
 
 /// The most recently used candidates of a store.
 #[derive(Default)]
-pub(crate) struct Residents {
+pub(crate) struct CandidateCache {
     by_prefix: Mutex<FxHashMap<Vec<u8>, CachedCandidate>>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct StoredCandidate {
     pub changes: Arc<Changes>,
 }
 
-impl Residents {
+impl CandidateCache {
     /// Reads the candidate in a snapshot, from the cache if it is unchanged.
     pub(super) fn read(&self, snapshot: &dyn Snapshot, rows: Rows) -> Result<StoredCandidate> {
         let header_bytes = snapshot

@@ -14,7 +14,7 @@ use crate::subspace::Subspace;
 use crate::tree::commit_pipeline::Proposal;
 use crate::tree::confirm::ConfirmEffect;
 use crate::tree::validate::validate;
-use crate::tree::{Commit, CommitOptions, Confirmed, Datastore, Tree};
+use crate::tree::{Commit, CommitOptions, ConfirmOptions, Datastore, Tree};
 
 /// Maximum number of tries of an update when others change the candidate meanwhile.
 const UPDATE_TRIES_MAX: usize = 64;
@@ -41,7 +41,7 @@ impl Tree {
     /// Every conflict with running, every constraint that the result violates, `in-use` if another session
     /// holds a lock.
     pub fn commit_candidate(&self, options: CommitOptions<'_>) -> Result<Commit> {
-        self.commit_confirmed(Confirmed::default(), options)
+        self.commit_confirmed(ConfirmOptions::default(), options)
     }
 
     /// Commits the candidate, with its effect on a confirmed commit.
@@ -228,7 +228,7 @@ impl Tree {
         batch: &mut Batch,
     ) -> Result<()> {
         batch.require(stored.rows.header(), stored.header_bytes.clone());
-        let modules = &self.compiled().same_modules;
+        let modules = &self.compiled().modules_precondition;
         batch.require(modules.key.clone(), modules.value.clone());
         if stored.header_bytes.is_some() {
             let running = self.running_stamp(snapshot)?.version;
@@ -252,7 +252,7 @@ impl Tree {
 fn data_only(merged: &Merged, tree: &Tree) -> Arc<Changes> {
     let stamps = espalier_keyspace::KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
     let mut changes = Arc::clone(&merged.changes);
-    Arc::make_mut(&mut changes).forget_range(&stamps);
+    Arc::make_mut(&mut changes).discard_range(&stamps);
     changes
 }
 

@@ -273,7 +273,7 @@ impl Tree {
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
         // The rows have keys of these modules.
-        let modules = &self.compiled().same_modules;
+        let modules = &self.compiled().modules_precondition;
         batch.require(modules.key.clone(), modules.value.clone());
         header
     }
@@ -282,7 +282,7 @@ impl Tree {
 /// The changes of an edit in an overlay over the candidate.
 pub(super) fn edited(overlay: Overlay) -> Result<Edited> {
     let (candidate, changes) = overlay
-        .into_below()
+        .into_base_overlay()
         .ok_or_else(|| Error::corrupt("an edit of a candidate is not over the candidate"))?;
     Ok(Edited { candidate, changes })
 }

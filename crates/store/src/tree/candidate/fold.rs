@@ -77,7 +77,7 @@ impl<'a> Fold<'a> {
         }
         let mut cursor = basis.scan(range, espalier_keyspace::Direction::Forward)?;
         if cursor.next()?.is_none() {
-            whole.forget_written(range);
+            whole.discard_written(range);
             return Ok(());
         }
         drop(cursor);
@@ -85,7 +85,7 @@ impl<'a> Fold<'a> {
         let before = whole.cleared_touching(range);
         whole.delete_range(range);
         for joined in before {
-            self.rows.forget_cleared(&mut self.batch, &joined);
+            self.rows.discard_cleared(&mut self.batch, &joined);
         }
         if let Some(joined) = whole.cleared_around(&range.start) {
             self.rows.put_cleared(&mut self.batch, &joined);
@@ -109,7 +109,7 @@ impl<'a> Fold<'a> {
         if is_unchanged {
             if whole.has_written(key) {
                 whole.forget(key);
-                self.rows.forget_written(&mut self.batch, key);
+                self.rows.discard_written(&mut self.batch, key);
             }
             return Ok(());
         }

@@ -19,7 +19,7 @@ mod read;
 mod recompute;
 mod rows;
 
-pub use merge::{Conflict, Held, Resolution};
+pub use merge::{Conflict, ConflictContent, Resolution};
 
-pub(crate) use cache::Residents;
+pub(crate) use cache::CandidateCache;
 pub(in crate::tree) use recompute::CandidateState;

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Layered, Overlay};
 use crate::tree::history::changes_back_to;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::stamp::{self, Stamp};
 use crate::tree::{Tree, View};
 
@@ -124,8 +124,8 @@ impl Tree {
     }
 
     /// The state of the tree in a snapshot.
-    pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
-        State {
+    pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> TreeState<'s> {
+        TreeState {
             snapshot,
             compiled: self.compiled(),
             tree: self.id(),

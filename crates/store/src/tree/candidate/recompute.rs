@@ -43,7 +43,7 @@ impl CandidateState {
     pub fn data(&self, tree: &Tree) -> Arc<Changes> {
         let stamps = KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
         let mut changes = Arc::clone(&self.merged.changes);
-        Arc::make_mut(&mut changes).forget_range(&stamps);
+        Arc::make_mut(&mut changes).discard_range(&stamps);
         changes
     }
 
@@ -95,7 +95,7 @@ impl Tree {
         let touched = self.touched_by(&mut overlay)?;
         write_stamps(&mut overlay, touched, next.stamp())?;
         let (running, changes) = overlay
-            .into_below()
+            .into_base_overlay()
             .ok_or_else(|| Error::corrupt("a candidate is not over running"))?;
         batch.append(rows_of_changes(self, &rows, &changes, &running)?);
         self.put_header(&rows, header_bytes, next, &changes, batch);

@@ -121,7 +121,7 @@ impl Rows {
     }
 
     /// Deletes the row of a key.
-    pub fn forget_written(&self, batch: &mut Batch, key: &[u8]) {
+    pub fn discard_written(&self, batch: &mut Batch, key: &[u8]) {
         batch.delete(self.row(WRITTEN, key));
     }
 
@@ -154,7 +154,7 @@ impl Rows {
     }
 
     /// Deletes the row of a deleted range.
-    pub fn forget_cleared(&self, batch: &mut Batch, range: &KeyRange) {
+    pub fn discard_cleared(&self, batch: &mut Batch, range: &KeyRange) {
         batch.delete(self.row(CLEARED, &range.start));
     }
 

@@ -6,9 +6,9 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::overlay::{Changes, Gaps, Overlay};
+use crate::overlay::{AbsentRanges, Changes, Overlay};
 use crate::store::Compiled;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// Which of two layered states is the newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The older state.
-    pub fn before(&self) -> State<'a> {
+    pub fn before(&self) -> TreeState<'a> {
         self.state(match self.newer_state {
             NewerState::Upper => self.lower,
             NewerState::Lower => self.upper,
@@ -108,15 +108,15 @@ impl<'a> Comparison<'a> {
     }
 
     /// The newer state.
-    pub fn after(&self) -> State<'a> {
+    pub fn after(&self) -> TreeState<'a> {
         self.state(match self.newer_state {
             NewerState::Upper => self.upper,
             NewerState::Lower => self.lower,
         })
     }
 
-    fn state(&self, snapshot: &'a dyn Snapshot) -> State<'a> {
-        State {
+    fn state(&self, snapshot: &'a dyn Snapshot) -> TreeState<'a> {
+        TreeState {
             snapshot,
             compiled: self.compiled,
             tree: self.tree,
@@ -157,7 +157,7 @@ struct OverlayDeltas<'a> {
     written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
     next_written: Option<Written<'a>>,
     /// Ranges without keys in the lower state.
-    gaps: Gaps,
+    gaps: AbsentRanges,
 }
 
 impl<'a> OverlayDeltas<'a> {
@@ -183,7 +183,7 @@ impl<'a> OverlayDeltas<'a> {
             next_written: written.next(),
             written: Box::new(written),
             range,
-            gaps: Gaps::default(),
+            gaps: AbsentRanges::default(),
         };
         changed.read_deleted()?;
         Ok(changed)
@@ -277,7 +277,7 @@ struct RangeReader<'a> {
 }
 
 impl<'a> RangeReader<'a> {
-    fn new(state: State<'a>, key: &[u8]) -> Result<Self> {
+    fn new(state: TreeState<'a>, key: &[u8]) -> Result<Self> {
         let mut side = Self {
             key: key.to_vec(),
             cursor: state

@@ -16,7 +16,7 @@ use super::walk::{Walk, keys_in, stored_keys};
 use crate::error::{Error, Result};
 use crate::fragment::take_entry_value;
 use crate::position::Position;
-use crate::tree::locate::{State, entry_prefix, order_key};
+use crate::tree::locate::{TreeState, entry_prefix, order_key};
 
 /// A position as encoded in a key.
 type EncodedPosition = Vec<u8>;
@@ -147,7 +147,7 @@ impl Walk<'_, '_> {
         if !node.is_leaf_list() {
             return self.compare_content(step, here);
         }
-        let read = |state: State<'_>, key: &Option<Vec<u8>>| -> Result<Option<Content>> {
+        let read = |state: TreeState<'_>, key: &Option<Vec<u8>>| -> Result<Option<Content>> {
             let Some(key) = key else { return Ok(None) };
             let stored = state.snapshot.get(key)?;
             stored.map(|value| value_of(&value)).transpose()
@@ -195,7 +195,7 @@ impl Walk<'_, '_> {
     /// The position of an entry on one side, if the list is ordered by user.
     fn position(
         &self,
-        state: State<'_>,
+        state: TreeState<'_>,
         list: &Option<Vec<u8>>,
         entries: &Entries,
         keys: &Keys,
@@ -219,7 +219,7 @@ impl Walk<'_, '_> {
         };
         let state = self.comparison.after();
         let range = KeyRange {
-            start: KeyRange::below(list).start,
+            start: KeyRange::strictly_below(list).start,
             end: Some([list.as_slice(), at].concat()),
         };
         let mut cursor = state.snapshot.scan(&range, Direction::Backward)?;
@@ -290,9 +290,9 @@ struct EntryCounter {
 
 impl EntryCounter {
     /// The index of the entry with a key, from 1.
-    fn up_to(&mut self, state: State<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
+    fn up_to(&mut self, state: TreeState<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
         let start = match self.last.is_empty() {
-            true => KeyRange::below(list).start,
+            true => KeyRange::strictly_below(list).start,
             false => self.last.clone(),
         };
         let range = KeyRange {
@@ -319,7 +319,7 @@ struct UnchangedBetween {
 }
 
 impl UnchangedBetween {
-    fn new(state: State<'_>, list: &[u8], mut positions: Vec<EncodedPosition>) -> Result<Self> {
+    fn new(state: TreeState<'_>, list: &[u8], mut positions: Vec<EncodedPosition>) -> Result<Self> {
         positions.sort_unstable();
         positions.dedup();
         let mut filled = Vec::with_capacity(positions.len());

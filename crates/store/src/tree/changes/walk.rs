@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::{LocalId, take_local_id};
 use crate::subspace::Subspace;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::read::skip_entry;
 
 /// The callback for changes; it may move the contents out. An error ends the walk and is returned.
@@ -280,7 +280,7 @@ impl<'a> Walk<'a, '_> {
 }
 
 /// The key values in the fragment of an entry; none if it does not exist.
-pub(super) fn stored_keys(state: State<'_>, node: &Node, key: &[u8]) -> Result<Option<Keys>> {
+pub(super) fn stored_keys(state: TreeState<'_>, node: &Node, key: &[u8]) -> Result<Option<Keys>> {
     let stored = state.snapshot.get(key)?;
     stored.map(|stored| keys_in(node, &stored)).transpose()
 }

@@ -15,7 +15,7 @@ const CONFIRM_TRIES_MAX: usize = 64;
 
 /// The confirmation parameters of a commit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Confirmed<'a> {
+pub struct ConfirmOptions<'a> {
     /// The confirm timeout in seconds; none for a commit that needs no confirmation and confirms the
     /// pending one.
     pub timeout: Option<u32>,
@@ -35,7 +35,7 @@ impl Tree {
     /// matches none.
     pub fn commit_confirmed(
         &self,
-        confirmed: Confirmed<'_>,
+        confirmed: ConfirmOptions<'_>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
         let effect = ConfirmEffect::Commit(confirmed);

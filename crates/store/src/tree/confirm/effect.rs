@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use espalier_yang::{DataError, ErrorTag};
 
-use super::commit::Confirmed;
+use super::commit::ConfirmOptions;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
-use crate::tree::lock::{LockRecord, PendingCommit, Timing};
+use crate::tree::lock::{LockRecord, PendingCommit, TimeoutStart};
 
 /// The app-tag of errors caused by a timed-out pending commit.
 const OVERDUE: &str = "confirmed-commit-overdue";
@@ -21,7 +21,7 @@ pub(in crate::tree) enum ConfirmEffect<'a> {
     #[default]
     Edit,
     /// A commit of a candidate.
-    Commit(Confirmed<'a>),
+    Commit(ConfirmOptions<'a>),
     /// The rollback of the pending commit.
     Rollback,
 }
@@ -69,7 +69,7 @@ impl ConfirmEffect<'_> {
     }
 }
 
-impl Confirmed<'_> {
+impl ConfirmOptions<'_> {
     /// The pending commit after this one.
     fn next(
         self,
@@ -87,7 +87,7 @@ impl Confirmed<'_> {
         let Some(timeout) = self.timeout else {
             return Ok(None);
         };
-        let timing = Timing::now(clock);
+        let timing = TimeoutStart::now(clock);
         let old_persist = pending.and_then(|pending| pending.persist.as_deref());
         Ok(Some(PendingCommit {
             session: session.to_owned(),

@@ -14,7 +14,7 @@ use crate::keys::{TreeId, put_local_id};
 use crate::overlay::{KeyMap, Overlay};
 use crate::position::Position;
 use crate::store::Compiled;
-use crate::tree::locate::{Location, LocationKind, State};
+use crate::tree::locate::{Location, LocationKind, TreeState};
 
 /// Approximate size of a step in a key.
 const STEP_BYTES: usize = 32;
@@ -144,8 +144,8 @@ impl<'a> EditApplier<'a> {
     }
 
     /// The state with all edits so far, in which keys are looked up.
-    pub fn state(&self) -> State<'_> {
-        State {
+    pub fn state(&self) -> TreeState<'_> {
+        TreeState {
             snapshot: &*self.overlay,
             compiled: self.compiled,
             tree: self.tree,

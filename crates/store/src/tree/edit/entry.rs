@@ -81,7 +81,7 @@ impl EditApplier<'_> {
             node: data.node,
             keys: Keys::None,
         });
-        let exists = self.state().any(&KeyRange::below(list))?;
+        let exists = self.state().any(&KeyRange::strictly_below(list))?;
         let result = self.delete_inner(resource, data, list, exists, operation);
         self.path.steps.pop();
         result
@@ -261,7 +261,7 @@ impl EditApplier<'_> {
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
         match &self.last {
             Some((cached, position)) if cached == list => Ok(Some(position.clone())),
-            _ => self.end_position(list, &KeyRange::below(list), Direction::Backward),
+            _ => self.end_position(list, &KeyRange::strictly_below(list), Direction::Backward),
         }
     }
 
@@ -273,7 +273,7 @@ impl EditApplier<'_> {
         list: &[u8],
         insert: &Insert,
     ) -> Result<Option<(Option<Position>, Option<Position>)>> {
-        let all = KeyRange::below(list);
+        let all = KeyRange::strictly_below(list);
         let (point, is_before) = match insert {
             Insert::First => {
                 return Ok(Some((
@@ -385,7 +385,7 @@ impl EditApplier<'_> {
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
         self.clear_cached_keys();
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
-        for (key, _) in self.collect(&KeyRange::below(list))? {
+        for (key, _) in self.collect(&KeyRange::strictly_below(list))? {
             let old = entry_prefix(list, &key)?[list.len()..].to_vec();
             let next = new_positions.len() as i64;
             new_positions.entry(old).or_insert_with(|| {
@@ -412,7 +412,7 @@ impl EditApplier<'_> {
         list: &[u8],
         new_positions: &FxHashMap<Vec<u8>, Vec<u8>>,
     ) -> Result<()> {
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         let pairs = self.collect(&range)?;
         if !pairs.is_empty() {
             self.overlay.delete_range(&range);

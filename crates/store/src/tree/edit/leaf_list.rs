@@ -133,7 +133,7 @@ impl EditApplier<'_> {
 
     fn first_equal(&self, list: &[u8], value: &Value) -> Result<Option<Vec<u8>>> {
         let state = self.state();
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
         while let Some((key, stored)) = cursor.next()? {
             if take_entry_value(stored)? == *value {

@@ -15,8 +15,8 @@ use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Diff, NewerState, NodeChange, each_node_change};
 use crate::tree::commit::Tree;
 use crate::tree::history::rewind::{RewindTarget, rewind};
-use crate::tree::locate::State;
-use crate::tree::upgrade::{Correspondence, convert_all, past_schema_at};
+use crate::tree::locate::TreeState;
+use crate::tree::upgrade::{NodeMapping, convert_all, past_schema_at};
 use crate::tree::view::View;
 
 /// Maximum number of commits listed at once.
@@ -48,7 +48,7 @@ impl KeptVersions {
         let root = tree.prefix(Subspace::Tree);
         let newest = crate::tree::stamp::record(snapshot, &root)?;
         let newest = newest.map_or(0, |record| record.any.version);
-        let range = KeyRange::below(&tree.prefix(Subspace::Log));
+        let range = KeyRange::strictly_below(&tree.prefix(Subspace::Log));
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         let oldest = match cursor.next()? {
             Some((key, _)) => version_of(tree, key)?,
@@ -97,7 +97,7 @@ impl Tree {
     }
 
     /// Reads the log of every kept commit; reports the versions that are missing or unreadable.
-    pub(crate) fn examine_history(
+    pub(crate) fn check_history(
         &self,
         snapshot: &dyn Snapshot,
         report: &mut dyn FnMut(u64, String),
@@ -245,8 +245,8 @@ impl Tree {
         old_schema: &Compiled,
         new_schema: &Compiled,
     ) -> Result<Changes> {
-        let nodes = Correspondence::between(old_schema, new_schema);
-        let state = State {
+        let nodes = NodeMapping::between(old_schema, new_schema);
+        let state = TreeState {
             snapshot: &*earlier,
             compiled: old_schema,
             tree: self.id(),

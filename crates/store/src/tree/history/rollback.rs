@@ -11,7 +11,7 @@ use crate::tree::changes::{Comparison, Delta, Deltas, NewerState, keys_in};
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::commit_pipeline::Proposal;
 use crate::tree::edit::{TouchExtent, TouchedResources};
-use crate::tree::locate::{State, in_subspace};
+use crate::tree::locate::{TreeState, in_subspace};
 use crate::tree::upgrade::convert_strictly;
 
 impl Tree {
@@ -31,7 +31,7 @@ impl Tree {
             let then = self.compiled_at(&*snapshot, version)?;
             let mut overlay = rewind(snapshot, self.id(), RewindTarget::Version(version))?;
             if !std::sync::Arc::ptr_eq(&then, self.compiled()) {
-                let state = State {
+                let state = TreeState {
                     snapshot: &overlay,
                     compiled: &then,
                     tree: self.id(),

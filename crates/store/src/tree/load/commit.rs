@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, OperationRef, Snapshot, Writer};
 use espalier_yang::Sink;
-use espalier_yang::validate::Share;
+use espalier_yang::validate::WorkerShare;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{LoadOutcome, Loader};
@@ -186,7 +186,7 @@ impl Tree {
             rebuild(compiled, tree, writer)?;
             if !compiled.plan().is_empty() {
                 let written = writer.snapshot()?;
-                let (errors, effort) = validate_whole(compiled, tree, &*written, Share::ALL)?;
+                let (errors, effort) = validate_whole(compiled, tree, &*written, WorkerShare::ALL)?;
                 self.store().count_effort(effort);
                 errors.into_result()?;
             }

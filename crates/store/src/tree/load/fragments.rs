@@ -88,7 +88,7 @@ impl Loader<'_, '_> {
     }
 
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         let mut cursor = self.base.scan(&range, Direction::Backward)?;
         let Some((key, _)) = cursor.next()? else {
             return Ok(None);

@@ -83,7 +83,7 @@ impl Tree {
     /// # Errors
     /// `lock-denied` if another session has locked one of them, an ancestor or a descendant; `data-missing`
     /// if an entry of a list ordered by user does not exist.
-    pub fn lock_paths(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {
+    pub fn partial_lock(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {
         self.check_lockable(session)?;
         if paths.is_empty() || paths.len() > LOCKED_PATHS_MAX {
             let message = format!("a partial lock has 1 to {LOCKED_PATHS_MAX} nodes");
@@ -123,7 +123,7 @@ impl Tree {
         snapshot: &dyn Snapshot,
         path: &InstancePath,
     ) -> Result<(String, Vec<u8>)> {
-        let state = crate::tree::State {
+        let state = crate::tree::TreeState {
             snapshot,
             compiled: self.compiled(),
             tree: self.id(),

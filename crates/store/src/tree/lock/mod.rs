@@ -11,7 +11,7 @@ mod record;
 mod release;
 mod session;
 
-pub use record::{Lock, Locks, PartialLock, PendingCommit, Timing};
+pub use record::{Lock, Locks, PartialLock, PendingCommit, TimeoutStart};
 
 pub(in crate::tree) use check::NONE_PINNED;
 pub(in crate::tree) use record::LockRecord;

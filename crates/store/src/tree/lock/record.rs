@@ -43,7 +43,7 @@ pub struct PendingCommit {
     /// When it is rolled back, by the wall clock of the process that committed it.
     pub deadline: Timestamp,
     /// How the remaining time is measured; none if an earlier version of this program made the commit.
-    pub timing: Option<Timing>,
+    pub timing: Option<TimeoutStart>,
     /// The version that a rollback restores.
     pub restores: u64,
     /// The persist-id, with which any session may confirm it; it then outlives its own session.
@@ -56,7 +56,7 @@ impl PendingCommit {
     /// timeout.
     pub(in crate::tree) fn remaining(&self, clock: &dyn Clock) -> Duration {
         let left = self.deadline.since(clock.now());
-        let Some(Timing { begun, uptime }) = &self.timing else {
+        let Some(TimeoutStart { begun, uptime }) = &self.timing else {
             return left;
         };
         let timeout = self.deadline.since(*begun);
@@ -70,7 +70,7 @@ impl PendingCommit {
 
     /// Whether the elapsed time is unknown: the wall clock is before the start of the timeout.
     pub(in crate::tree) fn is_clock_behind(&self, clock: &dyn Clock) -> bool {
-        let Some(Timing { begun, uptime }) = &self.timing else {
+        let Some(TimeoutStart { begun, uptime }) = &self.timing else {
             return false;
         };
         let boots = (
@@ -85,14 +85,14 @@ impl PendingCommit {
     pub(in crate::tree) fn restarted(mut self, clock: &dyn Clock) -> Self {
         let begun = self.timing.map_or(self.deadline, |timing| timing.begun);
         let timeout = self.deadline.since(begun);
-        let timing = Timing::now(clock);
+        let timing = TimeoutStart::now(clock);
         self.deadline = timing.begun.plus(timeout);
         self.timing = Some(timing);
         self
     }
 }
 
-impl Timing {
+impl TimeoutStart {
     /// Starts now.
     pub(in crate::tree) fn now(clock: &dyn Clock) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Timing {
 
 /// The start of a confirmed commit's timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct TimeoutStart {
     /// By the wall clock.
     pub begun: Timestamp,
     /// The uptime of the machine, if known.
@@ -152,7 +152,7 @@ impl Tree {
 
     /// The key of the row.
     pub(in crate::tree) fn lock_key(&self) -> Vec<u8> {
-        let mut key = anchor_prefix(Subspace::Hold, self.id().anchor);
+        let mut key = anchor_prefix(Subspace::Locks, self.id().anchor);
         key.push(self.datastore().id());
         if self.datastore() == Datastore::PrivateCandidate {
             tuple::put_bytes(&mut key, self.session().as_bytes());
@@ -286,7 +286,7 @@ fn take_pending(rest: &mut &[u8]) -> Result<PendingCommit> {
     })
 }
 
-fn put_timing(bytes: &mut Vec<u8>, timing: &Timing) {
+fn put_timing(bytes: &mut Vec<u8>, timing: &TimeoutStart) {
     bytes.push(TIMING);
     put_varint(bytes, timing.begun.0);
     match &timing.uptime {
@@ -298,7 +298,7 @@ fn put_timing(bytes: &mut Vec<u8>, timing: &Timing) {
     }
 }
 
-fn take_timing(rest: &mut &[u8]) -> Result<Timing> {
+fn take_timing(rest: &mut &[u8]) -> Result<TimeoutStart> {
     let begun = Timestamp(take_varint(rest)?);
     let boot = take_bytes(rest)?;
     let uptime = match boot.is_empty() {
@@ -308,7 +308,7 @@ fn take_timing(rest: &mut &[u8]) -> Result<Timing> {
             elapsed: Duration::from_millis(take_varint(rest)?),
         }),
     };
-    Ok(Timing { begun, uptime })
+    Ok(TimeoutStart { begun, uptime })
 }
 
 fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {

@@ -46,7 +46,7 @@ impl Tree {
     /// # Errors
     /// `invalid-value` if there is no partial lock with this number; `operation-failed` if it belongs to
     /// another session.
-    pub fn unlock_paths(&self, id: u32, session: &str) -> Result<()> {
+    pub fn partial_unlock(&self, id: u32, session: &str) -> Result<()> {
         self.update_lock_record(&mut |_, _, lock_record| {
             let partial = lock_record.locks.partial.iter().find(|partial| partial.id == id);
             match partial {
@@ -67,7 +67,7 @@ impl Tree {
     ///
     /// # Errors
     /// `invalid-value` if there is no partial lock with this number.
-    pub fn break_paths(&self, id: u32) -> Result<()> {
+    pub fn break_partial_lock(&self, id: u32) -> Result<()> {
         self.update_lock_record(&mut |_, _, lock_record| {
             let before = lock_record.locks.partial.len();
             lock_record.locks.partial.retain(|partial| partial.id != id);

@@ -27,7 +27,7 @@ impl Store {
     /// The datastores with a lock or a pending commit.
     pub(in crate::tree) fn locked_trees(&self) -> Result<Vec<Tree>> {
         let snapshot = self.driver().snapshot()?;
-        let range = Subspace::Hold.range();
+        let range = Subspace::Locks.range();
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;
         let mut rows = Vec::new();
         while let Some((key, value)) = cursor.next()? {

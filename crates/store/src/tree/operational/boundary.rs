@@ -14,7 +14,7 @@ use crate::tree::read::skip_entry;
 
 /// Whether the tree above has, or may have, entries with an order index in a range.
 pub(super) fn has_order(union: Union<'_>, root: &SharedRoot, range: &KeyRange) -> Result<bool> {
-    if !union.compiled.holds_order_anywhere() {
+    if !union.compiled.contains_order_anywhere() {
         return Ok(false);
     }
     let end = range.end.as_deref().unwrap_or_default();
@@ -99,7 +99,7 @@ fn boundary_above(union: Union<'_>, root: &SharedRoot, place: &[u8]) -> Option<B
         let child = take_local_id(&mut rest)
             .ok()
             .and_then(|id| union.compiled.layout.child(parent, id))
-            .filter(|&child| union.compiled.holds_order(child));
+            .filter(|&child| union.compiled.contains_order(child));
         let Some(child) = child else {
             above.extend_from_slice(step);
             return Some(Boundary::At(above));

@@ -378,7 +378,7 @@ impl Cursor for UnionCursor<'_> {
     }
 
     fn seek(&mut self, key: &[u8]) -> EngineResult<()> {
-        let range = self.range.left_at(key, self.direction);
+        let range = self.range.remaining_from(key, self.direction);
         let whole = std::mem::replace(&mut self.range, KeyRange::all());
         let root = self.root.clone();
         *self = Self::open(self.union, root, range, self.direction).map_err(engine)?;

@@ -8,7 +8,7 @@ use super::provider::Warning;
 use super::provider_calls::ProviderCalls;
 use crate::error::Result;
 use crate::store::Store;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::read::Sources;
 use crate::tree::selection::Selection;
 
@@ -50,10 +50,10 @@ impl OperationalData {
     /// without providers.
     pub fn with_providers(
         &self,
-        stored: State<'_>,
+        stored: TreeState<'_>,
         path: &InstancePath,
         selection: &Selection,
-        then: &mut dyn FnMut(State<'_>, &dyn Sources) -> Result<()>,
+        then: &mut dyn FnMut(TreeState<'_>, &dyn Sources) -> Result<()>,
     ) -> Result<()> {
         let calls = ProviderCalls {
             registry: self.store.providers(),
@@ -66,7 +66,7 @@ impl OperationalData {
         let layers = calls.call_all(path, selection, &mut warnings)?;
         self.warnings.lock().extend(warnings);
         calls.with_layers(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
-            let state = State {
+            let state = TreeState {
                 snapshot: sources.as_snapshot(),
                 ..stored
             };

@@ -16,7 +16,7 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 use crate::tree::datastore::Datastore;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::read::{Source, Sources};
 
 /// Running and pushed data, as one state.
@@ -89,7 +89,7 @@ impl Sources for Operational {
             return Ok(sources);
         };
         if let Some(value) = self.snapshot.get(&above)? {
-            let state = State {
+            let state = TreeState {
                 snapshot: &*self.snapshot,
                 compiled: &self.compiled,
                 tree: union.above.tree,

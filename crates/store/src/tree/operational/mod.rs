@@ -37,11 +37,11 @@ mod withheld;
 mod workers;
 
 pub use provider::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
+    PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
     ProviderError, ProviderRequest, Warning, WarningReason,
 };
 pub use registry::Registration;
-pub use withheld::WITHHELD_MAX;
+pub use withheld::UNAPPLIED_PATHS_MAX;
 
 pub(in crate::tree) use data::OperationalData;
 pub(in crate::tree) use layers::Operational;

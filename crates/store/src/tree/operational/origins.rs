@@ -21,7 +21,7 @@ use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::key_nodes::KeyNode;
-use crate::tree::locate::{State, in_subspace};
+use crate::tree::locate::{TreeState, in_subspace};
 
 /// The origin of a resource and of its leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,20 +95,20 @@ fn damaged() -> Error {
 }
 
 /// The origins at a key of the data.
-pub(super) fn find(state: &State<'_>, key: &[u8]) -> Result<OriginRecord> {
+pub(super) fn find(state: &TreeState<'_>, key: &[u8]) -> Result<OriginRecord> {
     if let Some(record) = stored(state, key)? {
         return Ok(record);
     }
     parent_origin(state, key).map(OriginRecord::of)
 }
 
-fn stored(state: &State<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
+fn stored(state: &TreeState<'_>, key: &[u8]) -> Result<Option<OriginRecord>> {
     let value = state.snapshot.get(&in_subspace(key, Subspace::Origin))?;
     value.map(|value| OriginRecord::decode(&value)).transpose()
 }
 
 /// The origin of the parent of a key.
-fn parent_origin(state: &State<'_>, key: &[u8]) -> Result<Origin> {
+fn parent_origin(state: &TreeState<'_>, key: &[u8]) -> Result<Origin> {
     let trail = state.trail(key)?.unwrap_or_default();
     let root = state.tree.prefix(Subspace::Tree).len();
     let ends = trail.iter().rev().skip(1).map(|point| point.end);
@@ -137,7 +137,7 @@ pub(in crate::tree) fn record_of_all(
 /// Moves the records of resources whose keys change, and deletes those of deleted resources. `moved` maps
 /// old to new keys of entries.
 pub(in crate::tree) fn move_origins(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     changes: &Changes,
     moved: &BTreeMap<Vec<u8>, Vec<u8>>,
     batch: &mut Batch,
@@ -237,7 +237,7 @@ struct Recorder<'a> {
 impl Recorder<'_> {
     /// Records the origin of changed data at one key.
     fn key(&mut self, overlay: &mut Overlay, key: &[u8]) -> Result<()> {
-        let state = State {
+        let state = TreeState {
             snapshot: &*overlay,
             compiled: self.compiled,
             tree: self.tree,
@@ -276,7 +276,7 @@ impl Recorder<'_> {
     /// The origin of a resource without a record.
     fn parent_origin(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         key: &[u8],
         trail: &[KeyNode],
     ) -> Result<OriginRecord> {

@@ -17,10 +17,10 @@ pub const PROVIDER_TIMEOUT: Duration = Duration::from_secs(5);
 pub const PROVIDER_CALLS_MAX: usize = 16;
 
 /// Maximum number of cached results of one provider.
-pub const PROVIDER_ANSWERS_MAX: usize = 64;
+pub const PROVIDER_CACHE_MAX: usize = 64;
 
 /// Maximum number of providers in one read.
-pub const PROVIDERS_IN_READING_MAX: usize = LAYERS_MAX - 2;
+pub const PROVIDERS_PER_READ_MAX: usize = LAYERS_MAX - 2;
 
 /// The error of a provider.
 pub type ProviderError = Box<dyn StdError + Send + Sync>;
@@ -81,7 +81,7 @@ impl Provider {
     }
 
     /// Sets the origin of the configuration nodes in its data (RFC 8342 §5.3.4); `unknown` by default.
-    /// State has no origin.
+    /// TreeState has no origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -125,7 +125,7 @@ pub enum WarningReason {
     Busy,
     /// Its data does not conform to the schema or the registered path.
     Invalid(Errors),
-    /// The read selects more than [`PROVIDERS_IN_READING_MAX`] providers.
+    /// The read selects more than [`PROVIDERS_PER_READ_MAX`] providers.
     TooMany,
     /// Its registered path is no longer in the schema.
     NotInSchema,

@@ -9,7 +9,7 @@ use espalier_yang::{Errors, InstancePath, Schema};
 
 use super::check::{check_nodes, check_registered_path};
 use super::layers::{EmptySnapshot, ProvidedSnapshot};
-use super::provider::{PROVIDERS_IN_READING_MAX, ProviderRequest, Warning, WarningReason};
+use super::provider::{PROVIDERS_PER_READ_MAX, ProviderRequest, Warning, WarningReason};
 use super::registry::{CallResult, Providers, RegisteredProvider, common_path};
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -63,7 +63,7 @@ impl ProviderCalls<'_> {
         for call in started {
             let registered = Arc::clone(&call.registered);
             let path = call.path.clone();
-            let data = match layers.len() < PROVIDERS_IN_READING_MAX {
+            let data = match layers.len() < PROVIDERS_PER_READ_MAX {
                 true => self.wait_for(call, begun)?,
                 false => Err(WarningReason::TooMany),
             };
@@ -131,7 +131,7 @@ impl ProviderCalls<'_> {
         let is_content = target.is_none_or(|target| match selection.content {
             Content::All => true,
             Content::Config => schema.node(target).is_config,
-            Content::NonConfig => self.compiled.holds_state(target),
+            Content::NonConfig => self.compiled.contains_state(target),
         });
         let is_in_fields = |node| {
             let fields = selection.fields.as_ref();

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::check::check_path;
 use super::provider::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, Provider, ProviderRequest, WarningReason,
+    PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, Provider, ProviderRequest, WarningReason,
 };
 use super::workers::Workers;
 use crate::clock::Timestamp;
@@ -183,7 +183,7 @@ impl RegisteredProvider {
         let mut cache = self.cache.lock();
         let valid_ms = self.provider.valid_for.as_millis();
         cache.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
-        if cache.len() < PROVIDER_ANSWERS_MAX {
+        if cache.len() < PROVIDER_CACHE_MAX {
             cache.insert(path, (now, Arc::clone(tree)));
         }
     }

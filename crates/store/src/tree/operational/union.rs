@@ -223,7 +223,7 @@ impl<'a> Union<'a> {
             let mut rest = &key[at..];
             let id = take_local_id(&mut rest).ok()?;
             let child = self.compiled.layout.child(parent, id)?;
-            if !self.compiled.holds_order(child) {
+            if !self.compiled.contains_order(child) {
                 return None;
             }
             let node = self.schema().node(child);

@@ -24,7 +24,7 @@ use crate::tree::datastore::Datastore;
 use crate::tree::edit::EditApplier;
 
 /// Maximum number of withheld paths: each is looked up for every view.
-pub const WITHHELD_MAX: usize = 4096;
+pub const UNAPPLIED_PATHS_MAX: usize = 4096;
 
 impl Tree {
     /// Withholds configuration: the content of running at these paths (a list without keys at the end: all
@@ -32,11 +32,13 @@ impl Tree {
     /// provided data is unaffected. Creates no version.
     ///
     /// # Errors
-    /// `operation-not-supported` for other datastores, `resource-denied` beyond [`WITHHELD_MAX`].
+    /// `operation-not-supported` for other datastores, `resource-denied` beyond [`UNAPPLIED_PATHS_MAX`].
     pub fn withhold(&self, paths: &[InstancePath]) -> Result<()> {
         let withheld = self.withheld()?;
-        if withheld.len() + paths.len() > WITHHELD_MAX {
-            let message = format!("at most {WITHHELD_MAX} paths can be withheld (WITHHELD_MAX)");
+        if withheld.len() + paths.len() > UNAPPLIED_PATHS_MAX {
+            let message = format!(
+                "at most {UNAPPLIED_PATHS_MAX} paths can be withheld (UNAPPLIED_PATHS_MAX)"
+            );
             return Err(Error::data(ErrorTag::ResourceDenied, message));
         }
         self.change_withheld(paths, |batch, key, text| batch.put(key, text))

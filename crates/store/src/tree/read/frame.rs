@@ -3,7 +3,7 @@
 use espalier_yang::data::{Annotation, Origin, Stop};
 use espalier_yang::{Mark, NodeId, Sink, Value};
 
-use super::super::locate::State;
+use super::super::locate::TreeState;
 use super::super::selection::{Content, Selection};
 use super::origin::{Source, Sources};
 use crate::error::Error;
@@ -68,7 +68,7 @@ pub(super) enum Stored {
 
 /// A read of one resource.
 pub(super) struct ResourceReader<'a> {
-    pub state: State<'a>,
+    pub state: TreeState<'a>,
     pub selection: &'a Selection,
     pub sink: &'a mut dyn Sink,
     pub frames: Vec<Frame>,

@@ -3,7 +3,7 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::NodeId;
 
-use super::super::locate::State;
+use super::super::locate::TreeState;
 use super::scan::skip_entry;
 use crate::error::Result;
 
@@ -32,7 +32,7 @@ pub(super) struct Paging {
 
 impl Paging {
     /// The action for a key of the list.
-    pub fn action(&mut self, key: &[u8], state: &State<'_>) -> Result<PageAction> {
+    pub fn action(&mut self, key: &[u8], state: &TreeState<'_>) -> Result<PageAction> {
         if !self.end.is_empty() && key < self.end.as_slice() {
             return Ok(PageAction::Read);
         }

@@ -15,7 +15,7 @@ impl ResourceReader<'_> {
             && match self.selection.content {
                 Content::All => true,
                 Content::Config => node.is_config,
-                Content::NonConfig => self.state.compiled.holds_state(node.id),
+                Content::NonConfig => self.state.compiled.contains_state(node.id),
             }
             && self.field_selection(node.id) != Fields::Not
     }
@@ -71,7 +71,7 @@ impl ResourceReader<'_> {
         match (&self.selection.fields, self.frames.last()) {
             (None, _) => Fields::Whole,
             // The target itself is always sent; `fields` selects among its descendants.
-            (Some(_), None) if self.outer_depth == 0 => Fields::Partly,
+            (Some(_), None) if self.outer_depth == 0 => Fields::Partial,
             (Some(_), Some(frame)) if frame.is_fully_selected => Fields::Whole,
             (Some(fields), _) => fields.selection(self.state.schema(), node),
         }

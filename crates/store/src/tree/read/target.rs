@@ -3,7 +3,7 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, NodeId, Sink};
 
-use super::super::locate::{Location, LocationKind, State};
+use super::super::locate::{Location, LocationKind, TreeState};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
 use super::frame::{Halt, ReadResult, ResourceReader};
 use super::origin::Sources;
@@ -14,7 +14,7 @@ use crate::keys::put_key_value;
 
 /// Sends the resource at a path as events; false if it does not exist.
 pub(in crate::tree) fn read(
-    state: State<'_>,
+    state: TreeState<'_>,
     sources: Option<&dyn Sources>,
     path: &InstancePath,
     selection: &Selection,
@@ -207,7 +207,7 @@ impl ResourceReader<'_> {
             keys: Keys::None,
         });
         let is_set = match self.state.locate(&list)? {
-            Some(place) => self.state.any(&KeyRange::below(&place.key))?,
+            Some(place) => self.state.any(&KeyRange::strictly_below(&place.key))?,
             None => false,
         };
         if is_set || !self.is_default_in_use(node, path)? {
@@ -230,7 +230,7 @@ impl ResourceReader<'_> {
         node: NodeId,
         path: &InstancePath,
     ) -> ReadResult<bool> {
-        let mut range = KeyRange::below(&place.key);
+        let mut range = KeyRange::strictly_below(&place.key);
         if !self.state.any(&range)? {
             return self.default_target(node, path);
         }

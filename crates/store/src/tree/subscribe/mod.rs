@@ -17,7 +17,7 @@ mod registry;
 mod subscriber;
 
 pub use queue::{Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX};
-pub use registry::Subscribed;
+pub use registry::SubscriptionGuard;
 pub use subscriber::{Subscriber, Subscription};
 
 pub(crate) use registry::Registry;

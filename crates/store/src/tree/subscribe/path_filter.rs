@@ -10,7 +10,7 @@ use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Step};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::tree::changes::{Comparison, Delta, Deltas};
-use crate::tree::locate::{Location, LocationKind, State};
+use crate::tree::locate::{Location, LocationKind, TreeState};
 
 /// Whether something at or below a path may differ. May also be true for a list ordered by user that was
 /// only renumbered.
@@ -47,7 +47,7 @@ pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Resu
     Ok(false)
 }
 
-fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Location>> {
+fn place(state: TreeState<'_>, steps: &[Step]) -> Result<Option<Location>> {
     let mut place = state.root();
     for step in steps {
         match state.step(place, step)? {
@@ -58,7 +58,7 @@ fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Location>> {
     Ok(Some(place))
 }
 
-fn leaf(state: State<'_>, place: Option<&Location>) -> Result<Option<Packed>> {
+fn leaf(state: TreeState<'_>, place: Option<&Location>) -> Result<Option<Packed>> {
     let Some((place, node)) = place.and_then(|place| Some((place, place.node?))) else {
         return Ok(None);
     };

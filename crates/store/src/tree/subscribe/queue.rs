@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::registry::Subscribed;
+use super::registry::SubscriptionGuard;
 use crate::clock::Timestamp;
 use crate::tree::changes::Diff;
 
@@ -136,11 +136,11 @@ impl QueueState {
 /// The commits of a subscription. Dropping it ends the subscription.
 pub struct Events {
     queue: Arc<Queue>,
-    _subscribed: Subscribed,
+    _subscribed: SubscriptionGuard,
 }
 
 impl Events {
-    pub(super) fn new(queue: Arc<Queue>, subscribed: Subscribed) -> Self {
+    pub(super) fn new(queue: Arc<Queue>, subscribed: SubscriptionGuard) -> Self {
         Self {
             queue,
             _subscribed: subscribed,

@@ -129,13 +129,13 @@ impl Drop for ActiveCall<'_> {
 
 /// An active subscription. Dropping it ends the subscription.
 #[must_use = "the subscription ends when this is dropped"]
-pub struct Subscribed {
+pub struct SubscriptionGuard {
     store: Store,
     tree: TreeId,
     id: u64,
 }
 
-impl Drop for Subscribed {
+impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
         self.store.subscriptions().change(self.tree, |listeners| {
             listeners.retain(|one| one.id != self.id);
@@ -153,7 +153,7 @@ impl Tree {
         &self,
         subscription: Subscription,
         subscriber: Arc<dyn Subscriber>,
-    ) -> Result<Subscribed> {
+    ) -> Result<SubscriptionGuard> {
         self.listen(subscription, Delivery::InCommit(subscriber))
     }
 
@@ -169,7 +169,7 @@ impl Tree {
         Ok(Events::new(queue, subscribed))
     }
 
-    fn listen(&self, subscription: Subscription, delivery: Delivery) -> Result<Subscribed> {
+    fn listen(&self, subscription: Subscription, delivery: Delivery) -> Result<SubscriptionGuard> {
         if self.datastore().is_candidate() {
             let message = "a candidate has no commits: subscribe to running";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
@@ -184,7 +184,7 @@ impl Tree {
             delivery,
         };
         registry.add(self.id(), listener);
-        Ok(Subscribed {
+        Ok(SubscriptionGuard {
             store: self.store().clone(),
             tree: self.id(),
             id,

@@ -7,7 +7,7 @@ use espalier_yang::{DataError, ErrorTag, Errors};
 
 use super::convert::{Conversion, MismatchPolicy, convert};
 use super::load::UpgradeLoad;
-use super::nodes::Correspondence;
+use super::nodes::NodeMapping;
 use super::past_schemas::put_past_schema;
 use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
 use crate::catalog::{AnchorRow, Record};
@@ -18,7 +18,7 @@ use crate::subspace::Subspace;
 use crate::tree::change::{each_change, logged_ranges};
 use crate::tree::commit_pipeline::{Basis, put_changes};
 use crate::tree::confirm::ConfirmEffect;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::move_origins;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
@@ -40,7 +40,7 @@ pub(crate) struct AnchorUpgrade<'a> {
     pub new: &'a Arc<Compiled>,
     /// The record of the old modules, kept for older versions.
     pub replaced: &'a Record,
-    pub nodes: &'a Correspondence,
+    pub nodes: &'a NodeMapping,
     pub options: UpgradeOptions<'a>,
 }
 
@@ -108,7 +108,7 @@ impl AnchorUpgrade<'_> {
         let mut conversion = match &load {
             Some(load) if load.replaces() => conversion_to_empty(&tree),
             _ => {
-                let state = State {
+                let state = TreeState {
                     snapshot: &*snapshot,
                     compiled: self.old,
                     tree: tree.id(),
@@ -134,7 +134,7 @@ impl AnchorUpgrade<'_> {
             }
         }
         let upgraded = UpgradedDatastore {
-            changes: overlay.shared_changes(),
+            changes: overlay.savepoint(),
             version: if is_changed {
                 basis.next.version
             } else {
@@ -308,8 +308,8 @@ pub(in crate::tree) fn state<'s>(
     snapshot: &'s dyn Snapshot,
     compiled: &'s Compiled,
     tree: &Tree,
-) -> State<'s> {
-    State {
+) -> TreeState<'s> {
+    TreeState {
         snapshot,
         compiled,
         tree: tree.id(),

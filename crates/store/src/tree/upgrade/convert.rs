@@ -10,7 +10,7 @@ use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind};
 use rustc_hash::FxHashMap;
 
-use super::nodes::{Correspondence, is_same_kind, kind_name};
+use super::nodes::{NodeMapping, is_same_kind, kind_name};
 use super::report::{ChangedPlace, Places};
 use crate::dictionary;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::position::Position;
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::Datastore;
-use crate::tree::locate::{State, in_subspace};
+use crate::tree::locate::{TreeState, in_subspace};
 use crate::tree::read::skip_entry;
 
 /// What happens to data that does not conform to the new schema.
@@ -115,9 +115,9 @@ const PLACES_PER_NODE_MAX: usize = 10;
 
 /// A conversion in progress.
 pub(super) struct Converter<'a> {
-    pub old: State<'a>,
+    pub old: TreeState<'a>,
     pub new: &'a Compiled,
-    pub nodes: &'a Correspondence,
+    pub nodes: &'a NodeMapping,
     pub mismatch_policy: MismatchPolicy,
     pub frames: Vec<Frame>,
     pub result: Conversion,
@@ -131,9 +131,9 @@ pub(super) struct Converter<'a> {
 
 /// Converts the content of a datastore.
 pub(super) fn convert(
-    old: State<'_>,
+    old: TreeState<'_>,
     new: &Compiled,
-    nodes: &Correspondence,
+    nodes: &NodeMapping,
     mismatch_policy: MismatchPolicy,
 ) -> Result<Conversion> {
     if nodes.is_same() {
@@ -166,9 +166,9 @@ pub(in crate::tree) struct ConvertedPast {
 
 /// Converts a version, without data that does not conform.
 pub(in crate::tree) fn convert_all(
-    state: State<'_>,
+    state: TreeState<'_>,
     new: &Compiled,
-    nodes: &Correspondence,
+    nodes: &NodeMapping,
 ) -> Result<ConvertedPast> {
     let conversion = convert(state, new, nodes, MismatchPolicy::DropAll)?;
     Ok(ConvertedPast {
@@ -181,8 +181,8 @@ pub(in crate::tree) fn convert_all(
 ///
 /// # Errors
 /// [`Error::Data`] with every place that does not conform.
-pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
-    let nodes = Correspondence::between(state.compiled, new);
+pub(in crate::tree) fn convert_strictly(state: TreeState<'_>, new: &Compiled) -> Result<Changes> {
+    let nodes = NodeMapping::between(state.compiled, new);
     let conversion = convert(state, new, &nodes, MismatchPolicy::Refuse)?;
     conversion.errors.into_result()?;
     Ok(conversion.changes)
@@ -608,7 +608,7 @@ pub(super) const NODE_IS_STATE: &str =
 /// The nodes on the path of a key that may end at a list or leaf-list without an entry. The last node of
 /// such a key ends beyond it.
 fn key_nodes_of_list(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     key: &[u8],
 ) -> Result<Option<crate::tree::key_nodes::KeyNodes>> {
     let mut trail = crate::tree::key_nodes::KeyNodes::new();
@@ -636,7 +636,7 @@ fn key_nodes_of_list(
 }
 
 /// The schema path of a node, as in the dictionary.
-fn schema_names(state: &State<'_>, node: Option<NodeId>) -> String {
+fn schema_names(state: &TreeState<'_>, node: Option<NodeId>) -> String {
     let Some(node) = node else {
         return String::new();
     };

@@ -1,6 +1,6 @@
 //! Maps the nodes of an old schema to those of a new one.
 
-use espalier_yang::schema::{NamedNodes, Node, Revisions};
+use espalier_yang::schema::{InstanceIdentifierTargets, Node, SchemaPair};
 use espalier_yang::{ModuleId, NodeId, NodeKind, Schema};
 
 use crate::layout::is_data;
@@ -8,7 +8,7 @@ use crate::store::Compiled;
 
 /// The nodes of an old schema in a new one.
 #[derive(Debug)]
-pub(crate) struct Correspondence {
+pub(crate) struct NodeMapping {
     /// The new node by the id of the old one.
     nodes: Vec<Option<NodeId>>,
     /// Whether a node and its descendants have the same storage format, by the id of the old one.
@@ -16,12 +16,12 @@ pub(crate) struct Correspondence {
     is_same: bool,
 }
 
-impl Correspondence {
+impl NodeMapping {
     /// Between two schemas of one store. Nodes correspond if they have the same name, module and ancestors,
     /// regardless of their kind; their local id is then the same.
     pub fn between(old: &Compiled, new: &Compiled) -> Self {
         let nodes = matching(&old.schema, &new.schema);
-        let unchanged = same_below(old, new, &nodes, NamedNodes::Unchanged);
+        let unchanged = same_below(old, new, &nodes, InstanceIdentifierTargets::Unchanged);
         let roots = || data_roots(&old.schema);
         if roots().all(|root| unchanged[root.0 as usize]) {
             return Self {
@@ -30,7 +30,7 @@ impl Correspondence {
                 is_same: true,
             };
         }
-        let same = same_below(old, new, &nodes, NamedNodes::Changed);
+        let same = same_below(old, new, &nodes, InstanceIdentifierTargets::Changed);
         Self {
             nodes,
             same,
@@ -96,9 +96,9 @@ fn same_below(
     old: &Compiled,
     new: &Compiled,
     nodes: &[Option<NodeId>],
-    named_nodes: NamedNodes,
+    named_nodes: InstanceIdentifierTargets,
 ) -> Vec<bool> {
-    let revisions = Revisions {
+    let revisions = SchemaPair {
         old: &old.schema,
         new: &new.schema,
         named_nodes,
@@ -117,7 +117,7 @@ fn same_below(
     same
 }
 
-fn has_same_storage(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
+fn has_same_storage(revisions: &SchemaPair<'_>, old: &Node, new: &Node) -> bool {
     let alike = match (&old.kind, &new.kind) {
         (NodeKind::Container { presence: old }, NodeKind::Container { presence: new }) => {
             old == new
@@ -127,7 +127,7 @@ fn has_same_storage(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
         }
         (NodeKind::Leaf(old), NodeKind::Leaf(new))
         | (NodeKind::LeafList(old), NodeKind::LeafList(new)) => {
-            revisions.keep_values(&old.value_type, &new.value_type)
+            revisions.preserves_values(&old.value_type, &new.value_type)
         }
         (NodeKind::AnyData, NodeKind::AnyData) | (NodeKind::AnyXml, NodeKind::AnyXml) => true,
         _ => false,

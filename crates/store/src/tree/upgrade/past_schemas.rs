@@ -73,7 +73,10 @@ pub(in crate::tree) fn past_schema_at(
 }
 
 /// Visits every record that an older version of any datastore needs.
-pub(crate) fn past_records(snapshot: &dyn Snapshot, visit: &mut dyn FnMut(Record)) -> Result<()> {
+pub(crate) fn past_schema_records(
+    snapshot: &dyn Snapshot,
+    visit: &mut dyn FnMut(Record),
+) -> Result<()> {
     let range = Subspace::Models.range();
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     while let Some((_, value)) = cursor.next()? {

@@ -10,7 +10,7 @@ use espalier_yang::{Errors, InstancePath};
 
 use super::anchor_upgrade::{has_changes, state};
 use super::convert::{Conversion, MismatchPolicy, convert};
-use super::nodes::Correspondence;
+use super::nodes::NodeMapping;
 use super::report::{Places, UpgradeOptions};
 use crate::check::stale_order_rows;
 use crate::dictionary;
@@ -23,7 +23,7 @@ use crate::subspace::Subspace;
 use crate::tree::candidate::CandidateState;
 use crate::tree::change::{KeyChange, each_change, logged_ranges};
 use crate::tree::commit_pipeline::Basis;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::read::skip_entry;
 use crate::tree::{Datastore, Tree, View};
 
@@ -110,7 +110,7 @@ impl View {
     /// Finds data of this state that does not conform to its schema.
     pub(crate) fn examine(&self) -> Result<SchemaCheck> {
         let state = self.state();
-        let nodes = Correspondence::identity(state.compiled);
+        let nodes = NodeMapping::identity(state.compiled);
         let conversion = convert(state, state.compiled, &nodes, MismatchPolicy::Refuse)?;
         Ok(SchemaCheck {
             errors: conversion.errors,
@@ -294,7 +294,7 @@ impl Tree {
     /// The state without nonconforming data.
     fn repaired(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<(Overlay, Conversion)> {
         let compiled = self.compiled();
-        let nodes = Correspondence::identity(compiled);
+        let nodes = NodeMapping::identity(compiled);
         let read = state(&*snapshot, compiled, self);
         let conversion = convert(read, compiled, &nodes, MismatchPolicy::DropAll)?;
         let mut overlay = Overlay::new(snapshot);
@@ -327,7 +327,7 @@ impl Tree {
     /// The data that a changed row loses; none if it is a row of the order index.
     fn removed(
         &self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         name: &str,
         change: KeyChange<'_>,
     ) -> Result<Option<Removed>> {
@@ -350,7 +350,7 @@ impl Tree {
 }
 
 /// The path of a row, as far as the schema and the dictionary have it.
-fn readable_path(state: &State<'_>, key: &[u8]) -> String {
+fn readable_path(state: &TreeState<'_>, key: &[u8]) -> String {
     let readable = || -> Result<Option<InstancePath>> {
         let Some(trail) = state.trail(key)? else {
             return Ok(None);
@@ -364,7 +364,7 @@ fn readable_path(state: &State<'_>, key: &[u8]) -> String {
     }
 }
 
-fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
+fn readable_names(state: &TreeState<'_>, key: &[u8]) -> Result<String> {
     let mut at = state.tree.prefix(Subspace::Tree).len();
     let (mut parent, mut names) = (None, String::new());
     while at < key.len() {
@@ -388,7 +388,7 @@ fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
 }
 
 fn readable_values(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     key: &[u8],
     old: &[u8],
     new: Option<&[u8]>,

@@ -37,7 +37,7 @@ pub struct UpgradeOptions<'a> {
     /// The session that holds locks; empty if none.
     pub session: &'a str,
     /// An anchor whose data, from now on, must conform only to the structure of its modules.
-    pub loosened: Option<&'a str>,
+    pub structure_only_anchor: Option<&'a str>,
 }
 
 /// A changed place in the data.

@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::tree::change::KeyChange;
 use crate::tree::key_nodes::KeyNodes;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// Reports the changes of a tree key, as far as a rule may read them.
 pub(super) fn report_changes(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     data: &StoreInstances<'_>,
     change: &KeyChange<'_>,
     trail: &KeyNodes,
@@ -44,7 +44,7 @@ pub(super) fn report_changes(
         }
         return Ok(());
     }
-    if !plan.listens_to(node.map(|node| node.id)) {
+    if !plan.is_watched(node.map(|node| node.id)) {
         return Ok(());
     }
     let place = data.node_ref_of(change.key, trail);
@@ -80,7 +80,7 @@ fn is_replaced_entry(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
 
 /// Reports the differing leaves of a fragment.
 fn leaves(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     change: &KeyChange<'_>,
     place: &NodeRef,
     report: &mut dyn FnMut(Change<NodeRef>) -> Result<()>,

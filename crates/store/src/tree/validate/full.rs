@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use espalier_keyspace::{KeyRange, Snapshot, Version};
-use espalier_yang::validate::{Effort, Share, validate_measured};
+use espalier_yang::validate::{ValidationCost, WorkerShare, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances};
 
@@ -16,7 +16,7 @@ use crate::keys::TreeId;
 use crate::overlay::{Changes, ChangesWriter, Layered, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 use crate::tree::{Tree, View};
 
 /// Maximum number of tries to get snapshots of one version; then a single worker is used.
@@ -27,9 +27,9 @@ pub(in crate::tree) fn validate_whole(
     compiled: &Compiled,
     tree: TreeId,
     snapshot: &dyn Snapshot,
-    share: Share,
-) -> Result<(Errors, Effort)> {
-    let state = State {
+    share: WorkerShare,
+) -> Result<(Errors, ValidationCost)> {
+    let state = TreeState {
         snapshot,
         compiled,
         tree,
@@ -66,7 +66,7 @@ impl View {
             base: state.snapshot,
             changes: &*missing_indexes(compiled, tree, state.snapshot)?,
         };
-        let (errors, _) = validate_whole(compiled, tree, &indexed, Share::ALL)?;
+        let (errors, _) = validate_whole(compiled, tree, &indexed, WorkerShare::ALL)?;
         Ok(errors.into_result()?)
     }
 }
@@ -115,7 +115,7 @@ impl Tree {
                 let (compiled, missing) = (Arc::clone(compiled), Arc::clone(&missing));
                 let worker = worker as u64;
                 scope.spawn(move || {
-                    let share = Share { worker, workers };
+                    let share = WorkerShare { worker, workers };
                     let indexed = Overlay::with(snapshot, missing);
                     Ok(validate_whole(&compiled, tree, &indexed, share)?.0)
                 })

@@ -2,7 +2,9 @@
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
-use espalier_yang::validate::{Effort, Incremental, Removal, Share, States, validate_measured};
+use espalier_yang::validate::{
+    Incremental, Removal, StatePair, ValidationCost, WorkerShare, validate_measured,
+};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
@@ -17,7 +19,7 @@ use crate::subspace::Subspace;
 use crate::tree::change::{KeyChange, each_change};
 use crate::tree::commit_pipeline::Proposal;
 use crate::tree::edit::EditApplier;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// The keys deleted by a removal, with their values.
 type Removed = Vec<(Vec<u8>, Vec<u8>)>;
@@ -31,9 +33,9 @@ pub(in crate::tree) fn validate(
     compiled: &Compiled,
     tree: TreeId,
     proposal: &mut Proposal,
-) -> Result<Effort> {
+) -> Result<ValidationCost> {
     if compiled.plan().is_empty() && compiled.index_definition().is_empty() {
-        return Ok(Effort::default());
+        return Ok(ValidationCost::default());
     }
     let mut validation = Validation {
         compiled,
@@ -59,8 +61,8 @@ struct Validation<'a> {
 }
 
 impl Validation<'_> {
-    fn state<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
-        State {
+    fn state<'s>(&'s self, snapshot: &'s dyn Snapshot) -> TreeState<'s> {
+        TreeState {
             snapshot,
             compiled: self.compiled,
             tree: self.tree,
@@ -75,14 +77,14 @@ impl Validation<'_> {
         removed: Option<Removed>,
     ) -> Result<Vec<Removal<NodeRef>>> {
         let (compiled, tree) = (self.compiled, self.tree);
-        let state = |snapshot| State {
+        let state = |snapshot| TreeState {
             snapshot,
             compiled,
             tree,
         };
         let new = StoreInstances::new(state(overlay), Indexes::Current);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
-        let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
+        let mut states = StatePair::new(compiled.plan(), &old, &new, Limits::default());
         let incremental = &mut self.incremental;
         let new_state = state(overlay);
         let mut take = |change: KeyChange<'_>| {
@@ -105,7 +107,7 @@ impl Validation<'_> {
         }
         let mut removals = Vec::new();
         while removals.is_empty() && self.incremental.has_whens() {
-            removals = self.incremental.settle_whens(&mut states)?;
+            removals = self.incremental.evaluate_whens(&mut states)?;
         }
         Ok(removals)
     }
@@ -172,21 +174,22 @@ impl Validation<'_> {
         Ok(gone)
     }
 
-    fn finish(self, overlay: &Overlay) -> Result<Effort> {
+    fn finish(self, overlay: &Overlay) -> Result<ValidationCost> {
         let (compiled, tree) = (self.compiled, self.tree);
-        let state = |snapshot| State {
+        let state = |snapshot| TreeState {
             snapshot,
             compiled,
             tree,
         };
         let new = StoreInstances::new(state(overlay), Indexes::Current);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
-        let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
+        let mut states = StatePair::new(compiled.plan(), &old, &new, Limits::default());
         let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
         // Nothing was validated before: the whole state changed, and an empty tree may be invalid.
         if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
             let (plan, limits) = (compiled.plan(), Limits::default());
-            let (found, more) = validate_measured(plan, &new, &new.root(), limits, Share::ALL)?;
+            let (found, more) =
+                validate_measured(plan, &new, &new.root(), limits, WorkerShare::ALL)?;
             errors = found;
             effort += more;
         }
@@ -214,7 +217,7 @@ fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> R
     }
     let mut updates = Updates::default();
     {
-        let state = |snapshot| State {
+        let state = |snapshot| TreeState {
             snapshot,
             compiled,
             tree,
@@ -239,7 +242,7 @@ fn put_updates(
 ) -> Result<()> {
     let mut writes = Vec::with_capacity(updates.len());
     {
-        let new = State {
+        let new = TreeState {
             snapshot: &*overlay,
             compiled,
             tree,

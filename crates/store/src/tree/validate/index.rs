@@ -9,10 +9,10 @@
 //! | index | `ff` | the definition of these indexes |
 //! | count | the key of a list or leaf-list | the number of its entries |
 //!
-//! Keys are without the prefix of the tree. The [`Plan`] of the schema defines the indexed leaves: leafrefs
+//! Keys are without the prefix of the tree. The [`ValidationPlan`] of the schema defines the indexed leaves: leafrefs
 //! and their targets, and leaves that expressions compare.
 //!
-//! [`Plan`]: espalier_yang::validate::Plan
+//! [`ValidationPlan`]: espalier_yang::validate::ValidationPlan
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
 use crate::tree::key_nodes::KeyNodes;
-use crate::tree::locate::{State, in_subspace};
+use crate::tree::locate::{TreeState, in_subspace};
 
 /// Ends the local ids; none begins with it.
 const END_OF_IDS: u8 = 0xff;
@@ -47,7 +47,7 @@ pub(super) fn count_key(list: &[u8]) -> Vec<u8> {
     in_subspace(list, Subspace::Count)
 }
 
-fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
+fn node_prefix(state: &TreeState<'_>, node: NodeId) -> Vec<u8> {
     let mut path: Vec<NodeId> =
         std::iter::successors(Some(node), |&node| state.schema().node(node).parent).collect();
     path.reverse();
@@ -60,23 +60,23 @@ fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
 }
 
 /// The prefix of the index keys of a leaf or leaf-list, up to the value.
-pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
+pub(super) fn values_prefix(state: &TreeState<'_>, node: NodeId) -> Vec<u8> {
     let mut key = node_prefix(state, node);
     key.push(VALUES);
     key
 }
 
 /// The prefix of the ordered index of a leaf in the list with this key, up to the value.
-pub(super) fn ordered_prefix(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
+pub(super) fn ordered_prefix(state: &TreeState<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
     list_index_key(state, leaf, ORDERED, list)
 }
 
 /// The key of the sum of a leaf in the list with this key.
-pub(super) fn sum_key(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
+pub(super) fn sum_key(state: &TreeState<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
     list_index_key(state, leaf, SUM, list)
 }
 
-fn list_index_key(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
+fn list_index_key(state: &TreeState<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
     let mut key = node_prefix(state, leaf);
     key.push(kind);
     key.extend_from_slice(&list[state.tree.prefix(Subspace::Tree).len()..]);
@@ -99,7 +99,7 @@ pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
 }
 
 /// The prefix of the index keys of a `unique`, up to the values.
-pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> Vec<u8> {
+pub(super) fn unique_prefix(state: &TreeState<'_>, list: NodeId, unique: usize) -> Vec<u8> {
     let mut key = node_prefix(state, list);
     key.push((unique as u8).saturating_add(1));
     key
@@ -201,7 +201,7 @@ impl Updates {
     /// Records a change of a tree key.
     pub fn record(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         change: &KeyChange<'_>,
         trail: &KeyNodes,
     ) -> Result<()> {
@@ -224,7 +224,7 @@ impl Updates {
 
     fn record_value(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         change: &KeyChange<'_>,
         trail: &KeyNodes,
         node: &Node,
@@ -245,13 +245,13 @@ impl Updates {
 
     fn record_fragment(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         change: &KeyChange<'_>,
         trail: &KeyNodes,
     ) -> Result<()> {
         let plan = state.compiled.plan();
         let node = trail.last().map(|point| point.node);
-        if !plan.indexes_in(node) {
+        if !plan.has_indexed_leaves(node) {
             return Ok(());
         }
         let leaves = |value: Option<&[u8]>| match value {
@@ -286,13 +286,13 @@ impl Updates {
     /// None if the entries are new.
     pub fn record_old_uniques(
         &mut self,
-        before: Option<&State<'_>>,
-        state: &State<'_>,
+        before: Option<&TreeState<'_>>,
+        state: &TreeState<'_>,
         key: &[u8],
         trail: &KeyNodes,
     ) -> Result<()> {
         let node = trail.last().map(|point| point.node);
-        if !state.compiled.plan().indexes_in(node) {
+        if !state.compiled.plan().has_indexed_leaves(node) {
             return Ok(());
         }
         for (depth, point) in trail.iter().enumerate() {
@@ -321,7 +321,7 @@ impl Updates {
     /// Records a value of a leaf for the ordered index and the sum of its list.
     fn put_aggregates(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         (leaf, value): (NodeId, &Value),
         list: &[u8],
         entry: &[u8],
@@ -344,7 +344,7 @@ impl Updates {
 
     fn put_value(
         &mut self,
-        state: &State<'_>,
+        state: &TreeState<'_>,
         leaf: NodeId,
         value: &Value,
         holder: &[u8],
@@ -360,7 +360,7 @@ impl Updates {
     /// Computes the remaining updates and passes every key with its new value to `put`.
     pub fn finish(
         mut self,
-        new: &State<'_>,
+        new: &TreeState<'_>,
         put: &mut dyn FnMut(Vec<u8>, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
         self.resolve_uniques(new)?;
@@ -384,7 +384,7 @@ impl Updates {
         Ok(())
     }
 
-    fn resolve_uniques(&mut self, new: &State<'_>) -> Result<()> {
+    fn resolve_uniques(&mut self, new: &TreeState<'_>) -> Result<()> {
         for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
             let after = unique_key(new, list, unique, &entry)?;
             if before != after {
@@ -398,7 +398,7 @@ impl Updates {
     /// The index keys that must exist for the recorded changes, and the differences of counts and sums.
     pub fn expected(
         mut self,
-        new: &State<'_>,
+        new: &TreeState<'_>,
     ) -> Result<(
         impl Iterator<Item = Vec<u8>>,
         CountDifferences,
@@ -419,7 +419,7 @@ impl Updates {
 /// The index key of an entry for a `unique`, if it has all values. Defaults count even if they are not in
 /// use: lookups compare the values again.
 fn unique_key(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     list: NodeId,
     unique: usize,
     entry: &[u8],
@@ -447,7 +447,7 @@ fn unique_key(
 }
 
 /// The key of the container in an entry that contains a leaf.
-fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
+fn holder_key(state: &TreeState<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
     let above = |&node: &NodeId| state.schema().node(node).parent;
     let path = std::iter::successors(state.schema().node(leaf).parent, above);
     let mut containers: Vec<NodeId> = path.take_while(|&node| node != list).collect();
@@ -459,7 +459,7 @@ fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Ve
     key
 }
 
-fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<Value>> {
+fn stored_leaf(state: &TreeState<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<Value>> {
     let Some(value) = state.snapshot.get(holder)? else {
         return Ok(None);
     };

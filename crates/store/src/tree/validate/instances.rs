@@ -18,7 +18,7 @@ use crate::fragment::{Packed, Reader, take_entry_value, take_varint};
 use crate::keys::{put_key_value, put_local_id, skip_key_values};
 use crate::subspace::Subspace;
 use crate::tree::key_nodes::KeyNode;
-use crate::tree::locate::{State, order_key};
+use crate::tree::locate::{TreeState, order_key};
 use crate::tree::read::skip_entry;
 
 /// Number of cached fragments: an expression mostly reads a few leaves of a few entries.
@@ -90,14 +90,14 @@ type CachedFragment<'a> = (NodeRef, Option<Cow<'a, [u8]>>);
 
 /// One state of a datastore.
 pub(crate) struct StoreInstances<'a> {
-    state: State<'a>,
+    state: TreeState<'a>,
     indexes: Indexes,
     root: NodeRef,
     fragments: RefCell<(usize, [Option<CachedFragment<'a>>; FRAGMENTS_CACHED])>,
 }
 
 impl<'a> StoreInstances<'a> {
-    pub fn new(state: State<'a>, indexes: Indexes) -> Self {
+    pub fn new(state: TreeState<'a>, indexes: Indexes) -> Self {
         Self {
             state,
             indexes,
@@ -152,7 +152,7 @@ impl<'a> StoreInstances<'a> {
 
     /// Visits the keys of the entries of a list or leaf-list, each with its value.
     fn scan(&self, list: &[u8], node: NodeId, visit: &mut VisitPair<'_>) -> Result<()> {
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         self.scan_entries(list, node, &range, Direction::Forward, visit)
     }
 
@@ -373,7 +373,7 @@ impl Instances for StoreInstances<'_> {
         self.visit_index(prefix, within, visit)
     }
 
-    fn holders(
+    fn nodes_with_value(
         &self,
         node: NodeId,
         visit: &mut dyn FnMut(NodeRef) -> Visit<Error>,
@@ -406,7 +406,7 @@ impl Instances for StoreInstances<'_> {
             return Ok(Indexed::No);
         };
         let list = self.list_key(&parent, node);
-        let mut range = KeyRange::below(&list);
+        let mut range = KeyRange::strictly_below(&list);
         let direction = match side {
             Side::Before => {
                 range.end = Some(entry.key().to_vec());

@@ -8,7 +8,7 @@ use crate::keys::TreeId;
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// Number of index entries collected before they are written in key order.
 const UPDATES_AT_ONCE: usize = 1 << 16;
@@ -35,7 +35,7 @@ pub(in crate::tree) fn rebuild(
         let mut writes = Vec::new();
         {
             let snapshot = writer.snapshot()?;
-            let state = State {
+            let state = TreeState {
                 snapshot: &*snapshot,
                 compiled,
                 tree,
@@ -58,7 +58,7 @@ pub(in crate::tree) fn rebuild(
 
 /// Records the keys of a range until there is enough to write; returns where to continue.
 pub(super) fn record_range(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     range: &KeyRange,
     updates: &mut Updates,
 ) -> Result<Option<Vec<u8>>> {

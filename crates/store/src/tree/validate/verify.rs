@@ -10,11 +10,14 @@ use super::rebuild::record_range;
 use crate::error::Result;
 use crate::fragment::take_varint;
 use crate::subspace::Subspace;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// Compares the indexes and counts of a state with its data, in one pass over each; reports every wrong
 /// key. Does nothing if there are no indexes (they are built before the next commit).
-pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &str)) -> Result<()> {
+pub(crate) fn verify_indexes(
+    state: &TreeState<'_>,
+    wrong: &mut dyn FnMut(&[u8], &str),
+) -> Result<()> {
     let is_none = state.compiled.index_definition().is_empty();
     if is_none || !are_indexes_current(state.compiled, state.tree, state.snapshot)? {
         return Ok(());
@@ -68,7 +71,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
 }
 
 /// The number of index keys, without the index definition.
-fn index_keys(state: &State<'_>) -> Result<u64> {
+fn index_keys(state: &TreeState<'_>) -> Result<u64> {
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Index));
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
     let mut keys = 0u64;
@@ -79,7 +82,7 @@ fn index_keys(state: &State<'_>) -> Result<u64> {
 }
 
 fn verify_counts(
-    state: &State<'_>,
+    state: &TreeState<'_>,
     mut expected: CountDifferences,
     wrong: &mut dyn FnMut(&[u8], &str),
 ) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Metadata in JSON (RFC 7952 §5.2): parsing, and its errors.
+//! MetadataMode in JSON (RFC 7952 §5.2): parsing, and its errors.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use super::read::Reader;
 use super::token::{ElementPosition, Scalar, Shape};
 use crate::data::assemble::{ChildName, Halt};
 use crate::data::metadata;
-use crate::data::options::Metadata;
+use crate::data::options::MetadataMode;
 use crate::data::sink::{Annotation, Annotations, Mark, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleNames, NodeId, NodeKind};
@@ -60,7 +60,7 @@ impl<R: Read> Reader<'_, R> {
         mark: Mark,
         pending: &mut PendingMetadata,
     ) -> Result<(), Halt> {
-        if self.assembler.options.metadata == Metadata::Ignored {
+        if self.assembler.options.metadata == MetadataMode::Ignored {
             return self.tokens.skip();
         }
         if about.is_empty() {
@@ -208,7 +208,7 @@ impl<R: Read> Reader<'_, R> {
             }
             names.push(name);
         }
-        if self.assembler.options.metadata == Metadata::Plain {
+        if self.assembler.options.metadata == MetadataMode::Plain {
             let mark = self.tokens.mark();
             for error in annotations
                 .drain(..)

@@ -6,7 +6,7 @@ use super::escape::write_string;
 use super::metadata::PendingMetadata;
 use super::token::{ElementPosition, Scalar, Shape, Tokens};
 use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence};
-use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
+use crate::data::options::{MetadataMode, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
@@ -28,7 +28,7 @@ pub fn parse(
     options: &ParseOptions,
 ) -> Result<(), ParseError> {
     let mut assembler = Assembler::new(schema, root, sink, options);
-    if options.metadata == Metadata::Kept {
+    if options.metadata == MetadataMode::Kept {
         assembler = assembler.buffered();
     }
     let nesting = match root {
@@ -248,7 +248,7 @@ impl<R: Read> Reader<'_, R> {
         if self.tokens.shape()? != Shape::Object {
             return self.reject(node, "an object");
         }
-        let is_ignored = self.assembler.options.metadata == Metadata::Ignored;
+        let is_ignored = self.assembler.options.metadata == MetadataMode::Ignored;
         let mut annotations = Annotations::new();
         let mut json = vec![b'{'];
         self.tokens.descend()?;

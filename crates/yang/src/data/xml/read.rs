@@ -11,7 +11,7 @@ use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
 use crate::data::assemble::{Assembler, ChildName, Halt, Occurrence, malformed, too_big};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
-use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
+use crate::data::options::{MetadataMode, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
@@ -317,7 +317,7 @@ impl<'a, R: Read> Reader<'a, R> {
 
     /// Reports attributes of an element that is not a data node and so cannot have any.
     fn reject_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
-        if self.assembler.options.metadata == Metadata::Ignored {
+        if self.assembler.options.metadata == MetadataMode::Ignored {
             return;
         }
         for attribute in start.attributes().flatten() {
@@ -339,7 +339,7 @@ impl<'a, R: Read> Reader<'a, R> {
     fn annotations(&mut self, start: &BytesStart<'_>, node: NodeId, mark: Mark) -> Annotations {
         let mut annotations = Annotations::new();
         let mode = self.assembler.options.metadata;
-        if mode == Metadata::Ignored || start.attributes_raw().is_empty() {
+        if mode == MetadataMode::Ignored || start.attributes_raw().is_empty() {
             return annotations;
         }
         for attribute in start.attributes().flatten() {
@@ -365,7 +365,7 @@ impl<'a, R: Read> Reader<'a, R> {
                 Err(error) => self.assembler.report(error, Some(node), mark),
             }
         }
-        if mode == Metadata::Plain {
+        if mode == MetadataMode::Plain {
             for error in annotations
                 .drain(..)
                 .filter_map(|one| metadata::plain_metadata_error(&one))

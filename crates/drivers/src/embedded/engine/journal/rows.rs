@@ -47,7 +47,7 @@ type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// A cursor that merges rows in memory with another cursor.
 pub(in crate::embedded) struct OverlayCursor<'a> {
-    upper: espalier_keyspace::Pairs<'a>,
+    upper: espalier_keyspace::ByteMapCursor<'a>,
     lower: Box<dyn RowCursor<'a> + 'a>,
     direction: Direction,
     /// The next pair of each of the two, if it was read already.

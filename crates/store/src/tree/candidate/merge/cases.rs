@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{Keys, NodeId, NodeKind};
 
-use super::conflict::{Conflict, Held};
+use super::conflict::{Conflict, ConflictContent};
 use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::Fragment;
@@ -128,9 +128,9 @@ impl<'m> Merger<'m> {
         let path = self.path_of(parent_key)?.child(candidate, Keys::None);
         self.conflicts.push(Conflict {
             path: path.to_instance_identifier(self.running.stored.schema()),
-            base: Held::Absent,
-            running: Held::Absent,
-            candidate: Held::Node,
+            base: ConflictContent::Absent,
+            running: ConflictContent::Absent,
+            candidate: ConflictContent::Node,
         });
         let loser = match self.prefers_running() {
             true => candidate,

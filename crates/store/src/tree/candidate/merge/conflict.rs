@@ -19,7 +19,7 @@ pub enum Resolution {
 
 /// The content of a node on one side of a conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum ConflictContent {
     /// The node is absent.
     Absent,
     /// A node with its descendants.
@@ -34,14 +34,14 @@ pub struct Conflict {
     /// The node, as an instance identifier.
     pub path: String,
     /// The content in the base version.
-    pub base: Held,
+    pub base: ConflictContent,
     /// The content in running.
-    pub running: Held,
+    pub running: ConflictContent,
     /// The content in the candidate.
-    pub candidate: Held,
+    pub candidate: ConflictContent,
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for ConflictContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => f.write_str("nothing"),

@@ -3,12 +3,12 @@
 use espalier_keyspace::Snapshot;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Value};
 
-use super::conflict::{Conflict, Held, Resolution};
+use super::conflict::{Conflict, ConflictContent, Resolution};
 use super::merging::Merger;
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::keys::LocalId;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// A value in the three states of a merge.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl Merger<'_> {
             return Ok(());
         };
         let path = self.path_of(key)?.child(leaf, Keys::None);
-        let held = |packed: Option<&Packed>| packed.map_or(Held::Absent, held_value);
+        let held = |packed: Option<&Packed>| packed.map_or(ConflictContent::Absent, held_value);
         self.conflicts.push(Conflict {
             path: path.to_instance_identifier(state.schema()),
             base: held(three.base),
@@ -101,7 +101,7 @@ impl Merger<'_> {
         };
         let candidate = self.candidate();
         for side in [&candidate as &dyn Snapshot, &self.running, &self.base] {
-            let state = State {
+            let state = TreeState {
                 snapshot: side,
                 ..self.running.stored
             };
@@ -138,8 +138,8 @@ impl Merger<'_> {
 }
 
 /// A value for display.
-fn held_value(packed: &Packed) -> Held {
-    Held::Value(match packed {
+fn held_value(packed: &Packed) -> ConflictContent {
+    ConflictContent::Value(match packed {
         Packed::Any(json) => json.to_string(),
         Packed::Value(Value::String(text) | Value::Identity(text)) => format!("“{text}”"),
         Packed::Value(value) => value.to_string(),

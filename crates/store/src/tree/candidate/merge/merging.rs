@@ -15,13 +15,13 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
-use crate::tree::locate::State;
+use crate::tree::locate::TreeState;
 
 /// The states that the changes of a candidate are merged on.
 #[derive(Clone, Copy)]
 pub(in crate::tree::candidate) struct MergeBasis<'a> {
     /// The newest running.
-    pub running: State<'a>,
+    pub running: TreeState<'a>,
     /// The version of running that the candidate was made on.
     pub base: Layered<'a>,
     /// Which part of the base is available.
@@ -97,7 +97,7 @@ pub(in crate::tree::candidate) fn merge(
 ) -> Result<Merged> {
     if !may_have_moved(&basis, changes) {
         let view = |snapshot| NamedState {
-            stored: State {
+            stored: TreeState {
                 snapshot,
                 ..basis.running
             },
@@ -139,7 +139,7 @@ fn merge_by_name(
         changes,
     };
     let view = |snapshot| NamedState {
-        stored: State {
+        stored: TreeState {
             snapshot,
             ..basis.running
         },

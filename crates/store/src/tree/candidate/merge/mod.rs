@@ -40,7 +40,7 @@ mod to_named_keys;
 mod to_stored_keys;
 mod uncertain;
 
-pub use conflict::{Conflict, Held, Resolution};
+pub use conflict::{Conflict, ConflictContent, Resolution};
 
 pub(super) use merging::{BaseCoverage, MergeBasis, Merged, merge};
 pub(super) use saved_positions::{neighbours, positions_of, saved_base};

@@ -7,7 +7,7 @@
 //! sorted lists, and the order-index key of an entry is the named key of the entry in [`Subspace::Order`]:
 //! the position is one more value of the entry, next to its leaves and content.
 //!
-//! State data with a position but no row in the order index (RFC 7950 §7.8.2: lists without keys) keep
+//! TreeState data with a position but no row in the order index (RFC 7950 §7.8.2: lists without keys) keep
 //! their positions in named keys.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use crate::keys::{put_key_value, put_local_id, skip_key_values, take_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::key_nodes::{KeyNode, KeyNodes};
-use crate::tree::locate::{State, in_subspace, order_key};
+use crate::tree::locate::{TreeState, in_subspace, order_key};
 use crate::tree::skip_entry;
 
 /// How a merge identifies entries ordered by user.
@@ -41,7 +41,7 @@ pub(super) enum EntryIdentity {
 #[derive(Clone, Copy)]
 pub(super) struct NamedState<'a> {
     /// The stored state.
-    pub stored: State<'a>,
+    pub stored: TreeState<'a>,
     pub identity: EntryIdentity,
 }
 

@@ -82,7 +82,7 @@ impl Merger<'_> {
             })
             .collect();
         let changes = self.changes_mut();
-        changes.forget_range(&range);
+        changes.discard_range(&range);
         for (key, value) in written {
             changes.put(key, value);
         }
@@ -91,7 +91,7 @@ impl Merger<'_> {
 
     /// The last position of a list in running or the candidate.
     fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
-        let range = KeyRange::below(list);
+        let range = KeyRange::strictly_below(list);
         let mut last = None;
         for side in [&self.candidate() as &dyn Snapshot, &self.running] {
             let mut cursor = side.scan(&range, Direction::Backward)?;

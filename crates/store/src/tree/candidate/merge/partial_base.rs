@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use espalier_keyspace::KeyRange;
 
-use super::conflict::{Conflict, Held};
+use super::conflict::{Conflict, ConflictContent};
 use super::merging::Merger;
 use super::named_state::EntryIdentity;
 use super::resolve::SUBSPACES;
@@ -101,9 +101,9 @@ impl Merger<'_> {
             }
             self.conflicts.push(Conflict {
                 path: self.running.stored.schema().path(node),
-                base: Held::Node,
-                running: Held::Absent,
-                candidate: Held::Node,
+                base: ConflictContent::Node,
+                running: ConflictContent::Absent,
+                candidate: ConflictContent::Node,
             });
         }
         Ok(())

@@ -109,7 +109,7 @@ impl ToStoredKeys<'_> {
             };
             let mut follower = found.unmoved.clone();
             if follower.is_none() && found.any.is_some() {
-                let preceding = KeyRange::new(KeyRange::below(&list).start, key.clone());
+                let preceding = KeyRange::new(KeyRange::strictly_below(&list).start, key.clone());
                 let is_behind = self.followers_in(&list, &preceding)?.unmoved.is_some();
                 follower = found.any.clone().filter(|_| !is_behind);
             }
@@ -265,7 +265,7 @@ fn range_of(list: &[u8], from: Option<&Position>, before: Option<&Position>) -> 
         position.put(&mut key);
         key
     };
-    let all = KeyRange::below(list);
+    let all = KeyRange::strictly_below(list);
     KeyRange {
         start: from.map_or(all.start, key),
         end: before.map_or(all.end, |before| Some(key(before))),

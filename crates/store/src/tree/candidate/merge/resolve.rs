@@ -5,7 +5,7 @@
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
-use super::conflict::{Conflict, Held, Resolution};
+use super::conflict::{Conflict, ConflictContent, Resolution};
 use super::merging::Merger;
 use crate::error::Result;
 use crate::overlay::Layered;
@@ -49,7 +49,7 @@ impl Merger<'_> {
     pub fn use_running(&mut self, key: &[u8]) {
         for place in SUBSPACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
-            self.changes_mut().forget_range(&range);
+            self.changes_mut().discard_range(&range);
         }
     }
 
@@ -85,6 +85,10 @@ impl Merger<'_> {
     }
 }
 
-fn held(is_there: bool) -> Held {
-    if is_there { Held::Node } else { Held::Absent }
+fn held(is_there: bool) -> ConflictContent {
+    if is_there {
+        ConflictContent::Node
+    } else {
+        ConflictContent::Absent
+    }
 }

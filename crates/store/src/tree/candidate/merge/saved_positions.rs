@@ -14,7 +14,7 @@ use super::to_named_keys::with_prefix;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
-use crate::tree::locate::{State, entry_prefix, in_subspace, order_key};
+use crate::tree::locate::{TreeState, entry_prefix, in_subspace, order_key};
 
 /// A stored key with its value.
 type Row = (Vec<u8>, Vec<u8>);
@@ -22,7 +22,7 @@ type Row = (Vec<u8>, Vec<u8>);
 /// The entries ordered by user that contain or equal a key, or a range of keys, with their rows of the
 /// order index.
 pub(in crate::tree::candidate) fn positions_of(
-    state: State<'_>,
+    state: TreeState<'_>,
     range: &KeyRange,
 ) -> Result<Vec<Row>> {
     let view = NamedState {
@@ -56,7 +56,7 @@ pub(in crate::tree::candidate) fn positions_of(
 
 /// The entries before and after the position in a row of the order index, with their own rows.
 pub(in crate::tree::candidate) fn neighbours(
-    state: State<'_>,
+    state: TreeState<'_>,
     row: &[u8],
     position: &[u8],
 ) -> Result<Vec<Row>> {
@@ -71,7 +71,7 @@ pub(in crate::tree::candidate) fn neighbours(
     };
     let list = in_subspace(&row[..list.length], Subspace::Tree);
     let entry = [list.as_slice(), position].concat();
-    let all = KeyRange::below(&list);
+    let all = KeyRange::strictly_below(&list);
     let before = KeyRange::new(all.start, entry.clone());
     let behind = KeyRange {
         start: KeyRange::prefix(&entry).end.unwrap_or(entry),
@@ -180,7 +180,7 @@ impl NamedState<'_> {
 /// The changes from running to the base, as far as its keys were saved. Entries that may have moved are
 /// hidden at both positions, except for the saved rows.
 pub(in crate::tree::candidate) fn saved_base(
-    running: State<'_>,
+    running: TreeState<'_>,
     back: &Changes,
 ) -> Result<Changes> {
     let running = NamedState {
@@ -194,7 +194,7 @@ pub(in crate::tree::candidate) fn saved_base(
         changes: back,
     };
     let base = NamedState {
-        stored: State {
+        stored: TreeState {
             snapshot: &base,
             ..running.stored
         },

@@ -67,7 +67,8 @@ impl Span {
             .find(|boundary| is_within(range, &range.start[..boundary.length]))?;
         let prefix = &range.start[..boundary.length];
         let whole = KeyRange::prefix(prefix);
-        let is_start = range.start == whole.start || range.start == KeyRange::below(prefix).start;
+        let is_start =
+            range.start == whole.start || range.start == KeyRange::strictly_below(prefix).start;
         let is_all = is_start && range.end == whole.end;
         Some(Self { boundary, is_all })
     }
@@ -189,7 +190,7 @@ impl ToNamedKeys<'_> {
         if range.contains(prefix) {
             let own = KeyRange {
                 start: prefix.to_vec(),
-                end: Some(KeyRange::below(prefix).start),
+                end: Some(KeyRange::strictly_below(prefix).start),
             };
             self.cleared_rows(&own, named)?;
         }

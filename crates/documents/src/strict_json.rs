@@ -9,15 +9,15 @@ use serde_json::Value as Json;
 use crate::{Error, ErrorKind, Result};
 
 /// Parses JSON; rejects duplicate members and integers of more than 64 bits.
-pub fn exact_json(text: &[u8]) -> Result<Json> {
+pub fn parse_strict_json(text: &[u8]) -> Result<Json> {
     let json = serde_json::from_slice(text)
         .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-    check_exact(text)?;
+    check_strict_json(text)?;
     Ok(json)
 }
 
 /// Rejects a JSON text with duplicate members or an integer of more than 64 bits.
-pub fn check_exact(text: &[u8]) -> Result<()> {
+pub fn check_strict_json(text: &[u8]) -> Result<()> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text;
     while let Some(&byte) = rest.first() {
@@ -123,7 +123,9 @@ mod tests {
             (r#"{"n":"a", "n" :"b"}"#, "/n: the member is present twice"),
             (r#"{"x":{"n":1,"\u006e":2}}"#, "/x/n: the member"),
         ] {
-            let error = exact_json(text.as_bytes()).expect_err(text).to_string();
+            let error = parse_strict_json(text.as_bytes())
+                .expect_err(text)
+                .to_string();
             assert!(error.starts_with(expected), "{error}");
         }
         for text in [
@@ -132,7 +134,7 @@ mod tests {
             "-0",
             "\"18446744073709551616\"",
         ] {
-            exact_json(text.as_bytes()).expect(text);
+            parse_strict_json(text.as_bytes()).expect(text);
         }
     }
 }
