@@ -249,13 +249,18 @@ fn refusal_with(status: StatusCode, errors: &Errors) -> Response {
                 0 => error.message.clone(),
                 line => format!("line {line}: {}", error.message),
             };
-            json!({
+            let mut item = json!({
                 "error-type": error.kind.as_str(),
                 "error-tag": error.tag.as_str(),
-                "error-app-tag": error.app_tag,
-                "error-path": error.path,
                 "error-message": message,
-            })
+            });
+            if let Some(tag) = &error.app_tag {
+                item["error-app-tag"] = json!(tag);
+            }
+            if !error.path.is_empty() {
+                item["error-path"] = json!(error.path);
+            }
+            item
         })
         .collect();
     let body = json!({"ietf-restconf:errors": {"error": items}}).to_string();

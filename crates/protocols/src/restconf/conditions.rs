@@ -33,7 +33,8 @@ impl Validators {
     pub(super) fn new(version: u64, time: Timestamp) -> Self {
         Self {
             state: format!("{version:x}-{:x}", time.0),
-            modified: time.into(),
+            // A commit of a machine whose clock was ahead: RFC 9110, section 8.8.2.1.
+            modified: SystemTime::from(time).min(SystemTime::now()),
         }
     }
 

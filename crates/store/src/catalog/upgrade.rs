@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Snapshot};
+use espalier_keyspace::{Batch, ConflictRetry, Direction, ErrorKind, KeyRange, Snapshot};
 use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, Errors, Schema};
@@ -19,9 +19,6 @@ use crate::tree::{
     AnchorUpgrade, DatastoreUpgrade, NodeMapping, UpgradeLoad, UpgradeOptions, UpgradeReport,
     past_schema_records,
 };
-
-/// How often the data is read again if it changes during an upgrade.
-const UPGRADE_TRIES_MAX: usize = 8;
 
 /// Anchors are read this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
@@ -56,12 +53,12 @@ impl Store {
         options: UpgradeOptions<'_>,
     ) -> Result<UpgradeReport> {
         let schema = Arc::new(Schema::compile(source)?);
-        let mut tries = 0;
+        let mut retry = ConflictRetry::new();
         loop {
-            tries += 1;
             match self.upgrade_once((dataspace, name), (source, &schema), options, None) {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && tries < UPGRADE_TRIES_MAX => {}
+                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
+                    retry.wait_after_conflict()?;
+                }
                 result => return result,
             }
         }

@@ -389,6 +389,47 @@ fn the_cost_of_references_depends_on_the_changes() {
     ]);
 }
 
+/// The attacker's models of issue 29: loads were quadratic, as each value was searched in each of the lists.
+#[test]
+fn values_in_nested_lists_are_indexed() {
+    let must = |condition: &str| format!("must \"({condition}) or true()\";");
+    let in_list = |condition: &str| {
+        let in_list = format!(
+            "list i {{ key n; leaf n {{ type string; }} leaf ip {{ type string; {} }} }}",
+            must(condition)
+        );
+        Shape::new(condition, &in_list, Growth::List)
+            .with(|_, group| format!(r#","i":[{{"n":"a","ip":"10.{group}"}}]"#))
+    };
+    let in_containers = |condition: &str| {
+        let in_list = format!(
+            "container x {{ container y {{ leaf ip {{ type string; {} }} }} }}",
+            must(condition)
+        );
+        Shape::new(condition, &in_list, Growth::List)
+            .with(|_, group| format!(r#","x":{{"y":{{"ip":"10.{group}"}}}}"#))
+    };
+    let in_leaf_list = |condition: &str| {
+        let in_list = format!("leaf-list ip {{ type string; {} }}", must(condition));
+        Shape::new(condition, &in_list, Growth::List)
+            .with(|_, group| format!(r#","ip":["10.{group}","11.{group}"]"#))
+    };
+    check([
+        in_list("count(/c/e/i[ip = current()]) = 1"),
+        in_list("count(../../../e/i[ip = current()]) = 1"),
+        in_list("not(/c/e[k != current()/../../k]/i[ip = current()])"),
+        in_list("count(/c/e/i/ip[. = current()]) = 1"),
+        in_list("count(/c/e[i/ip = current()]) = 1"),
+        in_list("count(//i[ip = current()]) = 1"),
+        in_list("count(/c/e/i[n = 'a' and current() = ip]/n) = 1"),
+        in_containers("count(/c/e/x/y[ip = current()]) = 1"),
+        in_containers("count(/c/e[x/y/ip = current()]) = 1"),
+        in_containers("/c/e/x/y[ip = current()]/ip = 'none'"),
+        in_leaf_list("count(/c/e/ip[. = current()]) = 1"),
+        in_leaf_list("count(/c/e[ip = current()]) = 1"),
+    ]);
+}
+
 #[test]
 fn a_when_on_a_group_costs_the_group() {
     let when =

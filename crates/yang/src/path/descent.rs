@@ -96,6 +96,10 @@ impl<'s> Descent<'s> {
     /// The child of the current node whose name is most similar to an unknown one.
     fn similar(&self, name: &str) -> Option<String> {
         let similar = most_similar(name, self.schema.child_names(self.node()))?;
+        if similar == name {
+            // An operation or a notification, which has no data.
+            return None;
+        }
         let node = self.schema.named(self.node(), similar).next()?;
         Some(self.schema.qualified_name(node))
     }

@@ -103,7 +103,7 @@ impl AnchorUpgrade<'_> {
         let snapshot = self.store.driver().snapshot()?;
         let basis = tree.basis(&*snapshot)?;
         if datastore == Datastore::Running {
-            refuse_pending(&tree, &*snapshot, prepared)?;
+            refuse_pending(&tree, &*snapshot)?;
         }
         let mut conversion = match &load {
             Some(load) if load.replaces() => conversion_to_empty(&tree),
@@ -184,6 +184,7 @@ impl AnchorUpgrade<'_> {
             batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
         }
         if !has_changes(&overlay, tree)? {
+            tree.require_unlocked(overlay.base(), self.options.session, batch)?;
             let until = last.version.saturating_sub(1);
             return put_past_schema(overlay.base(), tree.id(), until, self.replaced, batch);
         }
@@ -259,18 +260,13 @@ impl PreparedUpgrade {
 }
 
 /// A pending confirmed commit may have to be rolled back with the modules it was made with.
-fn refuse_pending(
-    running: &Tree,
-    snapshot: &dyn Snapshot,
-    prepared: &mut PreparedUpgrade,
-) -> Result<()> {
-    if running.lock_record(snapshot)?.locks.pending.is_some() {
-        let message =
-            "a confirmed commit is pending; confirm it or cancel it before the modules change";
-        let error = DataError::new(ErrorTag::InUse, message);
-        prepared.errors.push(error);
+fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot) -> Result<()> {
+    if running.lock_record(snapshot)?.locks.pending.is_none() {
+        return Ok(());
     }
-    Ok(())
+    let message =
+        "a confirmed commit is pending; confirm it or cancel it before the modules change";
+    Err(Error::data(ErrorTag::InUse, message))
 }
 
 fn conversion_to_empty(tree: &Tree) -> Conversion {

@@ -305,6 +305,13 @@ impl Converter<'_> {
         }
         let id = self.new.layout.id(new);
         match (packed, &new_node.kind) {
+            // RFC 7951, section 5.5: anydata is an object. anyxml may be any value (section 5.6).
+            (Packed::Any(json), NodeKind::AnyData) if !json.trim_start().starts_with('{') => {
+                let problem = "anyxml became anydata, and the stored value is not an object";
+                let path = self.path(&key, Some(old));
+                self.report_mismatch(DataError::new(ErrorTag::InvalidValue, problem).at(path));
+                Ok(None)
+            }
             (Packed::Any(json), NodeKind::AnyData | NodeKind::AnyXml) => {
                 Ok(Some((id, Packed::Any(json))))
             }

@@ -7,7 +7,7 @@ use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{ModuleNames, TypeKind};
 use crate::value::Value;
-use crate::xpath::{BinaryOperator, Expr};
+use crate::xpath::{BinaryOperator, Expr, Literal};
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,13 @@ impl<'t> Text<'t> {
         self.text
     }
 
+    pub(super) fn literal(literal: &'t Literal) -> Self {
+        Self {
+            text: literal,
+            name: literal.as_name(),
+        }
+    }
+
     pub(super) fn plain(text: &'t str) -> Self {
         Self { text, name: text }
     }
@@ -136,11 +143,7 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
         if let Expr::Literal(literal) = other {
-            let text = Text {
-                text: literal,
-                name: literal.as_name(),
-            };
-            return self.any_compares(comparison, nodes, text, env);
+            return self.any_compares(comparison, nodes, Text::literal(literal), env);
         }
         match self.object(other, env)? {
             Object::String(text) => self.any_compares(comparison, nodes, Text::plain(&text), env),

@@ -118,7 +118,7 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// The leaf or leaf-list of an entry, or of containers in it, that an expression refers to; or the leaf-list
     /// itself for `.`.
-    fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
+    pub(super) fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
         let Expr::Path(path) = expr else {
             return None;
         };
@@ -388,7 +388,7 @@ impl<T: Instances> Evaluator<'_, T> {
 }
 
 /// Returns whether the value of an expression is independent of the context node.
-fn is_free(expr: &Expr) -> bool {
+pub(super) fn is_free(expr: &Expr) -> bool {
     match expr {
         Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
             operands.iter().all(is_free)

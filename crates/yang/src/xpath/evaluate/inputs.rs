@@ -25,6 +25,17 @@ pub(super) struct Inputs<T: Instances> {
     operands: SmallVec<[OperandValue; 1]>,
 }
 
+impl<T: Instances> Inputs<T> {
+    /// The inputs of a path that starts at this node and depends on nothing else.
+    pub(super) fn at(start: T::Inner) -> Self {
+        Self {
+            item: Some(start),
+            current: None,
+            operands: SmallVec::new(),
+        }
+    }
+}
+
 impl<T: Instances> PartialEq for Inputs<T> {
     fn eq(&self, other: &Self) -> bool {
         self.operands == other.operands && self.item == other.item && self.current == other.current

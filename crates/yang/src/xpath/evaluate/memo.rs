@@ -14,9 +14,10 @@ use rustc_hash::FxHashMap;
 use super::evaluator::Env;
 use super::inputs::Inputs;
 use super::node_sets::NodeSetSummary;
+use super::value_index::ValueIndex;
 use super::{Evaluator, Item};
 use crate::instances::Instances;
-use crate::xpath::Expr;
+use crate::xpath::{Expr, LocationPath};
 
 /// The maximum number of cached values and entries. Beyond it, all are dropped.
 const CACHED_MAX: usize = 1 << 18;
@@ -44,6 +45,8 @@ pub(super) enum CachedKind {
     Texts,
     /// The entries of a list that contains the siblings.
     Siblings,
+    /// The nodes of a path by a value.
+    ByValue,
 }
 
 /// A cached value; its variant corresponds to its [`CachedKind`].
@@ -55,6 +58,8 @@ pub(super) enum CachedValue<T: Instances> {
     Summary(Rc<NodeSetSummary<T>>),
     /// `None` if their order is unknown.
     Entries(Option<Entries<T>>),
+    /// `None` if an index is not possible, or not worth its cost.
+    ByValue(Option<Rc<ValueIndex<T>>>),
 }
 
 impl<T: Instances> CachedValue<T> {
@@ -63,6 +68,7 @@ impl<T: Instances> CachedValue<T> {
         match self {
             Self::Summary(summary) => 1 + summary.len(),
             Self::Entries(Some(entries)) => 1 + entries.len(),
+            Self::ByValue(Some(index)) => 1 + index.len(),
             _ => 1,
         }
     }
@@ -77,6 +83,7 @@ impl<T: Instances> Clone for CachedValue<T> {
             Self::First(first) => Self::First(first.clone()),
             Self::Summary(summary) => Self::Summary(Rc::clone(summary)),
             Self::Entries(entries) => Self::Entries(entries.clone()),
+            Self::ByValue(index) => Self::ByValue(index.clone()),
         }
     }
 }
@@ -205,7 +212,18 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         inputs: Inputs<T>,
         compute: &dyn Fn() -> Result<CachedValue<T>, T::Error>,
     ) -> Result<CachedValue<T>, T::Error> {
-        let key = (address(part), kind, inputs);
+        self.shared_at(kind, address(part), inputs, compute)
+    }
+
+    /// [`Self::shared`] of the subexpression, or the path in it, at an address.
+    pub(super) fn shared_at(
+        &self,
+        kind: CachedKind,
+        part: ExprAddress,
+        inputs: Inputs<T>,
+        compute: &dyn Fn() -> Result<CachedValue<T>, T::Error>,
+    ) -> Result<CachedValue<T>, T::Error> {
+        let key = (part, kind, inputs);
         if let Some(value) = self.memo.values.borrow().get(&key) {
             self.budget.step(1)?;
             self.memo.change(part, |part| part.hits += 1);
@@ -232,7 +250,16 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 
     /// Returns whether an evaluation of a subexpression was expensive, and several context nodes may share its value.
     pub(super) fn is_worth_caching(&self, part: &Expr) -> bool {
-        self.memo.is_caching.get() && self.memo.statistics_of(part).worth == Worth::Expensive
+        self.is_worth_caching_at(address(part))
+    }
+
+    /// [`Self::is_worth_caching`] of a path.
+    pub(super) fn is_path_worth_caching(&self, path: &LocationPath) -> bool {
+        self.is_worth_caching_at(path_address(path))
+    }
+
+    fn is_worth_caching_at(&self, part: ExprAddress) -> bool {
+        self.memo.is_caching.get() && self.memo.statistics_at(part).worth == Worth::Expensive
     }
 
     /// Returns whether values of a subexpression are not cached because no evaluation was expensive so far.
@@ -244,6 +271,23 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     pub(super) fn measured<R>(
         &self,
         part: &Expr,
+        act: impl FnOnce() -> Result<R, T::Error>,
+    ) -> Result<R, T::Error> {
+        self.measured_at(address(part), act)
+    }
+
+    /// [`Self::measured`] of a path.
+    pub(super) fn measured_path<R>(
+        &self,
+        path: &LocationPath,
+        act: impl FnOnce() -> Result<R, T::Error>,
+    ) -> Result<R, T::Error> {
+        self.measured_at(path_address(path), act)
+    }
+
+    fn measured_at<R>(
+        &self,
+        part: ExprAddress,
         act: impl FnOnce() -> Result<R, T::Error>,
     ) -> Result<R, T::Error> {
         if !self.memo.is_caching.get() {
@@ -264,7 +308,8 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     /// The inputs of a subexpression; `None` if it depends on the context node itself.
     fn inputs_of(&self, part: &Expr, env: &Env<'_, T>) -> Result<Option<Inputs<T>>, T::Error> {
         if !super::inputs::is_shared(part) {
-            self.memo.change(part, |part| part.worth = Worth::NotShared);
+            self.memo
+                .change(address(part), |part| part.worth = Worth::NotShared);
             return Ok(None);
         }
         self.inputs(part, env)
@@ -278,18 +323,22 @@ impl<T: Instances> Memo<T> {
     }
 
     fn statistics_of(&self, part: &Expr) -> ExprStatistics {
-        let statistics = self.statistics.borrow();
-        statistics.get(&address(part)).copied().unwrap_or_default()
+        self.statistics_at(address(part))
     }
 
-    fn change(&self, part: &Expr, change: impl FnOnce(&mut ExprStatistics)) {
-        change(
-            self.statistics
-                .borrow_mut()
-                .entry(address(part))
-                .or_default(),
-        );
+    fn statistics_at(&self, part: ExprAddress) -> ExprStatistics {
+        let statistics = self.statistics.borrow();
+        statistics.get(&part).copied().unwrap_or_default()
     }
+
+    fn change(&self, part: ExprAddress, change: impl FnOnce(&mut ExprStatistics)) {
+        change(self.statistics.borrow_mut().entry(part).or_default());
+    }
+}
+
+/// The address of a path, which differs from that of the expression that begins at the same byte.
+pub(super) fn path_address(path: &LocationPath) -> ExprAddress {
+    std::ptr::from_ref(path) as ExprAddress | 1
 }
 
 fn address(part: &Expr) -> ExprAddress {

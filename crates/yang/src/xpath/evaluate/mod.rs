@@ -45,6 +45,7 @@ mod predicates;
 mod schema_matches;
 mod siblings;
 mod strings;
+mod value_index;
 mod values;
 mod yang_functions;
 

@@ -149,7 +149,7 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// Returns whether texts of nodes like one on the left need no conversion to the canonical form of the right
     /// one's type.
-    fn needs_no_conversion(&self, left: &Item<T>, right: &Item<T>) -> bool {
+    pub(super) fn needs_no_conversion(&self, left: &Item<T>, right: &Item<T>) -> bool {
         let type_of = |item: &Item<T>| match item {
             Item::Leaf(leaf) => self.schema().node(leaf.node).as_value(),
             _ => None,

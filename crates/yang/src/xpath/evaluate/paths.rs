@@ -143,12 +143,16 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        if path.is_absolute {
-            let root = Item::Inner(self.data.root());
-            self.stream_steps(&root, &path.steps, env, visit)
-        } else {
-            self.stream_steps(env.item, &path.steps, env, visit)
+        if let Some(flow) = self.nodes_by_value(path, env, visit)? {
+            return Ok(flow);
         }
+        self.measured_path(path, || match path.is_absolute {
+            true => {
+                let root = Item::Inner(self.data.root());
+                self.stream_steps(&root, &path.steps, env, visit)
+            }
+            false => self.stream_steps(env.item, &path.steps, env, visit),
+        })
     }
 
     /// Visits the distinct nodes that steps lead to from one node.
