@@ -21,7 +21,7 @@ use super::environment::{
 };
 use super::error::engine_error;
 use super::pages::{self, CheckedState};
-use super::{damage, format};
+use super::{damage_handler, format};
 use crate::embedded::Config;
 use crate::files::{Access, create_directories, io_error, private};
 

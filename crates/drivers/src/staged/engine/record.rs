@@ -146,8 +146,8 @@ mod tests {
         assert!(writes_of(&bytes[..bytes.len() - 1]).is_err());
         assert!(writes_of(b"z\0\0\0\0").is_err());
         let changes = [Change::DeleteRange(rest)];
-        let changes = changes_of(&encode_changes(Some(&changes))).expect("a head");
-        assert_eq!(changes.as_deref(), Some(&changes[..]));
+        let decoded = changes_of(&encode_changes(Some(&changes))).expect("a head");
+        assert_eq!(decoded.as_deref(), Some(&changes[..]));
         assert_eq!(changes_of(&encode_changes(None)).expect("a head"), None);
         assert!(changes_of(b"").is_err());
     }
