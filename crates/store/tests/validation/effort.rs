@@ -431,6 +431,25 @@ fn values_in_nested_lists_are_indexed() {
 }
 
 #[test]
+fn conditions_that_differ_for_each_entry_are_searched_by_value() {
+    use Growth::{Group, List};
+    check([
+        Shape::must("not(current()/g = ../e[k != current()/k]/g)", Group),
+        Shape::must("not(../e[k != current()/k]/g = g)", Group),
+        Shape::must(
+            "count(../e[concat(g,'|',v) = concat(current()/g,'|',current()/v)]) <= 1",
+            List,
+        ),
+        Shape::must("count(../e[string(g) = string(current()/g)]) <= 1", List),
+        Shape::must(
+            "count(/c/e[normalize-space(s) = normalize-space(current()/s)]) <= 1",
+            List,
+        ),
+        Shape::must("count(../e[translate(s,'s','t') = current()/s]) <= 1", List),
+    ]);
+}
+
+#[test]
 fn a_when_on_a_group_costs_the_group() {
     let when =
         |condition: &str| format!("leaf w {{ when \"({condition}) or true()\"; type uint32; }}");

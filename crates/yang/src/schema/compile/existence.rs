@@ -1,9 +1,11 @@
-//! Rewrites the condition `e[v != x]` to `e/v != x`.
+//! Rewrites the condition `e[v != x]` to `e/v != x`, and `x = e[k != current()/k]/v` to `e[k != current()/k][v = x]`.
+//!
+//! The second form of either is cheaper.
 //!
 //! Both are true if there is an entry with a `v` that differs from `x`, because comparisons of node-sets are
 //! existential (XPath 1.0 §3.4). In the second form `x` is outside of the path, so that entries with different `x`
-//! share the memoised results of `e/v`: its extremes, or its texts. Equalities are not rewritten: an index finds the
-//! entry.
+//! share the memoised results of `e/v`: its extremes, or its texts. An equality is rewritten the other way if the
+//! predicates of `e` differ from entry to entry, so that nothing is shared: an index finds the entry.
 
 use crate::xpath::{
     Axis, BinaryOperator, Expr, Function, LocationPath, NodeTest, PathStep, is_positional,
@@ -21,7 +23,96 @@ pub(super) fn rewrite(condition: &mut Expr) {
                 *condition = comparison;
             }
         }
+        Expr::Binary(BinaryOperator::Equal, left, right) => {
+            let found = existence(left, right, OperandSide::Left);
+            if let Some(nodes) = found.or_else(|| existence(right, left, OperandSide::Right)) {
+                *condition = nodes;
+            }
+        }
         _ => {}
+    }
+}
+
+/// The side of an equality on which the path is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OperandSide {
+    Left,
+    Right,
+}
+
+/// The path that has a node if a path with predicates on the current node has one that equals `other`.
+fn existence(nodes: &Expr, other: &Expr, side: OperandSide) -> Option<Expr> {
+    let other = of_current(other)?;
+    let Expr::Path(path) = nodes else {
+        return None;
+    };
+    let at = path
+        .steps
+        .iter()
+        .rposition(|step| !step.predicates.is_empty())?;
+    let (steps, value) = path.steps.split_at(at + 1);
+    let reads_current = |predicate: &Expr| contains_current(predicate);
+    let last = steps.last()?;
+    if !last.predicates.iter().any(reads_current) || last.predicates.iter().any(is_positional) {
+        return None;
+    }
+    let value = Expr::Path(LocationPath {
+        is_absolute: false,
+        steps: value.to_vec(),
+    });
+    child_path(&value)?;
+    let (left, right) = match side {
+        OperandSide::Left => (value, other),
+        OperandSide::Right => (other, value),
+    };
+    let mut steps = steps.to_vec();
+    let equality = Expr::Binary(BinaryOperator::Equal, Box::new(left), Box::new(right));
+    steps.last_mut()?.predicates.push(equality);
+    Some(Expr::Path(LocationPath {
+        is_absolute: path.is_absolute,
+        steps,
+    }))
+}
+
+/// An operand of a condition, as it is written in a predicate: what starts at the context node starts at `current()`.
+fn of_current(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Path(path) if !path.is_absolute => {
+            let is_plain = path.steps.iter().all(|step| step.predicates.is_empty());
+            is_plain.then(|| Expr::Filter {
+                primary: Box::new(Expr::Call(Function::Current, Vec::new())),
+                predicates: Vec::new(),
+                steps: path.steps.clone(),
+            })
+        }
+        free => is_free(free).then(|| free.clone()),
+    }
+}
+
+/// Returns whether an expression calls `current()`.
+fn contains_current(expr: &Expr) -> bool {
+    let in_steps = |steps: &[PathStep]| {
+        let mut predicates = steps.iter().flat_map(|step| &step.predicates);
+        predicates.any(contains_current)
+    };
+    match expr {
+        Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) => {
+            parts.iter().any(contains_current)
+        }
+        Expr::Binary(_, left, right) => contains_current(left) || contains_current(right),
+        Expr::Negate(inner) => contains_current(inner),
+        Expr::Path(path) => in_steps(&path.steps),
+        Expr::Filter {
+            primary,
+            predicates,
+            steps,
+        } => {
+            contains_current(primary) || predicates.iter().any(contains_current) || in_steps(steps)
+        }
+        Expr::Call(function, arguments) => {
+            *function == Function::Current || arguments.iter().any(contains_current)
+        }
+        Expr::Literal(_) | Expr::Number(_) | Expr::Variable(..) => false,
     }
 }
 

@@ -12,12 +12,15 @@ use smallvec::SmallVec;
 
 use super::comparison::Text;
 use super::evaluator::{CONTINUE, Env, STOP, Visitor};
+use super::index_lookup::is_free;
 use super::inputs::Inputs;
 use super::memo::{CachedKind, CachedValue, path_address};
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
-use crate::xpath::{Axis, BinaryOperator, Expr, LocationPath, NodeTest, PathStep, is_positional};
+use crate::xpath::{
+    Axis, BinaryOperator, Expr, Function, LocationPath, NodeTest, PathStep, is_positional,
+};
 
 /// The maximum number of nodes in one index. Beyond it, the path is evaluated without an index.
 const INDEXED_NODES_MAX: usize = 1 << 20;
@@ -43,11 +46,7 @@ struct IndexedPath<'p> {
     levels_up: usize,
     /// The step with the predicate.
     step: usize,
-    /// The path from a node of that step to the value, and the other operand.
-    own: &'p Expr,
-    other: &'p Expr,
-    /// Whether the value is the left operand.
-    is_own_left: bool,
+    value: RequiredValue<'p>,
 }
 
 impl<'p> IndexedPath<'p> {
@@ -69,36 +68,87 @@ impl<'p> IndexedPath<'p> {
         if !down.iter().all(is_indexable) {
             return None;
         }
-        let predicates = steps[step].predicates.iter();
-        let (own, other, is_own_left) = predicates.rev().find_map(required_value)?;
+        let mut required = SmallVec::new();
+        for predicate in &steps[step].predicates {
+            add_required_values(predicate, &mut required);
+        }
+        // A constant is the same for all context nodes, and finds the same nodes for all of them.
+        let is_constant = |value: &&RequiredValue<'_>| matches!(value.other, Expr::Literal(_));
+        let value = required.iter().find(|value| !is_constant(value));
+        let value = *value.or(required.first())?;
         Some(Self {
             levels_up,
             step,
-            own,
-            other,
-            is_own_left,
+            value,
         })
     }
 }
 
-/// The operands of a comparison for equality of a value of a node with something that does not depend on the node,
-/// and whether the former is on the left.
-fn required_value(predicate: &Expr) -> Option<(&Expr, &Expr, bool)> {
+/// A value that a predicate requires of a node.
+#[derive(Clone, Copy)]
+struct RequiredValue<'p> {
+    /// The path from the node to the value.
+    own: &'p Expr,
+    /// The operand that it equals, which does not depend on the node.
+    other: &'p Expr,
+    /// Whether the value is the left operand.
+    is_own_left: bool,
+}
+
+fn add_required_values<'p>(predicate: &'p Expr, required: &mut SmallVec<[RequiredValue<'p>; 2]>) {
     match predicate {
-        Expr::And(operands) => operands.iter().find_map(required_value),
-        Expr::Binary(BinaryOperator::Equal, left, right) => {
-            match (is_own_value(left), is_own_value(right)) {
-                (true, false) if super::index_lookup::is_free(right) => Some((left, right, true)),
-                (false, true) if super::index_lookup::is_free(left) => Some((right, left, false)),
-                _ => None,
+        Expr::And(operands) => {
+            for operand in operands {
+                add_required_values(operand, required);
             }
         }
-        _ => None,
+        Expr::Binary(BinaryOperator::Equal, left, right) => {
+            let is_own_left = is_own_value(left);
+            let (own, other) = match is_own_left {
+                true => (left, right),
+                false => (right, left),
+            };
+            if is_own_value(own) && !is_own_value(other) && is_free(other) {
+                required.push(RequiredValue {
+                    own,
+                    other,
+                    is_own_left,
+                });
+            }
+        }
+        _ => {}
     }
 }
 
-/// Returns whether an expression leads from a node down to its values.
+/// Returns whether an expression leads from a node down to its values, or is a string of them.
 fn is_own_value(expr: &Expr) -> bool {
+    is_own_path(expr) || is_own_string(expr)
+}
+
+/// Returns whether an expression is a string that depends on values of the node only.
+fn is_own_string(expr: &Expr) -> bool {
+    let Expr::Call(function, arguments) = expr else {
+        return false;
+    };
+    let is_string = matches!(
+        function,
+        Function::String
+            | Function::Concat
+            | Function::Substring
+            | Function::SubstringBefore
+            | Function::SubstringAfter
+            | Function::NormalizeSpace
+            | Function::Translate
+    );
+    let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(_) | Expr::Number(_));
+    is_string
+        && arguments.iter().any(is_own_value)
+        && arguments
+            .iter()
+            .all(|argument| is_own_value(argument) || is_constant(argument))
+}
+
+fn is_own_path(expr: &Expr) -> bool {
     let Expr::Path(path) = expr else {
         return false;
     };
@@ -186,7 +236,7 @@ impl<T: Instances> Evaluator<'_, T> {
         indexed: IndexedPath<'_>,
     ) -> Result<Option<ValueIndex<T>>, T::Error> {
         let down = &path.steps[indexed.levels_up..=indexed.step];
-        if !self.is_spread(start, down, indexed.own)? {
+        if !self.is_spread(start, down, indexed.value.own)? {
             return Ok(None);
         }
         let mut index = ValueIndex {
@@ -194,7 +244,7 @@ impl<T: Instances> Evaluator<'_, T> {
             groups: SmallVec::new(),
         };
         let is_complete = self.descend_steps(start, down, &mut |node| {
-            self.add_values(&mut index, &node, indexed.own)?;
+            self.add_values(&mut index, &node, indexed.value.own)?;
             index.nodes.push(node);
             Ok(match index.nodes.len() < INDEXED_NODES_MAX {
                 true => CONTINUE,
@@ -220,10 +270,16 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(match &parents[..] {
             [Item::Inner(parent)] => {
                 let list = self.only_child(parent, &last.test);
-                list.is_some_and(|list| self.own_leaf(list, own).is_none())
+                list.is_some_and(|list| !self.has_own_leaf(list, own))
             }
             parents => parents.len() > 1,
         })
+    }
+
+    /// Returns whether an index of a list may have the value.
+    fn has_own_leaf(&self, list: NodeId, own: &Expr) -> bool {
+        let leaf = self.own_leaf(list, own);
+        leaf.is_some_and(|leaf| leaf == list || !self.schema().node(leaf).is_leaf_list())
     }
 
     /// Visits the nodes of child steps, without their predicates.
@@ -253,6 +309,21 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Result<(), T::Error> {
         let position = index.nodes.len() as u32;
         let groups = &mut index.groups;
+        if is_own_string(own) {
+            let Object::String(text) = self.object(own, &Env::at(node))? else {
+                return Ok(());
+            };
+            if groups.is_empty() {
+                groups.push(ValueGroup {
+                    node: None,
+                    // A string has no type.
+                    example: Item::Inner(self.data.root()),
+                    by_text: FxHashMap::default(),
+                });
+            }
+            groups[0].by_text.entry(text).or_default().push(position);
+            return Ok(());
+        }
         let _ = self.stream(own, &Env::at(node), &mut |value| {
             let text = self.string_of(&value)?;
             let schema_node = match &value {
@@ -286,12 +357,14 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut add = |group: &ValueGroup<T>, text: &str| {
             found.extend(group.by_text.get(text).into_iter().flatten());
         };
-        if self.is_node_set(indexed.other) {
+        if self.is_node_set(indexed.value.other) {
             let mut is_exact = true;
-            let _ = self.stream(indexed.other, env, &mut |other| {
+            let _ = self.stream(indexed.value.other, env, &mut |other| {
                 let text = self.string_of(&other)?;
                 for group in &index.groups {
-                    is_exact &= match indexed.is_own_left {
+                    // A string is converted to the type of the node, whatever the sides.
+                    is_exact &= match indexed.value.is_own_left || is_own_string(indexed.value.own)
+                    {
                         true => self.needs_no_conversion(&group.example, &other),
                         false => self.needs_no_conversion(&other, &group.example),
                     };
@@ -304,7 +377,7 @@ impl<T: Instances> Evaluator<'_, T> {
             }
         } else {
             let literal;
-            let text = match indexed.other {
+            let text = match indexed.value.other {
                 Expr::Literal(text) => Text::literal(text),
                 other => match self.object(other, env)? {
                     Object::String(text) => {
