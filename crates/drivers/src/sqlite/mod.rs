@@ -12,8 +12,8 @@
 //!   transaction on a connection of its own, which comes from a pool (at most [`SNAPSHOTS_MAX`] at
 //!   once) and goes back to it.
 //! - **One writing connection.** Commits that come at once share a transaction and its flush
-//!   (`queue.rs`); other processes are waited for ([`BUSY_PATIENCE`]).
-//! - **Scans in pages** (`pages.rs`), each a query for what follows the last key. A statement that
+//!   (`commit_queue.rs`); other processes are waited for ([`BUSY_PATIENCE`]).
+//! - **Scans in pages** (`paged_cursor.rs`), each a query for what follows the last key. A statement that
 //!   stays open would save the descent, and would have to borrow from the snapshot that owns it.
 //! - **No mapped file.** A failing disk is then an error and not a signal.
 //!
