@@ -42,7 +42,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
 pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     Ok(Site {
-        url: config.site(),
+        url: config.resolved_url(),
         exists: engine::exists(config)?,
     })
 }
