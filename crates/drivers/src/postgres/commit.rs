@@ -350,7 +350,7 @@ impl PostgresWriter<'_> {
         };
         let set = self.write_set.first_set(key);
         self.empty_ranges
-            .note(key, stored.as_deref().into_iter().chain(set).min());
+            .insert(key, stored.as_deref().into_iter().chain(set).min());
         Ok(None)
     }
 
