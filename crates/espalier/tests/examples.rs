@@ -62,7 +62,7 @@ fn collection() {
             "red, of the nineties: Corvet-1",
             "fast and old: Corvet-1",
             "Mini-1: Some(1965)",
-            r#"refused: index "name" is unique, and document 2 has the value "Mini-1" already"#,
+            r#"refused: index "name" is unique, but document 2 already has the value "Mini-1""#,
         ],
     );
 }

@@ -139,7 +139,7 @@ impl Config {
     }
 
     /// The URL with the database and the schema, but without user, password and other options.
-    pub(super) fn site(&self) -> String {
+    pub(super) fn resolved_url(&self) -> String {
         let user = self.server.get_user().unwrap_or_default();
         let database = self.server.get_dbname().unwrap_or(user);
         format!(
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(plain.server.get_dbname(), Some("net"));
         assert_eq!(plain.address(), "db.example:5432");
         let site = "postgres://db.example:5432/net?schema=espalier";
-        assert_eq!(plain.site(), site);
+        assert_eq!(plain.resolved_url(), site);
         assert_eq!(plain.server.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
         let full = config(
             "postgresql://me@[::1]:5433/net?schema=other&durability=relaxed&snapshots=7\

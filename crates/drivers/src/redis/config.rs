@@ -62,7 +62,7 @@ impl Config {
     }
 
     /// The URL with the database and the prefix, but without user, password and other options.
-    pub(super) fn site(&self, scheme: &str) -> String {
+    pub(super) fn resolved_url(&self, scheme: &str) -> String {
         let (servers, database) = (self.servers.shown(), self.database);
         format!("{scheme}://{servers}/{database}?prefix={}", self.prefix)
     }

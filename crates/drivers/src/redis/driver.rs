@@ -42,7 +42,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
 pub(crate) fn resolve_url(url: &Url<'_>) -> Result<ResolvedUrl> {
     let config = Config::from_url(url)?;
     Ok(ResolvedUrl {
-        url: config.site(url.scheme),
+        url: config.resolved_url(url.scheme),
         exists: engine::exists(&config)?,
     })
 }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_bounded() {
+    fn the_number_of_ranges_is_limited() {
         let mut empty_ranges = EmptyRanges::default();
         empty_ranges.insert(b"", None);
         for number in 0..10_000u32 {

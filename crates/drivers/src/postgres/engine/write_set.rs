@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_result_is_left() {
+    fn only_the_result_is_written() {
         let mut one = Batch::new();
         one.put("a1", "x");
         one.put("b", "x");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_deleted() {
+    fn absent_keys_are_not_deleted() {
         let mut batch = Batch::new();
         batch.delete("a");
         batch.delete_range(KeyRange::all());

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_that_follow_from_the_batch() {
+    fn sums_that_depend_on_the_batch_alone() {
         let mut batch = Batch::new();
         batch.add("stored", 1);
         batch.put("put", counter::encode(40));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn encoded_lists_are_decoded() {
         let mut encoder = ListEncoder::new(1000);
         let long = vec![7; 1000];
         encoder.item(&[b"key", b""]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused() {
+    fn invalid_lists_are_rejected() {
         for wrong in [
             &b""[..],
             b"\x91",
