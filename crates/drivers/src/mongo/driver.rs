@@ -122,6 +122,6 @@ impl Driver for Mongo {
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.set_lens(lens)
+        self.engine.use_lens(lens)
     }
 }
