@@ -44,7 +44,7 @@ impl RequestFailure {
     }
 
     /// The same failure, with the error of a TLS failure on all servers.
-    pub(super) fn as_tls_failure(self, address: &str, reason: &str) -> Self {
+    pub(super) fn with_tls_error(self, address: &str, reason: &str) -> Self {
         Self {
             error: tls_error(address, reason),
             is_transient: false,

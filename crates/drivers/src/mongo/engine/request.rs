@@ -83,7 +83,7 @@ impl<'s, T: Send + 'static> PendingRequest<'s, T> {
             if failure.is_transient
                 && let Some(problem) = server.health.tls_failures.since(self.start)
             {
-                failure = failure.as_tls_failure(&server.address, &problem);
+                failure = failure.with_tls_error(&server.address, &problem);
             }
             if failure.is_transient
                 && let Some(mistake) = server.tls_probe.mismatch()
