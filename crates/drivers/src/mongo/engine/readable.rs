@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Stores the lens if the key space has documents for human readers, and brings these up to date.
-    pub(in crate::mongo) fn use_lens(self: &Arc<Self>, lens: Arc<dyn Lens>) -> Result<()> {
+    pub(in crate::mongo) fn set_lens(self: &Arc<Self>, lens: Arc<dyn Lens>) -> Result<()> {
         if !self.is_readable.load(Ordering::Acquire) {
             return Ok(());
         }
