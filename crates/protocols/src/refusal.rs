@@ -1,5 +1,5 @@
-//! The answer to a request that is refused before a front end sees it, in the form of the API that it is
-//! for.
+//! Error responses to requests that are rejected before a front end handles them, in the format of the API
+//! that the path belongs to.
 
 use axum::body::Body;
 use http::header::CONTENT_TYPE;
@@ -9,14 +9,14 @@ use http::{HeaderValue, Response, StatusCode};
 use crate::api::Problem;
 use crate::restconf;
 
-/// The paths whose errors are problem documents (RFC 9457), by their first segment.
+/// The first path segments whose errors are problem documents (RFC 9457).
 const PROBLEM_ROOTS: [&str; 3] = ["stats", "documents", "openapi"];
 
-/// The paths whose errors are plain text, likewise.
+/// The first path segments whose errors are plain text.
 const TEXT_ROOTS: [&str; 2] = ["healthz", "metrics"];
 
-/// The answer: a problem document below `/stats` and `/documents`, text for what an operator asks, and
-/// the errors of RFC 8040 §7.1 elsewhere.
+/// The error response: a problem document for `/stats`, `/documents` and `/openapi`, plain text for the
+/// operator endpoints, otherwise the errors of RFC 8040 §7.1.
 pub(crate) fn refusal(parts: &Parts, status: StatusCode, message: &str) -> Response<Body> {
     let path = parts.uri.path();
     let root = path.split('/').nth(1).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the front ends with an API of their own share: a table of operations, of which both the router
-//! and the OpenAPI description that the server serves are made, so that neither can have what the other
-//! has not. Failures are problem documents (RFC 9457).
+//! What the front ends with an API of their own share: a table of operations. The router and the served
+//! OpenAPI description are both built from it, so they always agree. Errors are problem documents (RFC
+//! 9457).
 
 mod call;
 mod openapi;

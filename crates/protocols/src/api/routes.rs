@@ -1,4 +1,4 @@
-//! From a request to its handler, on a thread that may block.
+//! Dispatches requests to their handlers, on threads that may block.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -20,11 +20,11 @@ use super::operation::{Content, Holds, Operation};
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Intake, media};
 
-/// What an API says of itself.
+/// The description of an API.
 pub(crate) struct Api {
-    /// The path that all others are below.
+    /// The prefix of all paths.
     pub(crate) root: &'static str,
-    /// Where the OpenAPI description is served.
+    /// The path of the OpenAPI description.
     pub(crate) path: &'static str,
     pub(crate) title: &'static str,
     pub(crate) description: &'static str,
@@ -32,17 +32,17 @@ pub(crate) struct Api {
     pub(crate) schemas: Json,
 }
 
-/// What all requests need.
+/// The state that all requests share.
 struct Served<S> {
     service: Arc<S>,
-    /// Where the OpenAPI description is served.
+    /// The path of the OpenAPI description.
     description: &'static str,
     operations: Vec<Operation<S>>,
     intake: Intake,
 }
 
-/// The routes of all operations, and of the OpenAPI description. What is below the root and no path
-/// of an operation is a problem too.
+/// The routes of all operations and of the OpenAPI description. Other paths below the root return a problem
+/// document.
 pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
@@ -129,16 +129,16 @@ async fn dispatch<S: Send + Sync + 'static>(
     });
     let mut answer = handled
         .await
-        .map_err(|error| Problem::internal(format!("the request was not handled: {error}")))??;
+        .map_err(|error| Problem::internal(format!("the request handler failed: {error}")))??;
     if is_head {
         *answer.body_mut() = Body::empty();
     }
     Ok(answer)
 }
 
-/// The parameters of a query, if the operation knows them, those that it needs are there, and none
-/// that has one value is given twice. One that is not understood may have been meant to leave
-/// something out.
+/// Checks the query parameters: all are defined, required ones are present, and only repeatable ones are
+/// repeated. An unknown parameter is an error, because ignoring it could return more than the client
+/// intended.
 fn checked<S>(
     operation: &Operation<S>,
     query: Vec<(String, String)>,
@@ -162,18 +162,18 @@ fn checked<S>(
     }
 }
 
-/// Refuses conditions where something would be written without looking at them.
+/// Rejects conditional headers on writes that do not support them.
 fn check_conditions<S>(operation: &Operation<S>, headers: &HeaderMap) -> Result<()> {
     let is_given = headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH);
     if is_given && !operation.is_conditional && operation.method != Method::GET {
-        let detail = "If-Match and If-None-Match are not supported here: nothing was done";
+        let detail = "If-Match and If-None-Match are not supported by this operation; nothing was changed";
         return Err(Problem::request(detail));
     }
     Ok(())
 }
 
 impl<S> Served<S> {
-    /// Takes in the body of a request, if it says that it is what the operation takes.
+    /// Receives the body of a request, if the operation accepts its media type.
     async fn body(&self, operation: &Operation<S>, parts: &Parts, body: Body) -> Result<CallBody> {
         if operation.needs_media() {
             let media = media(&parts.headers);
@@ -190,13 +190,13 @@ impl<S> Served<S> {
         let is_empty = matches!(held.bytes().trim_ascii(), b"" | b"{}");
         if !operation.takes_body() && !is_empty {
             return Err(Problem::request(
-                "there is nothing to say here: send no body",
+                "this operation has no request body",
             ));
         }
         Ok(CallBody::Held(held))
     }
 
-    /// The operations of a path.
+    /// The indexes of the operations at a path.
     fn at(&self, path: &str) -> Vec<usize> {
         let operations = self.operations.iter().enumerate();
         let here = operations.filter(|(_, operation)| operation.variable_parts(path).is_some());
@@ -205,7 +205,7 @@ impl<S> Served<S> {
 
     fn nothing(&self, path: &str) -> Problem {
         let description = self.description;
-        Problem::missing(format!("there is nothing at {path}; see {description}"))
+        Problem::missing(format!("no resource at {path}; see {description}"))
     }
 
     fn options(&self, here: &[usize]) -> Response<Body> {

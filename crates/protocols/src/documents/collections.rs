@@ -1,4 +1,4 @@
-//! Collections: listed, made, changed, removed, examined.
+//! Collections: list, create, change, delete, check and repair.
 
 use axum::body::Body;
 use espalier_documents::{FieldIndex, Finding, Info, Policy};
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::call::{Call, empty, encoded, json as answer, location};
 use super::problem::Result;
 
-/// What a client says of a collection; what is not said stays.
+/// The definition of a collection in a request; absent members remain unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -34,7 +34,7 @@ fn shown(info: &Info) -> Json {
     })
 }
 
-/// The indexes of a collection that are over members.
+/// The declared indexes of a collection (those over members).
 fn declared(info: &Info) -> Vec<FieldIndex> {
     let indexes = info.indexes.iter().filter_map(|index| {
         Some(FieldIndex {
@@ -64,7 +64,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     call.service.known(call.part(0))?;
-    // Read at once: an index that is finished between two readings would be in neither.
+    // One read for both: an index that is finished between two reads would be missing from both.
     let (info, unbuilt) = collection.progress()?;
     let mut shown = shown(&info);
     for (name, key) in unbuilt {

@@ -5,14 +5,14 @@ use http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 
 use super::problem::{Problem, Result};
 
-/// The conditions of a request.
+/// The conditional headers of a request.
 #[derive(Debug)]
 pub(super) struct Conditions {
     is_match: Option<Tags>,
     is_none_match: Option<Tags>,
 }
 
-/// Entity tags, as a header has them.
+/// The entity tags of a header.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     is_any: bool,
@@ -29,7 +29,7 @@ impl Tags {
         headers.contains_key(name).then_some(tags)
     }
 
-    /// The tags of the value of one header.
+    /// Parses the value of one header.
     pub(super) fn parse(text: &str) -> Self {
         let mut tags = Self::default();
         tags.read(text);
@@ -50,12 +50,12 @@ impl Tags {
         }
     }
 
-    /// The strong comparison, as `If-Match` has it: a weak tag is no promise of the same bytes.
+    /// Strong comparison, for `If-Match` (RFC 9110 §8.8.3.2): a weak tag does not guarantee the same bytes.
     pub(super) fn has(&self, current: Option<&str>) -> bool {
         current.is_some_and(|current| self.is_any || self.strong.iter().any(|tag| tag == current))
     }
 
-    /// The weak comparison, as `If-None-Match` has it.
+    /// Weak comparison, for `If-None-Match`.
     fn has_alike(&self, current: Option<&str>) -> bool {
         let is_weak = |current: &str| self.weak.iter().any(|tag| tag == current);
         self.has(current) || current.is_some_and(is_weak)
@@ -63,7 +63,7 @@ impl Tags {
 }
 
 impl Conditions {
-    /// The conditions in these headers.
+    /// Parses the headers.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         Self {
             is_match: Tags::of(headers, IF_MATCH),
@@ -71,17 +71,17 @@ impl Conditions {
         }
     }
 
-    /// Whether a reader has this state already (304). It is refused where it wants another.
+    /// Whether the client has the current state already (304). Returns an error if `If-Match` fails.
     pub(super) fn is_known(&self, current: &str) -> Result<bool> {
         let mut wanted = self.is_match.iter();
         if !wanted.all(|tags| tags.has(Some(current))) {
-            return Err(Problem::precondition("what is here has another tag"));
+            return Err(Problem::precondition("the entity tag does not match the current state"));
         }
         let mut known = self.is_none_match.iter();
         Ok(known.any(|tags| tags.has_alike(Some(current))))
     }
 
-    /// Whether a write may happen in this state; `None` where there is no document.
+    /// Checks the conditions of a write; `None` if the document does not exist.
     pub(super) fn check(&self, current: Option<&str>) -> Result<()> {
         let fits = self.is_match.as_ref().is_none_or(|tags| tags.has(current));
         let is_other = self
@@ -92,9 +92,9 @@ impl Conditions {
             return Ok(());
         }
         Err(Problem::precondition(match current {
-            None => "there is no such document",
-            Some(_) if !is_other => "there is such a document already",
-            Some(_) => "the document was changed meanwhile; get it again",
+            None => "the document does not exist",
+            Some(_) if !is_other => "the document already exists",
+            Some(_) => "the document was changed by another client; read it again",
         }))
     }
 }

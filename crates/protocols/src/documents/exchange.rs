@@ -1,4 +1,4 @@
-//! Whole collections as JSON lines.
+//! Export and import of collections as JSON lines.
 
 use std::io;
 
@@ -17,9 +17,9 @@ pub(super) fn export(call: &Call<'_>) -> Result<Response<Body>> {
     let (mut writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
         let exported = collection.export(&mut writer).map_err(io::Error::other);
-        // A body that does not end with its end marker fails, and the client knows.
+        // A body without its end marker fails at the client too.
         if let Err(error) = exported.and_then(|_| writer.end()) {
-            tracing::warn!(collection = collection.name(), %error, "an export was cut off");
+            tracing::warn!(collection = collection.name(), %error, "an export was aborted");
         }
     });
     let mut answer = Response::new(body);

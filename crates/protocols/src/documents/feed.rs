@@ -1,8 +1,8 @@
-//! The changes of a collection as they happen, as server-sent events (HTML Living Standard §9.2).
+//! The change feed of a collection, as server-sent events (HTML Living Standard §9.2).
 //!
-//! Each event has the version of its commit as its id, so a client that lost the connection goes on
-//! where it was. A feed has a thread of its own, which waits for the engine; how many there may be is
-//! limited, and they end when the server is about to.
+//! The id of each event is the version of its commit, so a client resumes where its connection was lost.
+//! Each feed has its own thread, which waits for the engine; their number is limited, and they end when the
+//! server shuts down.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use super::limits::{FEED_GAP_REST, FEED_HEARTBEAT, FEED_LOOK, FEEDS_MAX, PAUSE_M
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
 
-/// The id of the last event that a client saw.
+/// The id of the last event that a client received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How long a client waits before it comes again, in milliseconds.
+/// The delay before a client reconnects, in milliseconds.
 const RETRY_MS: u64 = 1000;
 
-/// The feeds of a server.
+/// All feeds of a server.
 #[derive(Default)]
 pub(super) struct Feeds {
     open: AtomicUsize,
     is_ended: AtomicBool,
 }
 
-/// One of them, until it is dropped.
+/// A reservation for one feed, until it is dropped.
 struct Place(Arc<Feeds>);
 
 impl Feeds {
-    /// Has all of them end, and no further one begin.
+    /// Ends all feeds; no further feed can start.
     pub(super) fn end(&self) {
         self.is_ended.store(true, Ordering::Release);
     }
@@ -53,8 +53,8 @@ impl Feeds {
             return Ok(place);
         }
         let detail = match self.is_ended() {
-            true => "the server is about to end; come again".to_owned(),
-            false => format!("there are {FEEDS_MAX} feeds already; come again when one has ended"),
+            true => "the server is shutting down; retry later".to_owned(),
+            false => format!("the limit of {FEEDS_MAX} feeds is reached; retry when one has ended"),
         };
         Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -77,7 +77,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
-        // A client that left is no failure.
+        // A client that disconnects is not an error.
         if let Err(error) = run(feed, writer, &place.0) {
             tracing::debug!(%error, "a feed of documents ended");
         }
@@ -90,19 +90,19 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer)
 }
 
-/// The version after which a client wants the changes. A browser that comes again sends the id of the
-/// last event beside the address as it was, so the id counts.
+/// The version after which the client wants the changes. A reconnecting browser sends the id of the last
+/// event with the original URL, so the header takes precedence.
 fn after(call: &Call<'_>) -> Result<Option<Version>> {
     let last = call.headers.get(&LAST_EVENT_ID);
     let Some(last) = last.filter(|last| !last.is_empty()) else {
         return Ok(call.parsed("after")?.map(Version));
     };
     let version = last.to_str().ok().and_then(|text| text.trim().parse().ok());
-    let wrong = || Problem::request(format!("Last-Event-ID: {last:?} is no id that a feed gave"));
+    let wrong = || Problem::request(format!("Last-Event-ID: {last:?} is not an event id"));
     version.map(Version).map(Some).ok_or_else(wrong)
 }
 
-/// Writes events until the client leaves, the collection is removed or the server is about to end.
+/// Writes events until the client disconnects, the collection is deleted or the server shuts down.
 fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Result<()> {
     writeln!(writer, "retry: {RETRY_MS}")?;
     let begin = feed.begin().0;
@@ -126,12 +126,12 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
             Ok(Some(Event::Gap { version })) => {
                 let value = json!({ "version": version.0 });
                 put(&mut writer, "gap", Some(version.0), &value)?;
-                // What comes meanwhile is one gap: the client has the collection to read.
+                // Further changes join the same gap: the client has to read the collection anyway.
                 std::thread::sleep(FEED_GAP_REST);
             }
             Ok(None) if sent.elapsed() < FEED_HEARTBEAT => continue,
             Ok(None) => {
-                // A comment: clients pass over it.
+                // A comment, which clients ignore.
                 writer.write_all(b":\n\n")?;
                 writer.send_now()?;
             }
@@ -150,7 +150,7 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
     writer.end()
 }
 
-/// What became of a document. One may be null, so that does not stand for none.
+/// The JSON of a changed document. A document may be null, so a deleted one has its own member.
 fn changed(key: u64, document: Option<&Json>) -> Json {
     match document {
         Some(document) => json!({"key": key, "document": document}),
@@ -172,16 +172,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_so_many_feeds_at_a_time_and_no_more() {
+    fn number_of_feeds_is_limited() {
         let feeds = Arc::new(Feeds::default());
         let mut places: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.place().ok()).collect();
         assert!(places.iter().all(Option::is_some));
         assert!(feeds.place().is_err());
         places.pop();
         places.push(feeds.place().ok());
-        assert!(places.iter().all(Option::is_some), "one ended");
+        assert!(places.iter().all(Option::is_some), "a slot was released");
         feeds.end();
         places.clear();
-        assert!(feeds.place().is_err(), "the server is about to end");
+        assert!(feeds.place().is_err(), "the server is shutting down");
     }
 }

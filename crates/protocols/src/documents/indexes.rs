@@ -1,4 +1,4 @@
-//! Indexes: their values, and documents that are put by the value of one.
+//! Indexes: list their values, and upsert documents by a unique value.
 
 use std::sync::Arc;
 

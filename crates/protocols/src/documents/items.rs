@@ -1,4 +1,4 @@
-//! Documents by key, and found by the values of an index.
+//! Documents: by key, or found by the values of an index.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .map(|found| json!({"key": found.key, "document": *found.document}))
         .collect();
     let text = json!({"documents": documents, "next": next}).to_string();
-    // Of the page itself: what is counted may be ahead of a page from memory, and begins again in a
-    // store that was restored.
+    // The tag is a hash of the page: a version may be ahead of a page that is read from a cache, and
+    // restarts in a restored store.
     let state = Tag::of(text.as_bytes()).to_string();
     let mut page = match Conditions::of(call.headers).is_known(&state)? {
         true => empty(StatusCode::NOT_MODIFIED),
@@ -42,7 +42,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(page)
 }
 
-/// The next page (RFC 8288). What is passed over is so on the first page only.
+/// Adds a link to the next page (RFC 8288). The offset applies to the first page only.
 fn link(call: &Call<'_>, page: &mut Response<Body>, next: &str) {
     let others = call.query.iter();
     let others = others.filter(|(name, _)| name != "cursor" && name != "offset");
@@ -104,7 +104,7 @@ fn no_document(call: &Call<'_>, key: u64) -> Problem {
     Problem::missing(format!("there is no document {key} in {:?}", call.part(0)))
 }
 
-/// Changes a document where the conditions of the request hold.
+/// Changes a document if the conditions of the request are met.
 fn change<R>(
     call: &Call<'_>,
     collection: &Collection<Json>,
@@ -119,7 +119,7 @@ fn change<R>(
             .map(|state| state.to_string());
         refusal = conditions.check(state.as_deref()).err();
         if refusal.is_some() {
-            let message = "a condition of the request does not hold";
+            let message = "a condition of the request is not met";
             let kind = espalier_documents::ErrorKind::Changed;
             return Err(espalier_documents::Error::new(kind, message));
         }

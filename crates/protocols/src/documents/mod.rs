@@ -1,7 +1,8 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
-//! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `call.rs` is what
-//! requests say; `collections.rs`, `items.rs` with `wanted.rs`, `indexes.rs`, `exchange.rs` and `feed.rs` answer.
+//! `operations.rs` is the table of all operations (see [`crate::api`]); `call.rs` parses requests; the
+//! handlers are in `collections.rs`, `items.rs` with `list_query.rs`, `transaction.rs`, `indexes.rs`,
+//! `import_export.rs` and `feed.rs`.
 
 mod call;
 mod collections;

@@ -1,4 +1,4 @@
-//! Everything that can be asked: the router and the OpenAPI description are made of this table.
+//! The table of all operations: the router and the OpenAPI description are built from it.
 
 use http::Method;
 
@@ -20,48 +20,48 @@ const CHANGES: &str = "/documents/{collection}/changes";
 const CHECK: &str = "/documents/{collection}/check";
 const REPAIR: &str = "/documents/{collection}/repair";
 
-const LIMIT: Parameter = Parameter::new("limit", "the most that the page has [100]")
+const LIMIT: Parameter = Parameter::new("limit", "maximum page size [100]")
     .holds(Holds::Number(1, PAGE_MAX as u64));
 
 const CURSOR: Parameter = Parameter::new(
     "cursor",
-    "`next` of the page before, with the other parameters as they were",
+    "`next` of the previous page, with the other parameters unchanged",
 );
 
 const LIST: &[Parameter] = &[
     LIMIT,
     CURSOR,
-    Parameter::new("offset", "how many are passed over; not with cursor")
+    Parameter::new("offset", "number of documents to skip; not with cursor")
         .holds(Holds::Number(0, u64::MAX)),
     Parameter::new(
         "order",
-        "by keys, or by values where there is an index [asc]",
+        "the order of keys, or of values if an index is given [asc]",
     )
     .holds(Holds::OneOf(&["asc", "desc"])),
-    Parameter::new("index", "find by the values of this index, instead of all"),
+    Parameter::new("index", "find by the values of this index, instead of all documents"),
     Parameter::new(
         "value",
-        "what has this value: JSON where it is some, else a string; of a compound index a JSON array, whose beginning is enough",
+        "documents with this value: JSON if it parses as JSON, otherwise a string; for a compound index a JSON array, possibly only its first values",
     ),
-    Parameter::new("from", "what has this value or a larger one"),
-    Parameter::new("after", "what has a larger value"),
-    Parameter::new("to", "what has this value or a smaller one"),
-    Parameter::new("before", "what has a smaller value"),
+    Parameter::new("from", "documents with this value or a larger one"),
+    Parameter::new("after", "documents with a larger value"),
+    Parameter::new("to", "documents with this value or a smaller one"),
+    Parameter::new("before", "documents with a smaller value"),
     Parameter::new(
         "all",
-        "what has all of these values, by keys; given several times",
+        "documents with all of these values, in key order; repeatable",
     )
     .holds(Holds::Several),
     Parameter::new(
         "any",
-        "what has any of these values, by keys; given several times",
+        "documents with any of these values, in key order; repeatable",
     )
     .holds(Holds::Several),
 ];
 
 const AFTER: &[Parameter] = &[Parameter::new(
     "after",
-    "those after this version, the `id` of an event; `Last-Event-ID` counts before it [now]",
+    "changes after this version, the `id` of an event; `Last-Event-ID` takes precedence [now]",
 )
 .holds(Holds::Number(0, u64::MAX))];
 
@@ -72,10 +72,10 @@ const FOUND: &[Parameter] = &[
     Parameter::new("value", "the value").required(),
 ];
 
-/// The headers of a document.
+/// The headers of a document response.
 const TAGGED: &[&str] = &["ETag"];
 
-/// All operations.
+/// Returns all operations.
 pub(super) fn all() -> Vec<Operation> {
     let mut all = of_collections();
     all.extend(of_items());
@@ -86,29 +86,29 @@ pub(super) fn all() -> Vec<Operation> {
 fn of_collections() -> Vec<Operation> {
     use Content::{Events, Lines, Nothing, Schema};
     vec![
-        of(Method::GET, COLLECTIONS, "listCollections", "The collections", collections::list)
+        of(Method::GET, COLLECTIONS, "listCollections", "List the collections", collections::list)
             .gives(&[(200, Schema("Collections"))]),
-        of(Method::POST, COLLECTIONS, "transaction", "Several changes, of one collection or of several, in one atomic commit", several::transaction)
+        of(Method::POST, COLLECTIONS, "transaction", "Make several changes, in one or more collections, in one atomic commit", several::transaction)
             .takes(Schema("Transaction"))
             .gives(&[(200, Schema("Keys"))]),
-        of(Method::GET, COLLECTION, "getCollection", "What a collection has: policy, indexes, how many documents", collections::get)
+        of(Method::GET, COLLECTION, "getCollection", "Read a collection's policy, indexes and number of documents", collections::get)
             .gives(&[(200, Schema("Collection"))]),
-        of(Method::PUT, COLLECTION, "putCollection", "Make a collection, or give it these indexes: new ones are built, the others are dropped. Without indexes, those there are stay", collections::put)
+        of(Method::PUT, COLLECTION, "putCollection", "Create a collection, or set its indexes: new ones are built, others are dropped. Without `indexes`, the existing ones are kept", collections::put)
             .takes(Schema("Definition"))
             .gives(&[(200, Schema("Collection")), (201, Schema("Collection"))]),
-        of(Method::DELETE, COLLECTION, "deleteCollection", "Remove a collection with all its documents", collections::delete)
+        of(Method::DELETE, COLLECTION, "deleteCollection", "Delete a collection with all its documents", collections::delete)
             .gives(&[(204, Nothing)]),
-        of(Method::GET, EXPORT, "export", "All documents as JSON lines", exchange::export)
+        of(Method::GET, EXPORT, "export", "Export all documents as JSON lines", exchange::export)
             .gives(&[(200, Lines)]),
-        of(Method::POST, IMPORT, "import", "Store the documents of JSON lines; an error names the line", exchange::import)
+        of(Method::POST, IMPORT, "import", "Import documents from JSON lines; an error names the line", exchange::import)
             .takes(Lines)
             .gives(&[(200, Schema("Imported"))]),
-        of(Method::GET, CHANGES, "watch", "The changes of a collection as they happen, as server-sent events: `begin` says after which version, `commit` has what became of each document that a commit changed (or that it was `deleted`), `gap` that there were changes that cannot be told (read the collection again), `removed` that it is gone", feed::get)
+        of(Method::GET, CHANGES, "watch", "Stream the changes of a collection as server-sent events: `begin` has the version after which the feed starts, `commit` has the new state of each changed document (or `deleted`), `gap` means that changes were lost (read the collection again), `removed` means that the collection was deleted", feed::get)
             .query(AFTER)
             .gives(&[(200, Events("Change"))]),
-        of(Method::GET, CHECK, "check", "Whether documents, indexes and counters fit together", collections::check)
+        of(Method::GET, CHECK, "check", "Check that documents, indexes and counters are consistent", collections::check)
             .gives(&[(200, Schema("Findings"))]),
-        of(Method::POST, REPAIR, "repair", "Make indexes and counters fit the documents", collections::repair)
+        of(Method::POST, REPAIR, "repair", "Repair indexes and counters that do not match the documents", collections::repair)
             .gives(&[(200, Schema("Repaired"))]),
     ]
 }
@@ -116,7 +116,7 @@ fn of_collections() -> Vec<Operation> {
 fn of_items() -> Vec<Operation> {
     use Content::{Nothing, Patch, Schema};
     vec![
-        of(Method::GET, ITEMS, "listDocuments", "Documents in the order of keys, or found by an index, page by page", items::list)
+        of(Method::GET, ITEMS, "listDocuments", "List documents in key order, or find them by an index, page by page", items::list)
             .query(LIST)
             .conditional()
             .tells(&["ETag", "Link"])
@@ -128,16 +128,16 @@ fn of_items() -> Vec<Operation> {
         of(Method::DELETE, ITEMS, "deleteDocuments", "Delete the documents that have a value of an index", items::delete_found)
             .query(FOUND)
             .gives(&[(200, Schema("Deleted"))]),
-        of(Method::GET, ITEM, "getDocument", "A document", items::get)
+        of(Method::GET, ITEM, "getDocument", "Read a document", items::get)
             .conditional()
             .tells(TAGGED)
             .gives(&[(200, Schema("Document")), (304, Nothing)]),
-        of(Method::PUT, ITEM, "putDocument", "Set the document of a key; with `If-None-Match: *` only where there is none, with `If-Match` only where it is still so", items::put)
+        of(Method::PUT, ITEM, "putDocument", "Set the document of a key; with `If-None-Match: *` only if it does not exist, with `If-Match` only if it is unchanged", items::put)
             .conditional()
             .tells(TAGGED)
             .takes(Schema("Document"))
             .gives(&[(201, Nothing), (204, Nothing)]),
-        of(Method::PATCH, ITEM, "patchDocument", "Change a document as a JSON Merge Patch (RFC 7396) says", items::patch)
+        of(Method::PATCH, ITEM, "patchDocument", "Apply a JSON Merge Patch (RFC 7396) to a document", items::patch)
             .conditional()
             .tells(TAGGED)
             .takes(Patch("Document"))
@@ -155,7 +155,7 @@ fn of_indexes() -> Vec<Operation> {
             Method::GET,
             INDEX,
             "listValues",
-            "The values of an index in order, and how many documents have each",
+            "List the values of an index in order, with the number of documents of each",
             indexes::values,
         )
         .query(PAGE)

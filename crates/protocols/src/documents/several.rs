@@ -1,4 +1,4 @@
-//! Several changes, of one collection or of several, in one atomic commit.
+//! Transactions: several changes, in one or more collections, in one atomic commit.
 
 use axum::body::Body;
 use espalier_documents::{Collection, Error, ErrorKind, merge_patch};
@@ -63,7 +63,7 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
     let wanted: Wanted = call.object()?;
     let count = wanted.operations.len();
     if count > OPERATIONS_MAX {
-        let detail = format!("{count} operations are over the limit of {OPERATIONS_MAX}");
+        let detail = format!("{count} operations exceed the limit of {OPERATIONS_MAX}");
         return Err(Problem::request(detail));
     }
     let mut operations: Vec<(Operation, Collection<Json>)> = Vec::with_capacity(count);
@@ -82,7 +82,7 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
         Ok(())
     });
     done.map_err(|error| {
-        // Unique values are looked at when all operations are done.
+        // Unique values are checked after all operations were applied.
         let refused = match error.clash() {
             Some(clash) => keys
                 .iter()
@@ -97,7 +97,7 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
 }
 
-/// Names an operation of the request.
+/// The location of an operation in the request.
 fn place(at: usize) -> String {
     format!("operations[{at}]")
 }
@@ -119,7 +119,7 @@ fn apply(
         }
         let name = collection.name();
         let message = match state {
-            Some(_) => format!("document {key} of {name:?} was changed meanwhile"),
+            Some(_) => format!("document {key} of {name:?} was changed by another client"),
             None => format!("there is no document {key} in {name:?}"),
         };
         Err(Error::new(ErrorKind::Changed, message))

@@ -1,4 +1,4 @@
-//! Which documents a list asks for.
+//! The documents that a list request selects.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,32 +11,32 @@ use super::call::{Call, value};
 use super::cursor::{Cursor, Place};
 use super::problem::{Problem, Result};
 
-/// The parameters that ask for a range.
+/// The parameters of a range of values.
 const RANGE: [&str; 4] = ["from", "after", "to", "before"];
 
-/// The parameters that ask for something of an index.
+/// The parameters that require an index.
 const OF_INDEX: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
 
-/// What a list asks for.
+/// A list request.
 pub(super) enum Wanted {
     /// All documents, by key.
     Everything(Selection),
-    /// What an index has, by value.
+    /// Documents found by an index, in value order.
     Valued(Index<Json>, Query),
-    /// What has several tags, by key.
+    /// Documents with several tags, in key order.
     Tagged(Index<Json>, Tags, Selection),
 }
 
-/// How documents have several tags.
+/// How several tags are combined.
 pub(super) enum Tags {
-    /// All of these.
+    /// Documents with all of these.
     All(Vec<Value>),
-    /// Any of these.
+    /// Documents with any of these.
     Any(Vec<Value>),
 }
 
 impl Wanted {
-    /// What a request asks for, `limit` of it at most.
+    /// Parses a request; at most `limit` documents are returned.
     pub(super) fn of(call: &Call<'_>, collection: &Collection<Json>, limit: usize) -> Result<Self> {
         check(call)?;
         let cursor = Cursor::of(call)?;
@@ -57,7 +57,7 @@ impl Wanted {
         Ok(Self::Valued(index, query))
     }
 
-    /// The documents.
+    /// Runs the query.
     pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
         let found = match self {
             Self::Everything(selection) => collection.list(selection)?,
@@ -74,7 +74,7 @@ impl Wanted {
     }
 }
 
-/// Refuses parameters of which one would be left out.
+/// Rejects combinations in which a parameter would be ignored.
 fn check(call: &Call<'_>) -> Result<()> {
     call.needs("index", &OF_INDEX)?;
     call.excludes("cursor", &["offset"])?;
@@ -93,7 +93,7 @@ fn is_descending(call: &Call<'_>) -> Result<bool> {
         None | Some("asc") => Ok(false),
         Some("desc") => Ok(true),
         Some(other) => Err(Problem::request(format!(
-            "order={other:?}: write asc or desc"
+            "order={other:?}: must be asc or desc"
         ))),
     }
 }
@@ -131,7 +131,7 @@ fn query(
         Some(Place::Value(value)) => value,
         Some(Place::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
             let detail = format!(
-                "document {key}, at which the page before ended, was changed meanwhile, and its value is too long for a cursor to hold: begin again"
+                "document {key}, at which the previous page ended, was changed, and its value is too long for a cursor: restart at the first page"
             );
             Problem::new(StatusCode::GONE, "changed", detail)
         })?,
@@ -139,7 +139,7 @@ fn query(
     Ok(query.after(value, key))
 }
 
-/// The value or the range of values that is asked for.
+/// The requested value or range of values.
 fn values(call: &Call<'_>) -> Result<Query> {
     if let Some(value) = call.value("value")? {
         return Ok(Query::value(value));
@@ -154,7 +154,7 @@ fn values(call: &Call<'_>) -> Result<Query> {
     Ok(Query::between(from, to))
 }
 
-/// The part of documents in the order of keys that is selected.
+/// Applies a selection to documents in key order.
 fn of(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
     let selected = found.into_iter().filter(|(key, _)| {
         *key >= selection.from && selection.before.is_none_or(|before| *key < before)

@@ -1,4 +1,4 @@
-//! Taking bodies in.
+//! Receiving of request bodies.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::spill::Spill;
 use super::staged::{Held, Place, Staged};
 use super::{IntakeConfig, IntakeError};
 
-/// Bytes that are written to a file at a time.
+/// Size of the writes to a file.
 const WRITE_BYTES: usize = 64 * 1024;
 
 type Result<T> = std::result::Result<T, IntakeError>;
 
-/// Takes bodies in, within limits that all requests of a server share.
+/// Receives request bodies, within limits that all requests of a server share.
 #[derive(Clone, Debug)]
 pub struct Intake {
     config: Arc<IntakeConfig>,
@@ -37,7 +37,7 @@ impl Default for Intake {
 }
 
 impl Intake {
-    /// One with its own room.
+    /// An intake with its own limits.
     pub fn new(config: IntakeConfig) -> Self {
         Self {
             held: Budget::new(config.held_bytes_max_all),
@@ -47,7 +47,7 @@ impl Intake {
         }
     }
 
-    /// Takes in a body of at most `bytes_max`.
+    /// Receives a body of at most `bytes_max`.
     pub async fn stage(&self, headers: &HeaderMap, body: Body, bytes_max: u64) -> Result<Staged> {
         if announced_length(headers).is_some_and(|length| length > bytes_max) {
             return Err(IntakeError::TooLarge { bytes_max });
@@ -63,7 +63,7 @@ impl Intake {
         taking.finish().await
     }
 
-    /// A body in memory. Where it is in a file, that waits until few others are read back.
+    /// Loads a body into memory. If it is in a file, waits while too many others are being loaded.
     pub async fn hold(&self, staged: Staged) -> Result<Held> {
         let spill = match staged.place {
             Place::Memory(held) => return Ok(held),
@@ -84,7 +84,7 @@ impl Intake {
         })
     }
 
-    /// What blocking work came to.
+    /// The result of blocking file work.
     fn done<T>(
         &self,
         done: std::result::Result<io::Result<T>, tokio::task::JoinError>,
@@ -97,23 +97,23 @@ impl Intake {
     }
 }
 
-/// What `Content-Length` says.
+/// The value of `Content-Length`.
 pub(crate) fn announced_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A body that is being taken in.
+/// A body that is being received.
 struct Taking<'a> {
     intake: &'a Intake,
     bytes_max: u64,
     length: u64,
-    /// What is in memory: all of it, or what is to be written next.
+    /// The bytes in memory: all of the body, or those not yet written to the file.
     held: Pieces,
     reservation: Reservation,
     spill: Option<Spill>,
 }
 
-/// Bytes in memory. A body that comes in one piece is not copied.
+/// Bytes in memory. A body that arrives in one chunk is not copied.
 enum Pieces {
     None,
     One(Bytes),
@@ -186,7 +186,7 @@ impl<'a> Taking<'a> {
         Ok(())
     }
 
-    /// Writes what is in memory to the file.
+    /// Writes the bytes in memory to the file.
     async fn write(&mut self) -> Result<()> {
         let config = Arc::clone(&self.intake.config);
         let bytes = self.held.take();
@@ -197,7 +197,7 @@ impl<'a> Taking<'a> {
         if !reservation.grow(bytes.len() as u64) {
             let bytes_max = config.spill_bytes_max;
             let message = format!(
-                "the bodies of all requests may take {bytes_max} bytes in {}; see --spill-max",
+                "the limit of {bytes_max} bytes for the bodies of all requests in {} is reached; see --spill-max",
                 config.spill_dir.display()
             );
             return Err(IntakeError::NoRoom(message));
@@ -212,7 +212,7 @@ impl<'a> Taking<'a> {
             Ok(spill)
         });
         self.spill = Some(self.intake.done(written.await)?);
-        // What was in memory is in the file.
+        // The bytes are in the file now.
         self.reservation = self.intake.held.reservation();
         Ok(())
     }
@@ -261,7 +261,7 @@ mod tests {
         Body::new(Pieced(pieces.into_iter()))
     }
 
-    /// A body that comes in these pieces.
+    /// A body that arrives in these chunks.
     struct Pieced(std::vec::IntoIter<Bytes>);
 
     impl hyper::body::Body for Pieced {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_the_same_wherever_it_is_held() {
+    async fn a_body_is_the_same_in_memory_and_in_a_file() {
         let text = "one two three four five six seven eight";
         for held_max in [0, 1, 10, 38, 39, 100] {
             for piece in [1, 7, 39] {
@@ -302,12 +302,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn room_is_limited_and_given_back() {
+    async fn space_is_limited_and_released() {
         let intake = intake(10, 10, 20);
         let small = staged(&intake, "12345678", 3, 100).await.unwrap();
         assert!(matches!(small.place, Place::Memory(_)));
         let second = staged(&intake, "12345678", 3, 100).await.unwrap();
-        assert!(matches!(second.place, Place::File(_)), "memory is taken");
+        assert!(matches!(second.place, Place::File(_)), "memory is in use");
         let third = staged(&intake, "1234567890123", 3, 100).await.unwrap_err();
         assert_eq!(third.status(), 507, "{third}");
         drop(second);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_announced_too_large_is_not_read() {
+    async fn a_too_large_content_length_is_rejected_without_reading() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_LENGTH, 11.into());
         let refused = intake(1, 1, 1).stage(&headers, Body::empty(), 10).await;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_is_nearly_full_takes_no_body() {
+    async fn a_nearly_full_disk_rejects_the_body() {
         let intake = Intake::new(IntakeConfig {
             held_bytes_max: 0,
             spill_free_bytes_min: u64::MAX,

@@ -1,4 +1,4 @@
-//! A body that is here as a whole.
+//! A body that was received completely.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,17 +8,17 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::budget::Reservation;
 use super::spill::Spill;
 
-/// The size of the pieces in which a file is read.
+/// Size of the reads from a file.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A body that is here as a whole, in memory or in a file.
+/// A body that was received completely, in memory or in a file.
 #[derive(Debug)]
 pub struct Staged {
     pub(super) place: Place,
     pub(super) length: u64,
 }
 
-/// Where a body is.
+/// Where a body is stored.
 #[derive(Debug)]
 pub(super) enum Place {
     Memory(Held),
@@ -30,7 +30,7 @@ pub(super) enum Place {
 pub struct Held {
     pub(super) bytes: Bytes,
     pub(super) _reservation: Option<Reservation>,
-    /// For one that was in a file before.
+    /// Set if the body was loaded from a file.
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -42,12 +42,12 @@ impl Held {
 }
 
 impl Staged {
-    /// How many bytes it has.
+    /// The size in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Reads it, once. May block.
+    /// A reader of the body. May block.
     pub fn into_reader(self) -> io::Result<StagedReader> {
         Ok(StagedReader(match self.place {
             Place::Memory(held) => Source::Memory(held),

@@ -1,4 +1,4 @@
-//! Reading and printing data in whichever format a request has.
+//! Parses and prints data in the format of a request.
 
 use std::io::{Read, Write};
 
@@ -26,23 +26,23 @@ pub(super) fn parse(
     }
 }
 
-/// Why an answer could not be printed.
+/// Why a response could not be printed.
 #[derive(Debug)]
 pub(super) enum AnswerError {
-    /// The store.
+    /// The store failed.
     Store(Error),
-    /// The writer, or the printer.
+    /// The writer or the printer failed.
     Print(PrintError),
 }
 
-/// Whether what was asked for exists.
+/// Whether the requested resource exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Something,
     Nothing,
 }
 
-/// Prints what `path` and `selection` select, as the representation of a resource.
+/// Prints the nodes that `path` and `selection` select, as the representation of a resource.
 pub(super) fn print<W: Write>(
     view: &View,
     path: &InstancePath,
@@ -57,7 +57,7 @@ pub(super) fn print<W: Write>(
     let mut printer = Printer::new(view.schema(), format, out, options);
     let read = view.read(path, selection, &mut printer);
     let nodes = printer.nodes;
-    // What stopped the printer is the reason; the store only knows that it was stopped.
+    // An error of the printer comes first: the store only reports that the sink stopped it.
     let out = match printer.finish() {
         Ok(out) => out,
         Err(error) => return Err(AnswerError::Print(error)),
@@ -72,17 +72,17 @@ pub(super) fn print<W: Write>(
     }
 }
 
-/// Whether a path names a container without presence that holds nothing: it is no resource that can
-/// be read, though nodes can be created in it.
+/// Whether a path names an empty container without presence. It cannot be read as a resource, though nodes
+/// can be created in it.
 pub(super) fn is_empty_container(view: &View, path: &InstancePath) -> Result<bool, Error> {
     let target = path.target().map(|node| view.schema().node(node));
     Ok(target.is_some_and(Node::is_np_container) && !view.has_content(path)?)
 }
 
-/// A printer of either format.
+/// A printer for either format.
 struct Printer<'s, W: Write> {
     printer: Either<'s, W>,
-    /// How many nodes were printed.
+    /// The number of printed nodes.
     nodes: u64,
 }
 

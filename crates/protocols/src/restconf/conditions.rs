@@ -1,9 +1,8 @@
-//! Entity tags, modification times, and the conditions that requests put on them (RFC 8040 §3.4.1,
-//! §3.5; RFC 9110 §13).
+//! Entity tags, modification times, and conditional requests (RFC 8040 §3.4.1, §3.5; RFC 9110 §13).
 //!
-//! A tag is the version and time of the last change at or below the resource, and a letter for the
-//! format, so that it is strong: one tag, one sequence of bytes. A write does not concern a
-//! format, so there the letter does not count.
+//! A tag consists of the version and time of the last change at or below the resource and a letter for the
+//! format, so it is strong: one tag, one sequence of bytes. A write does not depend on the format, so
+//! writes ignore the letter.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,18 +17,18 @@ use super::media::Format;
 /// The validators of a resource at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Validators {
-    /// The tag without quotes and format.
+    /// The tag without quotes and format letter.
     state: String,
     modified: SystemTime,
 }
 
 impl Validators {
-    /// Those of data.
+    /// The validators of data.
     pub(super) fn of(stamp: &Stamp) -> Self {
         Self::new(stamp.version, stamp.time)
     }
 
-    /// Those of data that was last changed by the commit of this version and time.
+    /// The validators of data whose last change has this version and time.
     pub(super) fn new(version: u64, time: Timestamp) -> Self {
         Self {
             state: format!("{version:x}-{:x}", time.0),
@@ -37,7 +36,7 @@ impl Validators {
         }
     }
 
-    /// Those of what the server itself describes.
+    /// The validators of a document that the server generates.
     pub(super) fn fixed(state: impl Into<String>, modified: SystemTime) -> Self {
         Self {
             state: state.into(),
@@ -45,7 +44,7 @@ impl Validators {
         }
     }
 
-    /// Adds `ETag` and `Last-Modified`.
+    /// Sets `ETag` and `Last-Modified`.
     pub(super) fn write(&self, headers: &mut HeaderMap, format: Format) {
         if let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", self.tag(format))) {
             headers.insert(ETAG, tag);
@@ -68,7 +67,7 @@ impl Validators {
     }
 }
 
-/// What `If-Match` or `If-None-Match` names.
+/// The value of `If-Match` or `If-None-Match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Tags {
     Any,
@@ -82,10 +81,10 @@ enum Strength {
     Weak,
 }
 
-/// Knows a tag: by its text, and how strong it must be.
+/// Matches a tag, given its text and strength.
 type IsTag<'a> = &'a dyn Fn(&str, Strength) -> bool;
 
-/// The conditions of one request.
+/// The conditional headers of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
     matching: Option<Tags>,
@@ -94,10 +93,10 @@ pub(super) struct Conditions {
     unmodified_since: Option<SystemTime>,
 }
 
-/// What the conditions of a read say.
+/// The result of the conditions of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// They hold.
+    /// The conditions are met.
     Proceed,
     /// 304.
     NotModified,
@@ -106,7 +105,7 @@ pub(super) enum Verdict {
 }
 
 impl Conditions {
-    /// Those of a request's headers.
+    /// Parses the headers of a request.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         Self {
             matching: tags(headers, &IF_MATCH),
@@ -116,7 +115,7 @@ impl Conditions {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the request has no conditional headers.
     pub(super) fn is_empty(&self) -> bool {
         self.matching.is_none()
             && self.none_matching.is_none()
@@ -124,7 +123,7 @@ impl Conditions {
             && self.unmodified_since.is_none()
     }
 
-    /// RFC 9110 §13.2.2 for GET and HEAD of a resource that exists.
+    /// Evaluates the conditions of GET and HEAD for an existing resource (RFC 9110 §13.2.2).
     pub(super) fn on_read(&self, current: &Validators, format: Format) -> Verdict {
         let tag = current.tag(format);
         if let Some(tags) = &self.matching {
@@ -152,7 +151,8 @@ impl Conditions {
         Verdict::Proceed
     }
 
-    /// RFC 9110 §13.2.2 for methods that write; `None` is a resource that does not exist.
+    /// Evaluates the conditions of a method that writes (RFC 9110 §13.2.2); `None` means that the resource
+    /// does not exist.
     pub(super) fn hold_for_write(&self, current: Option<&Validators>) -> bool {
         let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
         if let Some(tags) = &self.matching {
@@ -174,7 +174,7 @@ impl Conditions {
 }
 
 impl Tags {
-    /// Whether one of them is the tag that `is_it` knows; `None` where there is no resource.
+    /// Whether a tag matches `is_it`; `None` means that the resource does not exist.
     fn contain(&self, is_it: Option<IsTag<'_>>) -> bool {
         let Some(is_it) = is_it else { return false };
         match self {
@@ -199,7 +199,7 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
     Some(Tags::These(these))
 }
 
-/// Our tags hold no comma, so splitting at commas loses only tags that are not ours.
+/// The tags of this server contain no comma, so splitting at commas only breaks foreign tags.
 fn parse_tag(text: &str) -> Option<(String, Strength)> {
     let text = text.trim();
     let (quoted, strength) = match text.strip_prefix("W/") {
@@ -210,7 +210,7 @@ fn parse_tag(text: &str) -> Option<(String, Strength)> {
     Some((tag.to_owned(), strength))
 }
 
-/// A date that is not one is ignored (RFC 9110 §13.1.3).
+/// Parses a date; an invalid one is ignored (RFC 9110 §13.1.3).
 fn time(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
 }

@@ -1,4 +1,4 @@
-//! Query parameters (RFC 8040 §4.8): each at most once, and only where it is allowed.
+//! Query parameters (RFC 8040 §4.8). Each may occur once, and only in requests that allow it.
 
 use std::borrow::Cow;
 
@@ -28,19 +28,19 @@ impl Insert {
     }
 }
 
-/// Which parameters a request may have.
+/// The parameters that a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowed {
-    /// None at all.
+    /// None.
     Nothing,
-    /// What selects in an answer: `content`, `depth`, `fields`, `with-defaults`, `with-origin`,
-    /// `limit`, `offset`.
+    /// Those that select the content of a response: `content`, `depth`, `fields`, `with-defaults`,
+    /// `with-origin`, `limit`, `offset`.
     Selecting,
-    /// What places a new entry: `insert`, `point`.
+    /// Those that place a new entry: `insert`, `point`.
     Placing,
 }
 
-/// The parameters of one request.
+/// The query parameters of a request.
 #[derive(Debug, Default)]
 pub(super) struct Query<'a> {
     pub(super) content: Option<Content>,
@@ -56,13 +56,13 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Parses what comes after the `?`.
+    /// Parses the text after the `?`.
     pub(super) fn parse(text: Option<&'a str>, allowed: Allowed, bytes_max: usize) -> Result<Self> {
         let mut query = Self::default();
         let text = text.unwrap_or_default();
         if text.len() > bytes_max {
             return Err(Failure::invalid(format!(
-                "the query string may have {bytes_max} bytes at most"
+                "the query string may have at most {bytes_max} bytes"
             )));
         }
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -89,7 +89,7 @@ impl<'a> Query<'a> {
             return Err(Failure::invalid(message));
         }
         let bad = |range: &str| {
-            Failure::invalid(format!("“{value}” is not a value of “{name}”: {range}"))
+            Failure::invalid(format!("“{value}” is not a valid value of “{name}”: expected {range}"))
         };
         match name {
             "content" => once(&mut self.content, name, parse_content(&value), bad),
@@ -111,15 +111,15 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// RFC 8040 §4.8.6: `point` exactly with `before` and `after`.
+    /// RFC 8040 §4.8.6: `point` is required with `before` and `after`, and only with these.
     fn check_placing(&self) -> Result<()> {
         let needs_point = matches!(self.insert, Some(Insert::Before | Insert::After));
         match (needs_point, &self.point) {
             (true, None) => Err(Failure::invalid(
-                "“insert” with “before” or “after” needs “point”",
+                "“insert” with “before” or “after” requires “point”",
             )),
             (false, Some(_)) => Err(Failure::invalid(
-                "“point” needs “insert” with “before” or “after”",
+                "“point” requires “insert” with “before” or “after”",
             )),
             _ => Ok(()),
         }
@@ -185,7 +185,7 @@ fn parse_defaults(value: &str) -> Parsed<WithDefaults> {
 fn parse_origin(value: &str) -> Parsed<WithOrigin> {
     match value {
         "" => Ok(WithOrigin::Shown),
-        _ => Err("it takes no value"),
+        _ => Err("no value"),
     }
 }
 
@@ -213,7 +213,7 @@ fn parse_offset(value: &str) -> Parsed<u64> {
     parse_digits(value).ok_or("a number from 0")
 }
 
-/// Digits only: no sign, no spaces.
+/// Parses digits only: no sign, no spaces.
 fn parse_digits(value: &str) -> Option<u64> {
     let is_digits = value.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| value.parse().ok()).flatten()
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn good_parameters_are_taken() {
+    fn valid_parameters_are_parsed() {
         let query = parse("depth=3&content=config&fields=a%2Fb;c", Allowed::Selecting).unwrap();
         assert_eq!(query.depth, Some(Some(3)));
         assert_eq!(query.fields.as_deref(), Some("a/b;c"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_refused() {
+    fn invalid_parameters_are_rejected() {
         let table = [
             ("depth=0", Allowed::Selecting),
             ("depth=65536", Allowed::Selecting),

@@ -23,7 +23,7 @@ use super::resource::is_whole_list;
 use super::response_body::{self, BodyWriter, Inline};
 use super::routes::{Answer, status_only, with_body};
 
-/// A read that is under way: everything that a blocking thread needs.
+/// A read in progress: everything that a blocking thread needs.
 struct Reading {
     view: View,
     path: InstancePath,
@@ -34,13 +34,13 @@ struct Reading {
     datastore: Datastore,
 }
 
-/// An answer that was made at once, or the news that it cannot be.
+/// The result of the attempt to produce a small response.
 enum Size {
     Small(Answer),
     Large,
 }
 
-/// Answers GET or HEAD of the resource at `path`.
+/// Handles GET or HEAD of the resource at `path`.
 pub(super) async fn read(
     service: &Restconf,
     tree: &Tree,
@@ -55,8 +55,8 @@ pub(super) async fn read(
         limits.query_bytes_max,
     )?;
     let selection = selection(tree, &path, &query)?;
-    // What is selected from much may take long and still be small, and providers of operational
-    // state, and engines elsewhere, may take their time, so that is not for this task.
+    // A selection from a large subtree may take long and still give a small response; providers of
+    // operational state and remote engines may be slow. Such reads do not run on this task.
     let is_at_once = tree.datastore() != Datastore::Operational
         && tells_what_it_reads(&selection)
         && !tree.store().driver().capability().remote;
@@ -73,7 +73,7 @@ pub(super) async fn read(
             datastore: tree.datastore(),
         };
         let size = reading.small()?;
-        // Where what is told of the resource has to be read first, that is for this thread too.
+        // If the validators have to be read from the store, do that on this thread too.
         let validators = match size {
             Size::Small(_) => None,
             Size::Large => reading.validators()?,
@@ -93,7 +93,7 @@ pub(super) async fn read(
     }
 }
 
-/// The answer that is streamed from a thread of its own; for HEAD, its headers.
+/// The response that is streamed from its own thread; for HEAD, its headers.
 async fn large(
     service: &Restconf,
     reading: Reading,
@@ -122,14 +122,14 @@ async fn large(
     Ok(answer)
 }
 
-/// What the query string selects.
+/// The selection of the query string.
 fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
     let schema = tree.schema();
     let page = match (query.limit, query.offset) {
         (None, None) => None,
         _ if !is_whole_list(schema, path) => {
             return Err(Failure::invalid(
-                "“limit” and “offset” are for lists and leaf-lists as a whole",
+                "“limit” and “offset” require a whole list or leaf-list",
             ));
         }
         (limit, offset) => Some(Page {
@@ -154,9 +154,9 @@ fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Sele
     })
 }
 
-/// How default values show where the request has no `with-defaults`: operational has what is in
-/// use, and so the defaults that are (RFC 8342 §5.3). The default of a leaf or leaf-list that is the
-/// target itself is its value, whatever the basic mode (RFC 8040 §3.5.4).
+/// How default values are reported if the request has no `with-defaults`. The operational datastore
+/// contains the values in use, including defaults (RFC 8342 §5.3). The default of a target leaf or
+/// leaf-list is its value in any basic mode (RFC 8040 §3.5.4).
 fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
     let schema = tree.schema();
     let is_value = path
@@ -169,17 +169,17 @@ fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
     }
 }
 
-/// RFC 8527 §3.2.2: origins are known of the operational state datastore alone.
+/// RFC 8527 §3.2.2: only the operational state datastore has origins.
 fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
     match query.with_origin {
         Some(_) if datastore != Datastore::Operational => Err(Failure::invalid(
-            "“with-origin” is for the operational state datastore",
+            "“with-origin” requires the operational state datastore",
         )),
         shown => Ok(shown.unwrap_or_default()),
     }
 }
 
-/// Whether everything that is read is told, so that a small answer takes a short time.
+/// Whether the response contains everything that is read, so that a small response is also fast.
 fn tells_what_it_reads(selection: &Selection) -> bool {
     let offset = selection.page.as_ref().map_or(0, |page| page.offset);
     offset == 0
@@ -213,7 +213,7 @@ impl Reading {
         }
     }
 
-    /// The answer where the conditions decide: 304, or a failure.
+    /// The response if the conditions decide it: 304, or an error.
     fn unless_conditions_hold(&self, format: Format) -> Result<Option<Answer>> {
         if self.conditions.is_empty() {
             return Ok(None);
@@ -235,7 +235,7 @@ impl Reading {
         }
     }
 
-    /// Whether GET has something to show: what exists, or a default.
+    /// Whether GET returns anything: an existing node, or a default.
     fn is_there(&self) -> Result<bool> {
         if !self.view.exists(&self.path)? {
             return Ok(self.count_at_most(1)? > 0);
@@ -247,7 +247,7 @@ impl Reading {
         Ok(may_show_defaults || !codec::is_empty_container(&self.view, &self.path)?)
     }
 
-    /// Prints into a streamed body; one that fails is left without its end.
+    /// Prints into a streamed body; a failed one does not get its end marker.
     fn stream(&self, writer: BodyWriter) {
         let ended = self.print(writer).and_then(|(_, writer)| {
             let ended = writer.end();
@@ -256,10 +256,10 @@ impl Reading {
         match ended {
             Ok(()) => {}
             Err(AnswerError::Print(PrintError::Write(error))) => {
-                tracing::debug!(%error, "a client left before its answer ended");
+                tracing::debug!(%error, "a client disconnected before its response ended");
             }
-            Err(AnswerError::Print(error)) => tracing::error!(%error, "an answer was broken off"),
-            Err(AnswerError::Store(error)) => tracing::error!(%error, "an answer was broken off"),
+            Err(AnswerError::Print(error)) => tracing::error!(%error, "a response was aborted"),
+            Err(AnswerError::Store(error)) => tracing::error!(%error, "a response was aborted"),
         }
     }
 
@@ -268,8 +268,7 @@ impl Reading {
         codec::print(&self.view, &self.path, &self.selection, format, out)
     }
 
-    /// The validators of the resource. Operational state has none: parts of it change without a
-    /// commit.
+    /// The validators of the resource. Operational state has none: parts of it change without a commit.
     fn validators(&self) -> Result<Option<Validators>> {
         if self.datastore == Datastore::Operational {
             return Ok(None);
@@ -284,7 +283,7 @@ impl Reading {
         Failure::not_found(format!("there is no such instance of {name}"))
     }
 
-    /// RFC 8040 §4.3: in XML, one entry of a list at most.
+    /// RFC 8040 §4.3: an XML response has at most one list entry.
     fn check_single(&self) -> Result<()> {
         if self.count_at_most(2)? > 1 {
             return Err(Failure::several_in_xml());
@@ -292,7 +291,7 @@ impl Reading {
         Ok(())
     }
 
-    /// How many topmost nodes the answer has, as far as `limit`.
+    /// The number of top nodes of the response, counted up to `limit`.
     fn count_at_most(&self, limit: u64) -> Result<usize> {
         let page = self.selection.page.clone().unwrap_or(Page {
             after: None,
@@ -314,7 +313,7 @@ impl Reading {
     }
 }
 
-/// Counts topmost nodes.
+/// Counts top nodes.
 #[derive(Default)]
 struct Count {
     depth: usize,

@@ -1,8 +1,8 @@
-//! Bodies of answers: made at once where small, streamed from a thread of their own where large.
+//! Response bodies: small ones are produced at once, large ones are streamed from their own thread.
 //!
-//! A stream ends cleanly only by its end marker. If the thread fails, or dies, the body fails, and
-//! the connection (HTTP/1.1) or stream (HTTP/2) is aborted: a client never takes half an answer
-//! for a whole one.
+//! A stream ends cleanly only by its end marker. If the thread fails or panics, the body fails, and the
+//! connection (HTTP/1.1) or stream (HTTP/2) is aborted: a client never mistakes a truncated response for a
+//! complete one.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::limits::{CHUNK_BYTES, CHUNKS_QUEUED_MAX, INLINE_BYTES_MAX};
 
-/// A buffer that refuses to grow past [`INLINE_BYTES_MAX`].
+/// A buffer that fails at more than [`INLINE_BYTES_MAX`].
 #[derive(Debug, Default)]
 pub(super) struct Inline(pub(super) Vec<u8>);
 
@@ -41,7 +41,7 @@ enum Piece {
     End,
 }
 
-/// The writing end of a streamed body, for a thread that may block.
+/// The writer of a streamed body, for a thread that may block.
 pub struct BodyWriter {
     pieces: mpsc::Sender<Piece>,
     buffer: Vec<u8>,
@@ -49,7 +49,7 @@ pub struct BodyWriter {
     runtime: Handle,
 }
 
-/// A writer, and the body that it writes. To be called within the runtime.
+/// Creates a body and its writer. Must be called within the runtime.
 pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
     let (pieces, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
     let writer = BodyWriter {
@@ -66,13 +66,13 @@ pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
 }
 
 impl BodyWriter {
-    /// Ends the body. Without this, it fails.
+    /// Ends the body. A body whose writer is dropped without this call fails.
     pub fn end(mut self) -> io::Result<()> {
         self.send_buffer()?;
         self.send(Piece::End)
     }
 
-    /// Sends what was written so far, for a client that waits for it.
+    /// Sends the buffered bytes at once.
     pub fn send_now(&mut self) -> io::Result<()> {
         self.send_buffer()
     }
@@ -140,7 +140,7 @@ impl HttpBody for Streamed {
             }
             None => {
                 self.is_ended = true;
-                Some(Err(io::Error::other("the answer broke off")))
+                Some(Err(io::Error::other("the response was aborted")))
             }
         })
     }
@@ -159,7 +159,7 @@ mod tests {
     const PAUSE: Duration = Duration::from_secs(5);
 
     #[tokio::test]
-    async fn what_is_written_arrives() {
+    async fn written_bytes_arrive() {
         let (mut writer, body) = stream(PAUSE);
         let thread = tokio::task::spawn_blocking(move || {
             for _ in 0..100 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_that_dies_breaks_the_body() {
+    async fn dropping_the_writer_fails_the_body() {
         let (mut writer, body) = stream(PAUSE);
         writer.write_all(b"half").unwrap();
         drop(writer);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_stops_the_writer() {
+    async fn dropping_the_body_stops_the_writer() {
         let (mut writer, body) = stream(PAUSE);
         drop(body);
         let written = writer.write_all(&vec![0; 2 * CHUNK_BYTES]);

@@ -1,4 +1,4 @@
-//! From a request to what handles it, and from failures to answers.
+//! Dispatches requests to their handlers, and converts failures to responses.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,14 +29,14 @@ use super::who::Who;
 use super::write::{self, Target};
 use super::{error_body, read};
 
-/// An answer.
+/// A response.
 pub(super) type Answer = Response<Body>;
 
 const ACCEPT_PATCH_HEADER: HeaderName = HeaderName::from_static("accept-patch");
 const XRD: &str = "application/xrd+xml";
 const YANG: &str = "application/yang";
 
-/// The routes of one RESTCONF server: its root, and `/.well-known/host-meta`.
+/// The routes of a RESTCONF server: its root, and `/.well-known/host-meta`.
 pub fn router(service: Arc<Restconf>) -> Router {
     let root = &service.config.root;
     Router::new()
@@ -53,7 +53,7 @@ async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) ->
     let (parts, mut body) = request.into_parts();
     let answer = match dispatch(&service, &parts, &mut body).await {
         Ok(answer) => answer,
-        // What the client still sends is read past by the server (`server::Limits::linger_timeout`).
+        // The server reads and discards the rest of the body (`server::Limits::linger_timeout`).
         Err(failure) => refusal(&service, &parts, &failure),
     };
     let answer = with_common_headers(answer);
@@ -61,8 +61,8 @@ async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) ->
     answer
 }
 
-/// Adds what every answer has: whether it may be cached (RFC 8040 §5.5), and that it depends on
-/// `Accept` (RFC 9110 §12.5.5), errors included.
+/// Adds the headers of every response, including errors: whether it may be cached (RFC 8040 §5.5), and that
+/// it depends on `Accept` (RFC 9110 §12.5.5).
 fn with_common_headers(mut answer: Answer) -> Answer {
     let headers = answer.headers_mut();
     headers
@@ -74,7 +74,7 @@ fn with_common_headers(mut answer: Answer) -> Answer {
     answer
 }
 
-/// The access log, and the counters.
+/// Writes the access log and updates the metrics.
 fn observe(parts: &Parts, answer: &Answer, started: Instant) {
     let elapsed = started.elapsed();
     tracing::debug!(
@@ -136,7 +136,7 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
     }
 }
 
-/// A data resource, or a datastore.
+/// Handles a data resource or a datastore.
 async fn data(
     service: &Restconf,
     tree: espalier_store::Tree,
@@ -170,7 +170,7 @@ async fn data(
     }
 }
 
-/// An action is a resource where the node that it is in exists.
+/// Handles an action. It is a resource only if its parent instance exists.
 fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<Answer> {
     let parent = path.parent().unwrap_or_default();
     if !tree.view()?.exists(&parent)? {
@@ -184,8 +184,8 @@ fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<Answer> {
     Err(unsupported("actions are not supported"))
 }
 
-/// Whether clients do not write a datastore: what is in use (RFC 8527 §3.2), what running becomes,
-/// and what the operator has set for good (RFC 8808 §3).
+/// Whether clients cannot write a datastore: operational (RFC 8527 §3.2), intended, and factory-default
+/// (RFC 8808 §3).
 fn is_read_only(datastore: Datastore) -> bool {
     matches!(
         datastore,
@@ -193,8 +193,8 @@ fn is_read_only(datastore: Datastore) -> bool {
     )
 }
 
-/// A node that the schema does not have is a resource that does not exist (404); a path that does
-/// not follow the grammar, or a key that is no value of its type, is a bad request (400).
+/// A node that is not in the schema is a resource that does not exist (404). A path with a syntax error, or
+/// a key that is not a value of its type, is a bad request (400).
 fn unlocated(error: DataError) -> Failure {
     match error.tag {
         ErrorTag::UnknownElement | ErrorTag::UnknownNamespace => Failure::not_found(error.message),
@@ -215,7 +215,7 @@ fn options(methods: Methods) -> Answer {
     answer
 }
 
-/// A document that the server makes itself.
+/// Handles a document that the server generates.
 fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer> {
     Methods::Read.check(&parts.method)?;
     if parts.method == Method::OPTIONS {
@@ -226,7 +226,7 @@ fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer
     let query = Query::parse(parts.uri.query(), Allowed::Selecting, limit)?;
     if query.limit.is_some() || query.offset.is_some() {
         return Err(Failure::invalid(
-            "“limit” and “offset” are for lists of data",
+            "“limit” and “offset” require a list of data",
         ));
     }
     if media.format() == Format::Xml && document.entries() > 1 {
@@ -249,14 +249,14 @@ fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer
     Ok(answer)
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(super) fn status_only(status: StatusCode) -> Answer {
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = status;
     answer
 }
 
-/// A whole answer; for HEAD the same headers without the body.
+/// A complete response; for HEAD the same headers without the body.
 pub(super) fn with_body(method: &Method, media: HeaderValue, bytes: impl Into<Vec<u8>>) -> Answer {
     let bytes = bytes.into();
     let length = HeaderValue::from(bytes.len());
@@ -272,7 +272,7 @@ pub(super) fn with_body(method: &Method, media: HeaderValue, bytes: impl Into<Ve
 }
 
 fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<Answer> {
-    // One that no module defines is no resource, whatever the method.
+    // An undefined operation is no resource, for any method.
     InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations).map_err(unlocated)?;
     Methods::Invoke.check(&parts.method)?;
     if parts.method == Method::OPTIONS {
@@ -287,7 +287,7 @@ fn unsupported(message: impl Into<String>) -> Failure {
     Failure::new(ErrorTag::OperationNotSupported, message).with_status(StatusCode::NOT_IMPLEMENTED)
 }
 
-/// The text of a module (RFC 8040 §3.7).
+/// Handles the source text of a module (RFC 8040 §3.7).
 fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
     let text = service
         .texts
@@ -334,7 +334,7 @@ fn host_meta_document(service: &Restconf, parts: &Parts) -> Answer {
     }
 }
 
-/// The answer to a request that is refused before it is known what it is for.
+/// The error response to a request that is rejected before it is routed.
 pub(crate) fn refusal_without_place(
     headers: &HeaderMap,
     status: StatusCode,

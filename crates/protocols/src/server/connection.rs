@@ -1,4 +1,4 @@
-//! One connection: the TLS handshake, the version of HTTP, the requests, and the end.
+//! One connection: TLS handshake, HTTP version, requests, and shutdown.
 
 use std::future::poll_fn;
 use std::io;
@@ -23,27 +23,27 @@ use super::hosts::Hosts;
 use super::requests::Requests;
 use super::wire::Wire;
 
-/// What a client sends first that speaks HTTP/2 (RFC 9113 §3.4).
+/// The first bytes of an HTTP/2 client (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The protocol of HTTP/2 in ALPN.
+/// The ALPN name of HTTP/2.
 const ALPN_H2: &[u8] = b"h2";
 
-/// How often a connection is looked at within the shortest of its time-outs.
+/// How often a connection is checked within the shortest of its timeouts.
 const LOOKS_PER_TIMEOUT: u32 = 4;
 
-/// The first byte of a TLS record that holds a handshake.
+/// The first byte of a TLS handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The answer to a request line that is too long. hyper has none for a line that does not end.
+/// The response to a too long request line. hyper has none for a line that does not end.
 const LINE_TOO_LONG: &[u8] = b"HTTP/1.1 414 URI Too Long\r\nconnection: close\r\n\
     content-type: text/plain\r\ncontent-length: 29\r\n\r\nthe request line is too long\n";
 
-/// The answer to a request in cleartext where TLS is served.
+/// The response to a cleartext request on a TLS port.
 const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
     content-type: text/plain\r\ncontent-length: 42\r\n\r\nthis port serves TLS: use an https:// URL\n";
 
-/// What each connection needs.
+/// The state that all connections share.
 #[derive(Clone)]
 pub(super) struct Host {
     pub(super) router: Router,
@@ -53,30 +53,30 @@ pub(super) struct Host {
     pub(super) is_closing: watch::Receiver<bool>,
 }
 
-/// The version of HTTP that a client speaks.
+/// The HTTP version of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speaks {
     Http1,
     Http2,
 }
 
-/// How the requests of a connection ended.
+/// How serving the requests of a connection ended.
 enum Ended {
-    /// By the protocol: all answers are written, and the client may still be sending.
+    /// By the protocol: all responses are written; the client may still be sending.
     Answered,
-    /// A byte could not be read or written.
+    /// Reading or writing failed.
     Broken,
-    /// Nothing is to be said to the client any more.
+    /// The connection is closed without further response.
     Cut,
 }
 
 impl Host {
-    /// Serves a connection until it ends, or until it is closed for another.
+    /// Serves a connection until it ends or is evicted.
     pub(super) async fn serve(self, stream: TcpStream, activity: Arc<Activity>) {
         let evicted = Arc::clone(&activity);
         tokio::select! {
             biased;
-            () = evicted.evicted() => tracing::debug!("a connection was closed for another"),
+            () = evicted.evicted() => tracing::debug!("a connection was evicted"),
             ended = self.serve_stream(stream, activity) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended early");
@@ -88,7 +88,7 @@ impl Host {
     async fn serve_stream(mut self, stream: TcpStream, activity: Arc<Activity>) -> io::Result<()> {
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok();
-        // A socket of IP version 6 that serves both versions has mapped addresses of version 4.
+        // An IPv6 socket that serves both versions has IPv4-mapped addresses.
         let local = local.map(|address| address.ip().to_canonical());
         let Some(tls) = self.tls.clone() else {
             return self.serve_requests(stream, None, local, activity).await;
@@ -158,7 +158,7 @@ impl Host {
                 let wire = connection.into_parts().io.into_inner();
                 let is_line_too_long = wire.is_line_too_long();
                 let mut stream = wire.into_stream();
-                // hyper fails then. Where it does not, the bytes were those of a body that it read past.
+                // In this case hyper fails. Otherwise, the bytes belonged to a body that it skipped.
                 if is_line_too_long && matches!(ended, Ended::Broken) {
                     stream.write_all(LINE_TOO_LONG).await?;
                     self.linger(&mut stream).await;
@@ -175,18 +175,17 @@ impl Host {
         Ok(())
     }
 
-    /// Runs a connection until it ends, stays without a request for too long, or the server is
-    /// about to end and nothing is being done for it.
+    /// Runs a connection until it ends, is overdue, or the server shuts down and no request is in progress.
     async fn follow(&mut self, connection: &mut impl Connection, activity: &Activity) -> Ended {
         let (mut closed_at, mut is_idle) = (None, false);
         loop {
             let due = self.due(activity, closed_at);
             tokio::select! {
                 ended = poll_fn(|cx| connection.poll(cx)) => return match ended {
-                    // Its answers arrived before the server began to end.
+                    // Its responses were sent before the shutdown.
                     Ok(()) if is_idle => Ended::Cut,
                     Ok(()) => Ended::Answered,
-                    // hyper has written the answer that says so.
+                    // hyper has written the error response.
                     Err(error) if error.is_parse() => Ended::Answered,
                     Err(error) => {
                         tracing::debug!(%error, "a connection ended early");
@@ -201,7 +200,7 @@ impl Host {
                 () = sleep_until(due) => {
                     if self.is_overdue(activity, closed_at) {
                         let phase = activity.snapshot().phase;
-                        tracing::debug!(?phase, "a connection whose client waits was closed");
+                        tracing::debug!(?phase, "a connection was closed by a timeout");
                         return Ended::Cut;
                     }
                 }
@@ -209,7 +208,7 @@ impl Host {
         }
     }
 
-    /// When it is to be looked again whether a connection is overdue.
+    /// The next time to check whether a connection is overdue.
     fn due(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
         let (now, state) = (Instant::now(), activity.snapshot());
         let Limits {
@@ -229,7 +228,7 @@ impl Host {
                     Phase::Sending => state.since + answer_pause_max,
                     Phase::Receiving | Phase::Working => now + header_timeout,
                 };
-                // The phase may change meanwhile.
+                // The phase may change in the meantime.
                 at.min(now + header_timeout.min(answer_pause_max) / LOOKS_PER_TIMEOUT)
             }
         }
@@ -239,11 +238,11 @@ impl Host {
         let state = activity.snapshot();
         let since = match (closed_at, state.phase) {
             (_, Phase::Working) => return false,
-            // Bytes that drip in do not hold up the end.
+            // Bytes that trickle in do not delay the shutdown.
             (Some(closed_at), Phase::Receiving) => closed_at,
-            // A client may still be taking the last answer.
+            // A client may still be reading the last response.
             (Some(closed_at), _) => state.since.max(closed_at),
-            // Its body has time-outs of its own (`incoming.rs`).
+            // Bodies have their own timeouts (`incoming.rs`).
             (None, Phase::Receiving) => return false,
             (None, _) => state.since,
         };
@@ -255,8 +254,8 @@ impl Host {
             }
     }
 
-    /// Ends the sending half and reads what still comes, within limits. A socket that is closed while
-    /// bytes wait in it is reset, and the client may lose the answer that it did not read yet.
+    /// Closes the sending half and discards incoming bytes, within limits. Closing a socket with unread
+    /// bytes resets it, and the client may lose the response that it has not read yet.
     async fn linger<S: AsyncRead + AsyncWrite + Unpin>(&mut self, stream: &mut S) {
         let linger = async {
             stream.shutdown().await?;
@@ -284,9 +283,9 @@ impl Host {
     }
 }
 
-/// Completes when the server is about to end.
+/// Completes when the server shuts down.
 async fn closing(is_closing: &mut watch::Receiver<bool>) {
-    // It fails where the server is gone.
+    // An error means that the server is gone.
     let _ = is_closing.wait_for(|is_closing| *is_closing).await;
 }
 
@@ -294,7 +293,7 @@ fn timed_out(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("{what} took too long"))
 }
 
-/// Reads as much as tells the version of HTTP, and gives it back.
+/// Reads the bytes that determine the HTTP version, and returns them with it.
 async fn version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Speaks, Bytes)> {
     let mut start = [0; PREFACE.len()];
     let mut length = 0;
@@ -308,15 +307,15 @@ async fn version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Speaks, By
     Ok((Speaks::Http2, Bytes::copy_from_slice(&start)))
 }
 
-/// Answers are flushed one by one: with `pipeline_flush`, hyper withholds an answer as long as bytes
-/// of another request, or stray ones, stand behind its request.
+/// Responses are flushed one by one: with `pipeline_flush`, hyper delays a response while bytes of another
+/// request, or stray bytes, follow its request.
 fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // [`Host::follow`] has the timer, for both versions.
+        // [`Connections::drive`] has a timer for both versions.
         .header_read_timeout(None)
-        // A client may close its sending half after the request and still read the answer.
+        // A client may close its sending half after the request and still read the response.
         .half_close(true)
         .max_headers(limits.headers_max)
         .max_buf_size(limits.header_bytes_max as usize);
@@ -338,7 +337,7 @@ fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
 trait Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>>;
 
-    /// Takes no more requests.
+    /// Stops accepting requests.
     fn shut_down(&mut self);
 }
 
@@ -347,7 +346,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
-        // The stream is shut down by [`Host::linger`].
+        // [`Connections::linger`] shuts down the stream.
         self.poll_without_shutdown(cx)
     }
 

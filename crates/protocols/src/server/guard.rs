@@ -1,5 +1,5 @@
-//! What is checked of every request before it reaches a front end: that it names a host of this server
-//! (RFC 9112 §3.2), and that no page of another site sends it.
+//! The checks of every request before it reaches a front end: it must name a host of this server (RFC 9112
+//! §3.2), and must not come from a page of another site.
 
 use std::net::IpAddr;
 
@@ -11,10 +11,10 @@ use http::{HeaderMap, HeaderName, Method, Response, StatusCode, Version};
 use super::hosts::{Hosts, Place};
 use crate::refusal::refusal;
 
-/// Where a browser says that a request comes from (W3C Fetch Metadata).
+/// The origin relation that a browser reports (W3C Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -27,7 +27,7 @@ impl Refusal {
         Self { status, message }
     }
 
-    /// The answer, in the form of the API that the request is for.
+    /// The response, in the format of the API that the path belongs to.
     pub(super) fn answer(self, parts: &Parts) -> Response<Body> {
         tracing::debug!(
             target: "espalier::access",
@@ -42,15 +42,15 @@ impl Refusal {
 
 type Checked<T> = Result<T, Refusal>;
 
-/// Refuses a request that does not name one of `hosts`, or that a page of another site sends. `local` is
-/// the address that the client reached the server at.
+/// Rejects a request that does not name one of `hosts`, or that comes from a page of another site. `local`
+/// is the server address that the client connected to.
 pub(super) fn check(parts: &Parts, hosts: &Hosts, local: Option<IpAddr>) -> Checked<()> {
     let places = named_places(parts)?;
     for place in &places {
         if !hosts.allows(&place.host, local) {
             let host = &place.host;
             let message = format!(
-                "this server does not answer for the host “{host}”; start it with --allowed-host {host} if it is to"
+                "the host “{host}” is not a host of this server; to allow it, start the server with --allowed-host {host}"
             );
             return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, message));
         }
@@ -58,7 +58,7 @@ pub(super) fn check(parts: &Parts, hosts: &Hosts, local: Option<IpAddr>) -> Chec
     check_origin(parts, places.first(), hosts)
 }
 
-/// The host of the target and that of the `Host` header, where they are there.
+/// The hosts of the target and of the `Host` header, if present.
 fn named_places(parts: &Parts) -> Checked<Vec<Place>> {
     let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, message);
     let mut headers = parts.headers.get_all(HOST).iter();
@@ -78,16 +78,16 @@ fn named_places(parts: &Parts) -> Checked<Vec<Place>> {
     let target = parts.uri.authority();
     let target = target.map(|authority| Place::parse(authority.as_str()));
     let places = target.into_iter().chain(header);
-    let places = places.map(|place| place.ok_or_else(|| bad("the Host of the request is no host")));
+    let places = places.map(|place| place.ok_or_else(|| bad("the Host of the request is not a valid host")));
     places.collect()
 }
 
-/// Refuses what a page sends that is not of the origin that the request is for, and of no host that
-/// the operator named.
+/// Rejects a request of a page whose origin is neither the target of the request nor a host that the
+/// operator named.
 fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked<()> {
     let foreign = |origin: &str| {
         let message =
-            format!("requests of pages of other sites are refused; this is one of {origin}");
+            format!("requests from pages of other sites are rejected; this one is from {origin}");
         Err(Refusal::new(StatusCode::FORBIDDEN, message))
     };
     if !parts.headers.contains_key(ORIGIN) {
@@ -111,15 +111,15 @@ fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked
     Ok(())
 }
 
-/// What a browser says of the site that sends a request which may change something, where it is not
-/// that of the server. Some do not send `Origin` with all of them.
+/// The value of `Sec-Fetch-Site` of a request that may change something, if it names another site. Some
+/// browsers do not send `Origin` with all such requests.
 fn foreign_site<'h>(method: &Method, headers: &'h HeaderMap) -> Option<&'h str> {
     let site = headers.get(SEC_FETCH_SITE)?.to_str().ok()?;
     (!method.is_safe() && !matches!(site, "same-origin" | "none")).then_some(site)
 }
 
-/// Whether an origin and the target of a request are of one host and port. A proxy may have ended TLS,
-/// so the scheme says only which port is meant where none stands.
+/// Whether an origin and the target of a request have the same host and port. A proxy may have terminated
+/// TLS, so the scheme only determines the default port.
 fn is_same(scheme: &str, origin: &Place, target: &Place) -> bool {
     let usual = match scheme {
         "http" => 80,

@@ -1,4 +1,4 @@
-//! Bodies of requests, which fail where the client stops sending them or sends too slowly.
+//! Request bodies that fail if the client stops sending or sends too slowly.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::Limits;
 use super::activity::Activity;
 
-/// Why a body fails: its bytes do not come. An answer to such a request is 408.
+/// The body arrives too slowly. The response is 408.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyTimeout {
-    /// No byte came for too long.
-    #[error("no byte of the body came for {0:?}")]
+    /// No byte arrived for too long.
+    #[error("no byte of the body arrived for {0:?}")]
     Pause(Duration),
-    /// It comes too slowly.
+    /// The body arrives below the minimum rate.
     #[error("the body arrives at less than {0} bytes per second")]
     Rate(u64),
 }
 
-/// How slowly a body may arrive.
+/// The minimum pace of a body.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     pause_max: Duration,
@@ -36,7 +36,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// How long the server waits in all for a body that has so many bytes until now.
+    /// The total time that the server waits for a body of which this many bytes have arrived.
     fn allowance(&self, bytes: u64) -> Duration {
         let earned_ms = bytes.saturating_mul(1000) / self.rate_min.max(1);
         self.grace.saturating_add(Duration::from_millis(earned_ms))
@@ -46,18 +46,18 @@ impl Pace {
 /// The body of a request.
 pub(super) struct Incoming {
     body: HyperBody,
-    /// Whether all of it was read.
+    /// Whether the body was read completely.
     is_read: Arc<AtomicBool>,
     activity: Arc<Activity>,
     pace: Pace,
     bytes: u64,
-    /// The time spent waiting until now, without the wait that lasts.
+    /// The total of the finished waits.
     waited: Duration,
     wait: Option<Wait>,
 }
 
-/// A wait for the next piece. The timer runs only while the server reads, so that a client is not
-/// charged for the time that a request waits for something else.
+/// A wait for the next chunk. The timer runs only while the server reads, so the time that a request waits
+/// for something else does not count against the client.
 struct Wait {
     since: Instant,
     timer: Pin<Box<Sleep>>,
@@ -65,7 +65,7 @@ struct Wait {
 }
 
 impl Incoming {
-    /// The body. `is_read` becomes true when all of it was read.
+    /// Wraps the body. `is_read` is set when it was read completely.
     pub(super) fn new(
         body: HyperBody,
         is_read: Arc<AtomicBool>,

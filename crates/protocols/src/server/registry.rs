@@ -1,4 +1,4 @@
-//! The connections of a server, and which of them is closed when there are too many.
+//! The connections of a server, and the eviction of connections when there are too many.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use super::activity::{Activity, Phase};
 /// How long the server waits for an evicted connection to end before it evicts another.
 const EVICTION_PAUSE: Duration = Duration::from_millis(100);
 
-/// A client that took part of an answer within this time is taking it still.
+/// A client that read part of a response within this time counts as still reading.
 const TAKING_PAUSE: Duration = Duration::from_secs(1);
 
-/// One in so many connections is closed at a time where none of them ever sent a request, so that
-/// a flood of them costs one look through all connections for many.
+/// If no connection ever sent a request, 1 in this many is evicted at a time, so that during a flood one
+/// scan frees many slots.
 const EVICTION_SHARE: usize = 64;
 
 /// The connections of a server.
@@ -28,7 +28,7 @@ pub(super) struct Registry {
     next: AtomicU64,
 }
 
-/// The place of one connection, until it is dropped.
+/// The slot of one connection, released on drop.
 pub(super) struct Slot {
     registry: Arc<Registry>,
     id: u64,
@@ -36,8 +36,8 @@ pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Which connection is closed first: those that never sent a request, then those between two
-/// requests, then those whose body is awaited, then those whose client does not take the answer.
+/// The order of eviction: connections that never sent a request, then idle ones, then those that wait for a
+/// body, then those whose client does not read the response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     NeverAsked,
@@ -48,7 +48,7 @@ enum Rank {
 
 impl Registry {
     pub(super) fn new(connections_max: usize) -> Arc<Self> {
-        // A semaphore has a maximum of its own, and waiting for all takes a u32.
+        // A semaphore has its own maximum, and waiting for all permits takes a u32.
         let connections_max = connections_max.clamp(1, u32::MAX as usize >> 3);
         Arc::new(Self {
             slots: Arc::new(Semaphore::new(connections_max)),
@@ -63,7 +63,7 @@ impl Registry {
         connections.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection. Where there is none, others are closed.
+    /// A slot for a connection. If there is none, others are evicted.
     pub(super) async fn slot(self: &Arc<Self>) -> Slot {
         loop {
             if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
@@ -89,7 +89,7 @@ impl Registry {
         slot
     }
 
-    /// Closes the connections that others can best do without.
+    /// Evicts the first connections in eviction order.
     pub(super) fn evict(&self) {
         let connections = self.connections();
         let ranked = connections.values().filter_map(|activity| {
@@ -106,15 +106,15 @@ impl Registry {
         }
     }
 
-    /// Completes when there are no connections.
+    /// Completes when all connections are closed.
     pub(super) async fn all_closed(&self) {
-        // At most the u32 that it was clamped to.
+        // Fits, because it was clamped.
         let all = u32::try_from(self.connections_max).unwrap_or(u32::MAX);
         let _ = self.slots.acquire_many(all).await;
     }
 }
 
-/// The order in which connections are closed. None for one that is not closed for others.
+/// The eviction order of a connection; `None` if it cannot be evicted.
 fn rank(activity: &Activity) -> Option<(Rank, Instant)> {
     let state = activity.snapshot();
     let rank = match state.phase {
@@ -152,11 +152,11 @@ mod tests {
         states.map(|state| state.is_evicted).collect()
     }
 
-    /// So that one moment is later than another.
+    /// Makes one moment later than another.
     const STEP: Duration = Duration::from_millis(2);
 
     #[tokio::test]
-    async fn a_connection_that_never_asked_is_closed_before_one_that_did() {
+    async fn a_connection_without_requests_is_evicted_first() {
         let registry = Registry::new(4);
         let pause = || tokio::time::sleep(STEP);
         let idle = registry.slot().await;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slot_is_made_free_by_the_oldest_connection() {
+    async fn the_oldest_connection_is_evicted_for_a_slot() {
         let registry = Registry::new(2);
         let first = registry.slot().await;
         tokio::time::sleep(STEP).await;

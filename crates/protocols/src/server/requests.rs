@@ -1,5 +1,4 @@
-//! The requests of one connection: checked, handled by the router, and followed to the end of their
-//! answers.
+//! The requests of one connection: checks them, passes them to the router, and tracks their responses.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -23,14 +22,14 @@ use super::guard;
 use super::hosts::Hosts;
 use super::incoming::Incoming;
 
-/// What handles the requests of one connection.
+/// Handles the requests of one connection.
 #[derive(Clone)]
 pub(super) struct Requests {
     pub(super) router: Router,
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
     pub(super) activity: Arc<Activity>,
-    /// The address that the client reached the server at.
+    /// The server address that the client connected to.
     pub(super) local: Option<IpAddr>,
 }
 
@@ -70,8 +69,8 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
                     answering.await.unwrap_or_else(|never| match never {})
                 }
             };
-            // The rest of the body stands before the next request, so this connection ends; a client
-            // that is not told so sends its next request on it, and that is lost.
+            // The rest of the body precedes the next request, so this connection must end. Without this
+            // header, a client would send its next request on it and lose it.
             if version < Version::HTTP_2 && !is_read.load(Ordering::Acquire) {
                 let close = HeaderValue::from_static("close");
                 answer.headers_mut().insert(CONNECTION, close);
@@ -86,11 +85,11 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
     }
 }
 
-/// The body of an answer. Its request is under way until hyper has taken all of it.
+/// A response body. Its request is in progress until hyper has read it completely.
 pub(super) struct Answer {
     body: Body,
     activity: Arc<Activity>,
-    /// Whether a piece was given to hyper, which asks for the next one when the client took this one.
+    /// Whether hyper has a chunk; it polls for the next one when the client has read this one.
     is_sending: bool,
     _under_way: UnderWay,
 }

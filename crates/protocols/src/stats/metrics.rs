@@ -1,4 +1,4 @@
-//! Which metrics there are.
+//! Lists and deletes metrics.
 
 use axum::body::Body;
 use http::{Response, StatusCode};
@@ -19,7 +19,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer(StatusCode::OK, &json!({ "metrics": metrics })))
 }
 
-/// Removes the metric with exactly these labels.
+/// Deletes the metric with exactly these labels.
 pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
     let metric = call.metric()?;
     match call.service.delete(metric.clone())? {

@@ -1,4 +1,4 @@
-//! Everything that can be asked: the router and the OpenAPI description are made of this table.
+//! The table of all operations: the router and the OpenAPI description are built from it.
 
 use espalier_stats::Stats;
 use http::Method;
@@ -24,18 +24,18 @@ const KEYS: &str = "/stats/keys";
 
 const METRIC: Parameter = Parameter::new("metric", "the name of the metric");
 const LABEL: Parameter =
-    Parameter::new("label", "NAME=VALUE; given several times").holds(Holds::Several);
+    Parameter::new("label", "NAME=VALUE; repeatable").holds(Holds::Several);
 const GRANULARITY: Parameter = Parameter::new(
     "granularity",
-    "how long the buckets are, as in 15m, 1h, 1d, 1mo [1h]",
+    "length of the buckets, such as 15m, 1h, 1d, 1mo [1h]",
 );
 const FROM: Parameter = Parameter::new(
     "from",
-    "the first bucket is that of this time [24 buckets in all]",
+    "a time in the first bucket [24 buckets in total]",
 );
-const TO: Parameter = Parameter::new("to", "the last bucket is that of this time [now]");
+const TO: Parameter = Parameter::new("to", "a time in the last bucket [now]");
 const SKIP_BLANKS: Parameter =
-    Parameter::new("skip-blanks", "true leaves out buckets without values").holds(Holds::Flag);
+    Parameter::new("skip-blanks", "true omits buckets without values").holds(Holds::Flag);
 
 const OF_VALUES: &[Parameter] = &[
     METRIC.required(),
@@ -44,7 +44,7 @@ const OF_VALUES: &[Parameter] = &[
     FROM,
     TO,
     SKIP_BLANKS,
-    Parameter::new("format", "how values are shown [as Accept says, else json]")
+    Parameter::new("format", "format of the response [by Accept, otherwise json]")
         .holds(Holds::OneOf(&["json", "csv"])),
 ];
 
@@ -57,51 +57,51 @@ const OF_SERIES: &[Parameter] = &[
     SKIP_BLANKS,
     Parameter::new(
         "path",
-        "which values; may have * for any name, and stands for what is below it too [*]",
+        "selects values, including those below the path; * matches any name [*]",
     ),
     Parameter::new(
         "slices",
-        "into how many parts of the range, the oldest first [1]",
+        "number of parts that the range is divided into, oldest first [1]",
     )
     .holds(Holds::Number(1, SLICES_MAX as u64)),
-    Parameter::new("aggregate", "one number of the values")
+    Parameter::new("aggregate", "combines the values to one number")
         .holds(Holds::OneOf(&["sum", "mean", "min", "max", "count"])),
-    Parameter::new("category", "true gives the total of each path").holds(Holds::Flag),
+    Parameter::new("category", "true returns the total of each path").holds(Holds::Flag),
     Parameter::new(
         "top",
-        "so many paths with the largest totals; with group-by, groups",
+        "number of paths with the largest totals to return; with group-by, of groups",
     )
     .holds(Holds::Number(0, u64::MAX)),
     Parameter::new(
         "quantile",
-        "a quantile of what was observed, between 0 and 1; given several times",
+        "a quantile of the observed values, between 0 and 1; repeatable",
     )
     .holds(Holds::Several),
     Parameter::new(
         "group-by",
-        "a label; metrics that differ in it are shown apart; given several times",
+        "a label; metrics with different values of it are separate groups; repeatable",
     )
     .holds(Holds::Several),
     Parameter::new(
         "of",
-        "a path that the expression calls a, b, ... in this order; given several times",
+        "a path, named a, b, ... in the expression, in this order; repeatable",
     )
     .holds(Holds::Several),
     Parameter::new(
         "expression",
-        "a value computed from others: + - * / ( ) sum mean min max sqrt",
+        "computes a value from others: + - * / ( ) sum mean min max sqrt",
     ),
     Parameter::new("as", "the path of the computed value"),
 ];
 
 const OF_IMPORT: &[Parameter] = &[
-    Parameter::new("format", "what the lines are")
+    Parameter::new("format", "format of the lines")
         .holds(Holds::OneOf(&["statsd", "prometheus", "jsonl"]))
         .required(),
-    Parameter::new("at", "when they were so, where they do not say [now]"),
+    Parameter::new("at", "the time of lines without a time [now]"),
     Parameter::new(
         "id",
-        "a name for this import: lines that were done under it within a day are not done again",
+        "a name for this import: lines that were applied with it within a day are not applied again",
     ),
 ];
 
@@ -110,12 +110,12 @@ const EXACT: &[Parameter] = &[METRIC.required(), LABEL];
 const OF_SCAN: &[Parameter] = &[
     METRIC,
     LABEL,
-    Parameter::new("prefix", "all metrics whose names begin so, instead of one"),
+    Parameter::new("prefix", "all metrics whose names start with this, instead of one"),
 ];
 
-const OF_KEYS: &[Parameter] = &[Parameter::new("prefix", "those whose names begin so")];
+const OF_KEYS: &[Parameter] = &[Parameter::new("prefix", "metrics whose names start with this")];
 
-/// All operations.
+/// Returns all operations.
 pub(super) fn all() -> Vec<Operation> {
     let mut all = that_write();
     all.extend(that_read());
@@ -129,29 +129,29 @@ fn that_write() -> Vec<Operation> {
         of(Method::POST, TRACK, "track", "Add values to the buckets of a time, one of each granularity, in one atomic commit", write::track)
             .takes(Schema("Write"))
             .gives(DONE),
-        of(Method::POST, ASSERT, "assert", "Set values in place of what is there; others stay", write::assert)
+        of(Method::POST, ASSERT, "assert", "Set values, replacing existing ones; others are kept", write::assert)
             .takes(Schema("Write"))
             .gives(DONE),
         of(Method::POST, ASSORT, "assort", "Count values by class: a histogram at each path", write::assort)
             .takes(Schema("Write"))
             .gives(DONE),
-        of(Method::POST, OBSERVE, "observe", "Put values into sketches, which tell quantiles", write::observe)
+        of(Method::POST, OBSERVE, "observe", "Add values to sketches, from which quantiles are estimated", write::observe)
             .takes(Schema("Write"))
             .gives(DONE),
-        of(Method::POST, WRITES, "writeSeveral", "Several writes, of one metric or of many, in one atomic commit", write::several)
+        of(Method::POST, WRITES, "writeSeveral", "Make several writes, to one or more metrics, in one atomic commit", write::several)
             .takes(Schema("Writes"))
             .gives(DONE),
-        of(Method::POST, IMPORT, "import", "Lines of StatsD, the text format of Prometheus, or JSON lines of a write each; lines that cannot be read are told", write::import)
+        of(Method::POST, IMPORT, "import", "Import lines of StatsD, of the Prometheus text format, or JSON lines with one write each; invalid lines are reported", write::import)
             .query(OF_IMPORT)
             .takes(Text)
             .gives(&[(200, Schema("Imported"))]),
-        of(Method::POST, BEAM, "beam", "Say the status of a metric: any JSON, of which the latest is kept", status::beam)
+        of(Method::POST, BEAM, "beam", "Set the status of a metric: any JSON; only the latest is kept", status::beam)
             .takes(Schema("Said"))
             .gives(DONE),
         of(Method::DELETE, KEYS, "deleteMetric", "Delete the metric with exactly these labels: its values, sketches and status", metrics::delete)
             .query(EXACT)
             .gives(&[(204, Nothing)]),
-        of(Method::PATCH, SETTINGS, "changeSettings", "Change how is counted, as a JSON Merge Patch (RFC 7396) says; time zone and beginning of week stay as they are once there are any", settings::patch)
+        of(Method::PATCH, SETTINGS, "changeSettings", "Change the settings with a JSON Merge Patch (RFC 7396); the time zone and the first day of the week cannot be changed once there are values", settings::patch)
             .takes(Patch("Settings"))
             .gives(&[(200, Schema("Settings"))]),
     ]
@@ -164,7 +164,7 @@ fn that_read() -> Vec<Operation> {
             Method::GET,
             VALUES,
             "values",
-            "The values of a metric over a range",
+            "Read the values of a metric over a range",
             values::get,
         )
         .query(OF_VALUES)
@@ -173,7 +173,7 @@ fn that_read() -> Vec<Operation> {
             Method::GET,
             SERIES,
             "series",
-            "Timelines of a metric, or what is computed of its values",
+            "Read timelines of a metric, or results computed from its values",
             series::get,
         )
         .query(OF_SERIES)
@@ -182,7 +182,7 @@ fn that_read() -> Vec<Operation> {
             Method::GET,
             SCAN,
             "scan",
-            "The latest status of a metric, or of all whose names begin alike",
+            "Read the latest status of a metric, or of all metrics with a name prefix",
             status::scan,
         )
         .query(OF_SCAN)
@@ -191,7 +191,7 @@ fn that_read() -> Vec<Operation> {
             Method::GET,
             KEYS,
             "listMetrics",
-            "Which metrics there are",
+            "List the metrics",
             metrics::list,
         )
         .query(OF_KEYS)
@@ -200,7 +200,7 @@ fn that_read() -> Vec<Operation> {
             Method::GET,
             SETTINGS,
             "getSettings",
-            "How is counted",
+            "Read the settings",
             settings::get,
         )
         .gives(&[(200, Schema("Settings"))]),

@@ -1,4 +1,4 @@
-//! What is made of values: timelines, aggregates, totals, the largest, quantiles, expressions.
+//! Results computed from values: timelines, aggregates, totals, top paths, quantiles, expressions.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::asked::Call;
 use super::problem::{Problem, Result};
 use crate::api::json as answer;
 
-/// What is made, each named by its parameter.
+/// The parameters that select a result; at most one may be given.
 const MADE: [&str; 4] = ["aggregate", "category", "top", "quantile"];
 
-/// Into how many parts a range may be divided.
+/// Maximum number of slices of a range.
 pub(super) const SLICES_MAX: usize = 10_000;
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
@@ -23,7 +23,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
         .filter(|name| call.parameter(name).is_some())
         .collect();
     if made.len() > 1 {
-        let detail = format!("{} exclude each other", made.join(" and "));
+        let detail = format!("{} cannot be combined", made.join(" and "));
         return Err(Problem::request(detail));
     }
     check(call)?;
@@ -47,7 +47,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(series(shown.collect::<Result<_>>()?))
 }
 
-/// Refuses parameters that would be left out.
+/// Rejects combinations in which a parameter would be ignored.
 fn check(call: &Call<'_>) -> Result<()> {
     call.needs("expression", &["of", "as"])?;
     call.excludes("quantile", &["group-by", "slices", "expression"])?;
@@ -58,7 +58,7 @@ fn check(call: &Call<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is made of each group.
+/// The requested result for each group.
 struct Wanted {
     pattern: Pattern,
     slices: usize,
@@ -96,13 +96,13 @@ fn slices(call: &Call<'_>) -> Result<usize> {
     let slices = call.parsed("slices")?.unwrap_or(1);
     if slices == 0 || slices > SLICES_MAX {
         return Err(Problem::request(format!(
-            "slices={slices}: there may be 1 to {SLICES_MAX}"
+            "slices={slices}: must be 1 to {SLICES_MAX}"
         )));
     }
     Ok(slices)
 }
 
-/// Adds what an expression makes of other paths.
+/// Adds the path that an expression computes from others.
 fn compute(call: &Call<'_>, groups: &mut [Group]) -> Result<()> {
     let Some(text) = call.parameter("expression") else {
         return Ok(());
@@ -173,7 +173,7 @@ fn quantiles(call: &Call<'_>) -> Result<Response<Body>> {
     for text in call.parameters("quantile") {
         let quantile: f64 = text
             .parse()
-            .map_err(|_| Problem::request(format!("quantile={text:?} is no number")))?;
+            .map_err(|_| Problem::request(format!("quantile={text:?} is not a number")))?;
         quantiles.insert(text, sketch.quantile(quantile)?);
     }
     let shown = json!({"count": sketch.count(), "quantiles": quantiles});

@@ -1,4 +1,4 @@
-//! How is counted.
+//! The settings of statistics.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::asked::Call;
 use super::problem::{Problem, Result};
 use crate::api::json as answer;
 
-/// What is to change; what is not said stays.
+/// The requested changes; absent members remain unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Wanted {
     time_zone: Option<String>,
     week_begins: Option<String>,
     granularities: Option<Vec<String>>,
-    /// Seconds; null for what is to be kept for ever.
+    /// Seconds; null means unlimited.
     retention: Option<BTreeMap<String, Option<u64>>>,
     list_active: Option<bool>,
 }
@@ -32,13 +32,13 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     ))
 }
 
-/// Refuses null for what there always is: in a merge patch it takes something away.
+/// Rejects null for mandatory settings: in a merge patch, it removes a member.
 fn check_nulls(patch: &Json) -> Result<()> {
     let members = patch.as_object().into_iter().flatten();
     let mut nulls = members.filter(|(name, value)| value.is_null() && *name != "retention");
     match nulls.next() {
         Some((name, _)) => {
-            let detail = format!("{name} cannot be taken away; say what it is to be");
+            let detail = format!("{name} cannot be removed; give a value");
             Err(Problem::request(detail))
         }
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Statuses: said, and found.
+//! Statuses of metrics: set and read.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
 }
 
-/// A status, as it is shown: the JSON that was said is passed on as it is, not read again.
+/// A status in a response. Its JSON is copied without being parsed.
 #[derive(Serialize)]
 struct Shown<'a> {
     metric: &'a str,
@@ -58,7 +58,7 @@ fn shown<'a>(status: &'a Status, calendar: &Calendar) -> Result<Shown<'a>> {
 }
 
 fn unreadable(error: serde_json::Error) -> Problem {
-    Problem::internal(format!("a status is no JSON: {error}"))
+    Problem::internal(format!("a status is not JSON: {error}"))
 }
 
 fn text(shown: &impl Serialize) -> Result<Response<Body>> {
@@ -66,7 +66,7 @@ fn text(shown: &impl Serialize) -> Result<Response<Body>> {
     Ok(json_text(StatusCode::OK, text))
 }
 
-/// The latest status of a metric; of all whose names begin so, with `prefix`.
+/// Returns the latest status of a metric, or with `prefix` of all metrics whose names start with it.
 pub(super) fn scan(call: &Call<'_>) -> Result<Response<Body>> {
     call.excludes("prefix", &["metric", "label"])?;
     let calendar = call.service.calendar();

@@ -22,13 +22,13 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer)
 }
 
-/// What `format` says, else `Accept`.
+/// The requested format: `format`, otherwise `Accept`.
 fn wants_csv(call: &Call<'_>) -> Result<bool> {
     match call.parameter("format") {
         Some("csv") => Ok(true),
         Some("json") => Ok(false),
         Some(other) => Err(Problem::request(format!(
-            "format={other:?}: there are json and csv"
+            "format={other:?}: must be json or csv"
         ))),
         None => {
             let accept = call

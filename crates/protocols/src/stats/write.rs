@@ -1,4 +1,4 @@
-//! What writes: track, assert, assort, observe, several of them, and lines of other systems.
+//! Writes: track, assert, assort, observe, several of them, and imported lines.
 
 use axum::body::Body;
 use espalier_stats::import::Format;
@@ -13,7 +13,7 @@ use super::asked::{Call, time};
 use super::problem::{Problem, Result};
 use crate::api::{json as answer, read};
 
-/// Several writes.
+/// A request with several writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Several {
@@ -38,7 +38,7 @@ fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
 fn single(call: &Call<'_>, action: Verb) -> Result<Response<Body>> {
     let mut body: JsonWrite = call.raw_object()?;
     if body.action.is_some() {
-        return Err(Problem::request("the path says the action already"));
+        return Err(Problem::request("the action is given by the path"));
     }
     let id = body.id.take();
     let mut request = Request::from(write(&call.service.calendar(), action, body)?);
@@ -62,7 +62,7 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
     single(call, Verb::Observe)
 }
 
-/// Several writes, all of them or none.
+/// Applies several writes, all or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
     let body: Several = call.raw_object()?;
     let calendar = call.service.calendar();
@@ -72,10 +72,10 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
         let own: JsonWrite = read(one.get().as_bytes()).map_err(at)?;
         let action = own
             .action
-            .ok_or_else(|| at(Problem::request("it needs an action")))?;
+            .ok_or_else(|| at(Problem::request("the action is missing")))?;
         if own.id.is_some() {
             return Err(at(Problem::request(
-                "the id is that of the request, not of a write",
+                "the id belongs to the request, not to a write",
             )));
         }
         writes.push(write(&calendar, action, own).map_err(at)?);
@@ -85,7 +85,8 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
     submit(call, request)
 }
 
-/// Lines of StatsD or Prometheus, or JSON lines. Those that cannot be read are told, and the others done.
+/// Imports lines of StatsD or Prometheus, or JSON lines. Invalid lines are reported, the others are
+/// applied.
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
     let format: Format = call.needed("format")?.parse()?;

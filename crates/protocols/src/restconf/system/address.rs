@@ -1,4 +1,4 @@
-//! Finding a node of a document by the rest of a resource's path, and selecting below it.
+//! Finds nodes of a generated document by path, and selects among their descendants.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use percent_encoding::percent_decode_str;
 use super::document::{Content, Element, Names};
 use crate::restconf::error::{Failure, Result};
 
-/// The node at a path (`api-path` of RFC 8040 §3.5.3), with the module that its name is in. A
-/// list entry, or a whole list, is a list of what was found.
+/// The node at a path (`api-path` of RFC 8040 §3.5.3), with the module of its name. A list entry is
+/// returned as a list with that entry.
 pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<Element> {
     let missing = || Failure::not_found(format!("there is no “{path}”"));
     let mut level: Vec<Element> = documents.iter().map(|&top| top.clone()).collect();
@@ -34,8 +34,8 @@ pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<El
     found.ok_or_else(missing)
 }
 
-/// The node with only those nodes below that `fields` names (RFC 8040 §4.8.3), each to a depth that
-/// counts from itself (§4.8.2).
+/// The node with only the descendants that `fields` selects (RFC 8040 §4.8.3), each to a depth that starts
+/// at itself (§4.8.2).
 pub(in crate::restconf) fn selected(
     mut element: Element,
     fields: &str,
@@ -44,14 +44,14 @@ pub(in crate::restconf) fn selected(
     let (wanted, rest) = parse_fields(fields)?;
     if !rest.is_empty() {
         return Err(Failure::invalid(format!(
-            "“{rest}” cannot stand in “fields”"
+            "unexpected “{rest}” in “fields”"
         )));
     }
     element.content = pick(element.content, &wanted, depth)?;
     Ok(element)
 }
 
-/// Content of which only this many levels are left, the node itself being the first.
+/// Truncates content to this many levels, including the node itself.
 fn shallow(content: Content, depth: u32) -> Content {
     let children = |children: Vec<Element>| match depth {
         0 | 1 => Vec::new(),
@@ -116,7 +116,7 @@ fn key_of<'e>(entry: &'e [Element], key: &str) -> Option<Cow<'e, str>> {
     })
 }
 
-/// A segment's name, and its keys if it has any.
+/// The name and the keys, if any, of a path segment.
 type Segment<'p> = (Cow<'p, str>, Option<Vec<Cow<'p, str>>>);
 
 fn split_segment(segment: &str) -> Result<Segment<'_>> {
@@ -134,13 +134,13 @@ fn decode(text: &str) -> Result<Cow<'_, str>> {
         .map_err(|_| Failure::invalid("the path is not UTF-8"))
 }
 
-/// What `fields` wants: names, and what is wanted below each (everything, where empty).
+/// A field of `fields`: a name, and the selected fields below it (all, if empty).
 struct Field<'f> {
     name: &'f str,
     below: Vec<Field<'f>>,
 }
 
-/// `path *(";" path)`, up to the end or a closing parenthesis.
+/// Parses `path *(";" path)`, up to the end or a closing parenthesis.
 fn parse_fields(text: &str) -> Result<(Vec<Field<'_>>, &str)> {
     let mut fields = Vec::new();
     let mut rest = text;
@@ -158,14 +158,14 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
     let end = text.find([';', '/', '(', ')']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if name.is_empty() {
-        return Err(Failure::invalid("“fields” lacks a name"));
+        return Err(Failure::invalid("a name is missing in “fields”"));
     }
     let (below, rest) = if let Some(rest) = rest.strip_prefix('/') {
         let (field, rest) = parse_field(rest)?;
         (vec![field], rest)
     } else if let Some(rest) = rest.strip_prefix('(') {
         let (fields, rest) = parse_fields(rest)?;
-        let unclosed = || Failure::invalid("“fields” lacks a “)”");
+        let unclosed = || Failure::invalid("a “)” is missing in “fields”");
         (fields, rest.strip_prefix(')').ok_or_else(unclosed)?)
     } else {
         (Vec::new(), rest)
@@ -185,7 +185,7 @@ fn pick(content: Content, wanted: &[Field<'_>], depth: Option<u32>) -> Result<Co
                 .map(|entry| pick_children(entry, wanted, depth));
             Ok(Content::List(keys, entries.collect::<Result<_>>()?))
         }
-        _ => Err(Failure::invalid("“fields” goes below a leaf")),
+        _ => Err(Failure::invalid("“fields” selects below a leaf")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The API resource, the operations, and where to find them (RFC 8040 §3.1, §3.3).
+//! The API resource, the operations resource, and root discovery (RFC 8040 §3.1, §3.3).
 
 use espalier_yang::Schema;
 
@@ -26,7 +26,7 @@ pub(in crate::restconf) fn yang_library_version() -> Element {
     Element::leaf("yang-library-version", YANG_LIBRARY_REVISION).of(RESTCONF)
 }
 
-/// `{+restconf}/operations` (RFC 8040 §3.3.2): each RPC as an empty leaf.
+/// `{+restconf}/operations` (RFC 8040 §3.3.2): each RPC is an empty leaf.
 pub(in crate::restconf) fn operations(schema: &Schema) -> Element {
     let leaves = schema.operations().iter().map(|&id| {
         let node = schema.node(id);
@@ -53,7 +53,7 @@ pub(in crate::restconf) struct Xrd {
 }
 
 impl Xrd {
-    /// The document that names `root` as the root of RESTCONF.
+    /// The document with `root` as the root of RESTCONF.
     pub(in crate::restconf) fn new(root: &str) -> Self {
         let xml = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

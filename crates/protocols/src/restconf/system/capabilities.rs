@@ -2,9 +2,9 @@
 
 use super::document::{Content, Element, Names, Scalar};
 
-/// What this server can do (RFC 8040 §9.1.1), each with its section.
+/// The capabilities of this server (RFC 8040 §9.1.1), each with its section.
 const CAPABILITIES: [&str; 6] = [
-    // §9.1.2: what is reported without with-defaults is what clients have set.
+    // §9.1.2: without with-defaults, only values that clients set are reported.
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     // §4.8.2
     "urn:ietf:params:restconf:capability:depth:1.0",

@@ -1,4 +1,4 @@
-//! A small tree that knows its names and prints itself in JSON and XML.
+//! A small data tree that prints itself as JSON or XML.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Names that are known when the program is built.
+    /// Names from constants.
     pub(crate) const fn fixed(module: &'static str, namespace: &'static str) -> Self {
         Self {
             module: Cow::Borrowed(module),
@@ -26,13 +26,13 @@ impl Names {
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Element {
-    /// Its module; that of the node above where absent.
+    /// Its module; if absent, that of the parent.
     pub(crate) names: Option<Names>,
     pub(crate) name: Cow<'static, str>,
     pub(crate) content: Content,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Container(Vec<Element>),
@@ -50,7 +50,7 @@ pub(crate) enum Scalar {
     Empty,
 }
 
-/// How much of a document to print: levels, as `depth` counts them.
+/// How many levels of a document to print, counted as in `depth`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Show {
     pub(crate) depth: Option<u32>,
@@ -73,7 +73,7 @@ impl Element {
         }
     }
 
-    /// How many instances of the node there are.
+    /// The number of instances of the node.
     pub(crate) fn entries(&self) -> usize {
         match &self.content {
             Content::List(_, entries) => entries.len(),
@@ -82,13 +82,13 @@ impl Element {
         }
     }
 
-    /// The same node, in a module of its own.
+    /// Sets the module.
     pub(crate) fn of(mut self, names: Names) -> Self {
         self.names = Some(names);
         self
     }
 
-    /// The node as a document; its [`Self::names`] must be set.
+    /// Prints the node as a document; its [`Self::names`] must be set.
     pub(crate) fn print(&self, format: Format, show: Show) -> String {
         let mut text = String::new();
         match format {
@@ -178,7 +178,7 @@ impl Scalar {
         }
     }
 
-    /// The value as a key in a path has it.
+    /// The value in the form of a key in a path.
     pub(crate) fn as_key(&self) -> Cow<'_, str> {
         match self {
             Self::Text(value) => Cow::Borrowed(value),
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_formats_say_the_same() {
+    fn both_formats_print_the_same_data() {
         let names = Names::fixed("m", "urn:m");
         let entry = vec![
             Element::leaf("k", "a<b"),

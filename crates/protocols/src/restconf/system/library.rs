@@ -1,5 +1,5 @@
-//! The YANG library: `yang-library` (RFC 8525) and `modules-state` (RFC 7895, for older clients),
-//! made from the schema.
+//! The YANG library, generated from the schema: `yang-library` (RFC 8525) and `modules-state` (RFC 7895,
+//! for older clients).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,22 +19,22 @@ const DATASTORES: Names = Names::fixed(
     "urn:ietf:params:xml:ns:yang:ietf-datastores",
 );
 
-/// The one module set, and the one schema, of a server.
+/// The name of the only module set and the only schema.
 const SET_NAME: &str = "complete";
 
-/// Both documents.
+/// Both documents of the library.
 #[derive(Debug)]
 pub(in crate::restconf) struct Library {
     /// `ietf-yang-library:yang-library`.
     pub(in crate::restconf) yang_library: Element,
     /// `ietf-yang-library:modules-state`.
     pub(in crate::restconf) modules_state: Element,
-    /// Differs when anything else in the library does.
+    /// A hash that changes with any other content of the library.
     pub(in crate::restconf) content_id: String,
 }
 
 impl Library {
-    /// The library of a schema. Modules with a text are linked to `root`.
+    /// The library of a schema. `root` is the base of the URLs of module texts.
     pub(in crate::restconf) fn new(
         schema: &Schema,
         texts: &Texts,
@@ -52,7 +52,7 @@ impl Library {
     }
 }
 
-/// A fingerprint of what the module set says.
+/// A hash of the module set.
 fn content_id(set: &[Element]) -> String {
     let mut hasher = DefaultHasher::new();
     for element in set {
@@ -113,7 +113,7 @@ impl Describe<'_> {
         let revision = module.revision.as_deref();
         match revision {
             Some(revision) => leaves.push(Element::leaf("revision", revision)),
-            // A key of import-only-module, where the RFC wants it empty.
+            // It is a key of import-only-module; the RFC requires it to be empty.
             None if !module.is_implemented => leaves.push(Element::leaf("revision", "")),
             None => {}
         }
@@ -137,7 +137,7 @@ impl Describe<'_> {
         let entries = module.submodules.iter().map(|(name, revision)| {
             let mut entry = vec![Element::leaf("name", &**name)];
             let revision = revision.as_deref();
-            // A key in modules-state, absent in yang-library where there is none.
+            // It is a key in modules-state, and optional in yang-library.
             if revision.is_some() || location == "schema" {
                 entry.push(Element::leaf("revision", revision.unwrap_or_default()));
             }
@@ -154,7 +154,7 @@ impl Describe<'_> {
         ));
     }
 
-    /// Where the text is: a leaf-list in `yang-library`, a leaf in `modules-state`.
+    /// Adds the URL of the text: a leaf-list in `yang-library`, a leaf in `modules-state`.
     fn location(
         &self,
         leaves: &mut Vec<Element>,

@@ -1,5 +1,5 @@
-//! Documents for the whole datastore that are too large to hold: streamed from a file into the store,
-//! in one commit.
+//! Bodies for the whole datastore that are too large for memory: streamed from a file into the store, in
+//! one commit.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -17,8 +17,7 @@ use crate::restconf::error::Result;
 use crate::restconf::media::Format;
 
 impl Job {
-    /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one
-    /// top-level node.
+    /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one top-level node.
     pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<Done> {
         let (mode, root, status) = match self.method {
             Method::POST => (LoadMode::Create, Root::ChildOf(None), StatusCode::CREATED),
@@ -75,17 +74,17 @@ impl Job {
     }
 }
 
-/// The first top-level node of a document, and which instance it is.
+/// The first top-level node of a document, and its keys.
 #[derive(Default)]
 struct Top {
     depth: usize,
     node: Option<NodeId>,
     keys: KeyCollector,
-    /// The value, where it is an entry of a leaf-list.
+    /// The value, if it is a leaf-list entry.
     value: Option<Value>,
 }
 
-/// Passes events on, and notes what the topmost node is.
+/// Forwards events and records the first top-level node.
 struct TopWatch<'a> {
     schema: &'a Schema,
     top: &'a mut Top,

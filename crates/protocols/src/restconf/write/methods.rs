@@ -1,4 +1,4 @@
-//! What each method does with a body that is held in memory.
+//! The methods, for a body in memory.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ impl Job {
         let place = self.path().clone();
         let mut tree = self.parse(format, body, root, place, Metadata::Plain)?;
         let [node] = tree.nodes.as_slice() else {
-            return Err(Failure::invalid("the body holds more than one resource"));
+            return Err(Failure::invalid("the body contains more than one resource"));
         };
         let path = child_path(self.path(), node.node, instance_of(self, node));
         if let Some(placement) = &self.placement {
@@ -52,7 +52,7 @@ impl Job {
         Done::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Replaces a datastore. One that holds nothing counts as created by it.
+    /// Replaces a datastore. An empty one counts as created.
     fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
         let place = InstancePath::root();
         let tree = self.parse(format, body, Root::Datastore, place, Metadata::Plain)?;
@@ -66,9 +66,9 @@ impl Job {
         Done::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
-    /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those. A patch that
-    /// is loaded as it arrives cannot, and is refused if it does.
+    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so a patch may carry the operations of
+    /// RFC 6241 §7.2 on nodes below the resource, which RFC 8040 does not mention. A patch that is loaded
+    /// as a stream with such operations is rejected.
     pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<Done> {
         let (root, parent) = match self.node_and_parent() {
             Some((node, parent)) => (Root::Resource(node), parent),

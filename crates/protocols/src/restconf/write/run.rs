@@ -1,4 +1,4 @@
-//! From a request to a job on a blocking thread.
+//! Turns a request into a job and runs it on a blocking thread.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::restconf::routes::{Answer, status_only};
 use crate::restconf::who::Who;
 use crate::restconf::{Restconf, StateWrites};
 
-/// Answers POST, PUT, PATCH or DELETE of a resource that allows it.
+/// Handles POST, PUT, PATCH or DELETE of a resource that supports it.
 pub(in crate::restconf) async fn write(
     service: &Restconf,
     target: Target,
@@ -75,7 +75,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     })
 }
 
-/// A body for the whole datastore: an edit where it is small, a load where it is large.
+/// A body for the whole datastore: applied as an edit if small, loaded if large.
 async fn whole_datastore(
     service: &Restconf,
     job: Job,
@@ -87,16 +87,16 @@ async fn whole_datastore(
     let bytes_max = limits.load_bytes_max;
     let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
     let edit_max = match job.method {
-        // An edit as long as it may be one, for it may carry operations.
+        // An edit if possible, because it may contain operations.
         Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
-        // And so is one that has a place.
+        // Likewise with a position.
         _ if job.placement.is_some() => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
         _ => LOAD_FROM_BYTES,
     };
     if staged.length() <= edit_max as u64 {
         return edit_staged(service, job, format, staged).await;
     }
-    // A load has no place for one entry.
+    // A load cannot place an entry.
     if job.placement.is_some() {
         return Err(Failure::too_big(edit_max as u64));
     }
@@ -133,7 +133,7 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
     permit.map_err(|error| Failure::internal(&error))
 }
 
-/// Holds the permit for as long as the work lasts, even if nobody waits for it any more.
+/// Keeps the permit until the work ends, even if the request was cancelled.
 fn run(permit: OwnedSemaphorePermit, work: impl FnOnce() -> Result<Done>) -> Result<Done> {
     let done = work();
     drop(permit);
