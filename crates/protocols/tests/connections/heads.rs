@@ -1,4 +1,4 @@
-//! Heads of requests that are too long, malformed, or not alone.
+//! Request headers that are too long or malformed, and pipelined requests.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -24,7 +24,7 @@ fn a_request_line_that_is_too_long_is_414() {
         &format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         414,
     );
-    // Without an end, and longer than all that the server reads.
+    // Without an end, and longer than the server reads.
     for length in [100_000, 300_000, 2_000_000] {
         check(&format!("GET /{}", "a".repeat(length)), 414);
     }
@@ -88,9 +88,9 @@ fn a_host_that_is_missing_given_twice_or_bad_is_400() {
     }
 }
 
-/// Bytes behind a request are no reason to wait with its answer.
+/// Bytes after a request do not delay its response.
 #[test]
-fn what_stands_behind_a_request_does_not_withhold_its_answer() {
+fn bytes_after_a_request_do_not_delay_its_response() {
     let server = start(Limits::default());
     for behind in [
         "\r\n",
@@ -109,7 +109,7 @@ fn what_stands_behind_a_request_does_not_withhold_its_answer() {
 }
 
 #[test]
-fn what_stands_behind_the_last_request_does_not_lose_its_answer() {
+fn bytes_after_the_last_request_do_not_lose_its_response() {
     let server = start(Limits::default());
     for behind in ["x", "\r\n", GET, &"x".repeat(1_000_000)] {
         let request = format!("{GET}Connection: close\r\n\r\n{behind}");
@@ -130,7 +130,7 @@ fn requests_that_are_sent_at_once_are_answered_in_order() {
 }
 
 #[test]
-fn who_says_no_more_is_answered_and_the_connection_ends() {
+fn a_half_closed_connection_is_answered_and_closed() {
     let server = start(Limits::default());
     let body = write();
     let post = format!(

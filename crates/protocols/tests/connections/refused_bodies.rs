@@ -1,4 +1,4 @@
-//! Requests that are refused before their bodies were read: the answer reaches the client.
+//! Requests that are rejected before their bodies were read: the response reaches the client.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use espalier_protocols::server::Limits;
 
 use crate::support::{answer, connect, rest, start, status};
 
-/// Requests that are refused by their heads.
+/// Requests that are rejected because of their headers.
 const REFUSED: [(&str, &str, &str, u16); 8] = [
     ("POST /stats/track", "localhost", "text/plain", 415),
     ("POST /documents/cars/items", "localhost", "text/plain", 415),
@@ -33,10 +33,10 @@ fn check(length: usize) {
              Content-Length: {length}\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).expect("sent");
-        // The answer stands in the socket while the body is still sent: that must not fail.
+        // The response is in the socket while the body is still being sent; the write must not fail.
         std::thread::sleep(std::time::Duration::from_millis(20));
         for piece in body.chunks(10_000) {
-            stream.write_all(piece).expect("the server reads on");
+            stream.write_all(piece).expect("the server keeps reading");
         }
         let answer = rest(&mut stream);
         assert_eq!(status(&answer), expected, "{line}: {answer:?}");
@@ -44,18 +44,18 @@ fn check(length: usize) {
 }
 
 #[test]
-fn a_refusal_reaches_a_client_that_sends_a_small_body() {
+fn an_early_error_reaches_a_client_with_a_small_body() {
     check(100);
 }
 
 #[test]
-fn a_refusal_reaches_a_client_that_sends_a_large_body() {
+fn an_early_error_reaches_a_client_with_a_large_body() {
     check(4 << 20);
 }
 
-/// A client does not send its next request on a connection that ends.
+/// A client must not send its next request on a connection that ends.
 #[test]
-fn a_refusal_before_the_body_was_read_says_that_the_connection_ends() {
+fn an_error_before_the_body_was_read_closes_the_connection() {
     let server = start(Limits::default());
     for (line, host, media, expected) in REFUSED {
         let mut stream = connect(&server);
@@ -76,7 +76,7 @@ fn a_refusal_before_the_body_was_read_says_that_the_connection_ends() {
     }
 }
 
-/// What is too large by its own word is refused at once, and the client may still be sending.
+/// A body whose declared length is too large is rejected at once, while the client may still be sending.
 #[test]
 fn a_body_that_is_too_large_is_413() {
     let server = start(Limits::default());
@@ -99,9 +99,9 @@ fn a_body_that_is_too_large_is_413() {
         for _ in 0..length / 65_536 {
             stream
                 .write_all(&[b' '; 65_536])
-                .expect("the server reads on");
+                .expect("the server keeps reading");
         }
-        stream.write_all(b" ").expect("the server reads on");
+        stream.write_all(b" ").expect("the server keeps reading");
         let answer = rest(&mut stream);
         assert_eq!(status(&answer), 413, "{line}: {answer:?}");
     }

@@ -1,4 +1,4 @@
-//! Clients that stop: before a request, within its head, within its body.
+//! Clients that stop: before a request, within its headers, within its body.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use espalier_protocols::server::Limits;
 use crate::served::Server;
 use crate::support::{PATIENCE, SHORT, answer, connect, rest, short, start, status, write};
 
-/// The head of a request with a body of a million bytes.
+/// The headers of a request with a body of a million bytes.
 fn head(method: &str, path: &str, media: &str) -> String {
     format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n\
@@ -17,7 +17,7 @@ fn head(method: &str, path: &str, media: &str) -> String {
     )
 }
 
-/// A request to each kind of route that takes a body.
+/// A request to each kind of route with a body.
 const BODIES: [(&str, &str, &str); 9] = [
     ("PUT", "/restconf/data", "application/yang-data+json"),
     ("POST", "/restconf/data", "application/yang-data+json"),
@@ -39,7 +39,7 @@ const BODIES: [(&str, &str, &str); 9] = [
 ];
 
 #[test]
-fn a_connection_without_a_whole_head_is_closed() {
+fn a_connection_with_incomplete_headers_is_closed() {
     let server = start(short());
     for start in [
         "",
@@ -55,9 +55,9 @@ fn a_connection_without_a_whole_head_is_closed() {
     }
 }
 
-/// A byte now and then is no progress: a head has so much time in all.
+/// Single bytes do not count as progress: the time for complete headers is limited.
 #[test]
-fn a_head_that_drips_is_closed() {
+fn a_connection_with_trickling_headers_is_closed() {
     let server = start(short());
     let mut stream = connect(&server);
     let begin = Instant::now();
@@ -90,13 +90,13 @@ fn a_body_that_stops_is_408_on_every_route() {
         stream.write_all(b"{\"a").expect("sent");
         let answer = rest(&mut stream);
         assert_eq!(status(&answer), 408, "{method} {path}: {answer}");
-        assert!(answer.contains("no byte of the body came"), "{answer}");
+        assert!(answer.contains("no byte of the body arrived"), "{answer}");
     }
 }
 
-/// A byte now and then does not keep a body open either.
+/// Single bytes do not keep a body open either.
 #[test]
-fn a_body_that_drips_is_408() {
+fn a_trickling_body_is_408() {
     let limits = Limits {
         body_grace: SHORT,
         body_pause_max: PATIENCE,
@@ -121,9 +121,9 @@ fn a_body_that_drips_is_408() {
     }
 }
 
-/// A body that pauses, but not for too long, is taken.
+/// A body with short pauses is accepted.
 #[test]
-fn a_body_that_pauses_is_taken() {
+fn a_body_with_short_pauses_is_accepted() {
     let limits = Limits {
         body_pause_max: PATIENCE,
         ..short()
@@ -142,14 +142,14 @@ fn a_body_that_pauses_is_taken() {
     assert_eq!(status(&answer(&mut stream)), 200);
 }
 
-/// Clients whose bodies of over a megabyte have stopped, to all routes that write.
+/// Clients with stalled bodies of over a megabyte, on all routes that write.
 fn stall_all(server: &Server) -> Vec<TcpStream> {
     let large = vec![b' '; 1_500_000];
     let stall = |(method, path, media): &(&str, &str, &str)| {
         let mut stream = connect(server);
         let request = head(method, path, media).replace("1000000", "9000000");
         stream.write_all(request.as_bytes()).expect("sent");
-        // Some are refused before they have sent all.
+        // Some are rejected before they have sent everything.
         let _ = stream.write_all(&large);
         stream
     };
@@ -157,7 +157,7 @@ fn stall_all(server: &Server) -> Vec<TcpStream> {
 }
 
 #[test]
-fn stalled_bodies_hold_up_no_write() {
+fn stalled_bodies_do_not_delay_writes() {
     let server = start(Limits::default());
     let stalled = stall_all(&server);
     let yang = [("content-type", "application/yang-data+json")];
@@ -186,9 +186,9 @@ fn stalled_bodies_hold_up_no_write() {
     drop(stalled);
 }
 
-/// Neither silent clients nor stalled bodies hold up the end of the server.
+/// Neither silent clients nor stalled bodies delay the shutdown.
 #[test]
-fn stalled_clients_do_not_delay_the_end() {
+fn stalled_clients_do_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
         shutdown_timeout: 4 * PATIENCE,

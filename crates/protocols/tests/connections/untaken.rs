@@ -1,4 +1,4 @@
-//! Clients that do not take the answer.
+//! Clients that do not read the response.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -19,7 +19,7 @@ use hyper::body::{Body as HttpBody, Frame};
 use crate::served::Server;
 use crate::support::{PATIENCE, SHORT, answer, connect, status, wait_until};
 
-/// A body without an end. It notes when it is dropped.
+/// A body without an end; records its drop.
 struct Endless(Arc<AtomicBool>);
 
 impl HttpBody for Endless {
@@ -41,7 +41,7 @@ impl Drop for Endless {
     }
 }
 
-/// A server with an endless answer, and whether that was given up.
+/// A server with an endless response, and a flag that is set when its body is dropped.
 fn start(limits: Limits) -> (Server, Arc<AtomicBool>) {
     let is_dropped = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&is_dropped);
@@ -55,7 +55,7 @@ fn start(limits: Limits) -> (Server, Arc<AtomicBool>) {
     (Server::within(router, limits), is_dropped)
 }
 
-/// A client that asks for the endless answer and takes its head alone.
+/// A client that requests the endless response and reads only its headers.
 fn untaken(server: &Server) -> TcpStream {
     let mut stream = connect(server);
     let get = b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -65,20 +65,20 @@ fn untaken(server: &Server) -> TcpStream {
 }
 
 #[test]
-fn an_answer_that_is_not_taken_is_given_up() {
+fn an_unread_response_is_aborted() {
     let limits = Limits {
         answer_pause_max: SHORT,
         ..Limits::default()
     };
     let (server, is_dropped) = start(limits);
     let _client = untaken(&server);
-    wait_until("the answer is given up", || {
+    wait_until("the response is aborted", || {
         is_dropped.load(Ordering::SeqCst)
     });
 }
 
 #[test]
-fn an_answer_that_is_not_taken_makes_room_for_another_connection() {
+fn an_unread_response_is_evicted_for_another_connection() {
     let limits = Limits {
         connections_max: 1,
         ..Limits::default()
@@ -93,7 +93,7 @@ fn an_answer_that_is_not_taken_makes_room_for_another_connection() {
 }
 
 #[test]
-fn an_answer_that_is_not_taken_does_not_delay_the_end() {
+fn an_unread_response_does_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
         shutdown_timeout: 4 * PATIENCE,

@@ -30,7 +30,7 @@ fn tags_change_with_the_resource_only() {
 }
 
 #[test]
-fn what_did_not_change_is_not_sent_again() {
+fn unmodified_resources_are_304() {
     let server = server();
     let tag = tag(&server, KEYED, JSON);
     let modified = server
@@ -119,7 +119,7 @@ fn writes_are_conditional() {
     );
 }
 
-/// The condition of a document that is loaded as it arrives.
+/// The conditions of a document that is loaded as a stream.
 #[test]
 fn loads_are_conditional() {
     let server = server();
@@ -133,7 +133,7 @@ fn loads_are_conditional() {
     assert_eq!(server.send("GET", KEYED, &[], "").status, 200);
 }
 
-/// Sixteen clients add one each to the same number, each only if nobody else did meanwhile.
+/// Sixteen clients increment the same number, each only if it is unchanged.
 #[test]
 fn no_update_is_lost() {
     let server = server();

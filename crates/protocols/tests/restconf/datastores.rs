@@ -1,4 +1,4 @@
-//! Datastores beside running (RFC 8527), and who writes them.
+//! Other datastores than running (RFC 8527), and which of them clients can write.
 
 use espalier_protocols::restconf::RestconfConfig;
 use espalier_store::{CommitOptions, Datastore};
@@ -31,7 +31,7 @@ fn by(server: &Server, session: &str, method: &str, path: &str) -> u16 {
 }
 
 #[test]
-fn a_candidate_is_read_and_written_beside_running() {
+fn a_candidate_is_independent_of_running() {
     let (tree, source) = garden();
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);
@@ -56,7 +56,7 @@ fn a_candidate_is_read_and_written_beside_running() {
 }
 
 #[test]
-fn what_clients_do_not_write_has_no_such_methods() {
+fn read_only_datastores_have_no_methods_that_write() {
     let server = Server::start();
     for datastore in ["intended", "factory-default", "operational"] {
         let answer = put(&server, &of(datastore), BODY);
@@ -71,7 +71,7 @@ fn what_clients_do_not_write_has_no_such_methods() {
 }
 
 #[test]
-fn the_private_candidate_is_that_of_the_session() {
+fn the_private_candidate_belongs_to_the_session() {
     let server = Server::start();
     let path = "/restconf/ds/espalier-datastores:private-candidate/garden:keyed=a";
     assert_eq!(by(&server, "one", "PUT", path), 201);
@@ -82,7 +82,7 @@ fn the_private_candidate_is_that_of_the_session() {
 }
 
 #[test]
-fn a_lock_of_another_session_is_told_with_409() {
+fn a_lock_of_another_session_is_409() {
     let (tree, source) = garden();
     tree.lock("one").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{JSON, Server};
 
-/// One connection, requests on it, and their answers: status and body.
+/// Sends requests on one connection, and returns the status and body of each response.
 pub async fn requests<S>(stream: S, requests: &[(&str, &str, &'static str)]) -> Vec<(u16, Bytes)>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

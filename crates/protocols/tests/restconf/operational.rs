@@ -25,7 +25,7 @@ fn parse(tree: &Tree, text: &str) -> DataTree {
     builder.finish().unwrap()
 }
 
-/// A server with something configured and something pushed, and its operational datastore.
+/// A server with configured and pushed data, and its operational datastore.
 fn server() -> (Server, Tree) {
     let (tree, source) = garden();
     let operational = tree.beside(Datastore::Operational, "").unwrap();
@@ -79,7 +79,7 @@ fn defaults_are_in_use() {
 }
 
 #[test]
-fn origins_are_told_when_asked() {
+fn origins_are_returned_on_request() {
     let (server, _operational) = server();
     check_json(
         &get_json(&server, "/garden:garden/bed?with-origin"),
@@ -104,7 +104,7 @@ fn origins_are_told_when_asked() {
 }
 
 #[test]
-fn clients_only_read_it() {
+fn clients_cannot_write_it() {
     let (server, _operational) = server();
     for method in ["PUT", "PATCH", "POST", "DELETE"] {
         let path = format!("{BASE}/garden:garden");
@@ -131,7 +131,7 @@ fn it_has_no_entity_tag() {
 }
 
 #[test]
-fn a_slow_provider_costs_its_part_alone() {
+fn a_slow_provider_does_not_delay_other_parts() {
     let (server, operational) = server();
     let slow = Provider::new("slow", |_| {
         std::thread::sleep(Duration::from_secs(60));

@@ -65,7 +65,7 @@ fn fields_select() {
 }
 
 #[test]
-fn defaults_show_as_asked() {
+fn defaults_are_reported_as_requested() {
     let server = server();
     let table = [
         ("explicit", r#"{"garden:bed":[{"name":"c","area":1}]}"#),
@@ -105,7 +105,7 @@ fn pages_of_a_list() {
 }
 
 #[test]
-fn wrong_parameters_are_refused() {
+fn invalid_parameters_are_rejected() {
     let server = server();
     let queries = [
         "depth=0",
@@ -189,7 +189,7 @@ fn entries_ordered_by_user_are_placed() {
 }
 
 #[test]
-fn wrong_places_are_refused() {
+fn invalid_positions_are_rejected() {
     let server = server();
     let visit = r#"{"garden:visit":[{"who":"x"}]}"#;
     let bed = r#"{"garden:bed":[{"name":"x"}]}"#;

@@ -65,9 +65,9 @@ fn xml_is_read() {
     assert!(answer.body.starts_with(start), "{}", answer.body);
 }
 
-/// RFC 8040 §4.3: one entry at most in XML.
+/// RFC 8040 §4.3: at most one list entry in XML.
 #[test]
-fn a_whole_list_in_xml_is_refused() {
+fn a_whole_list_in_xml_is_rejected() {
     let server = server();
     let answer = server.get_xml("/garden:garden/bed");
     assert_eq!(answer.status, 400);

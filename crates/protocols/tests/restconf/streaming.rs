@@ -1,4 +1,4 @@
-//! Documents too large to hold: in and out.
+//! Documents that are too large for memory, in both directions.
 
 use std::io::Read;
 use std::io::Write;
@@ -22,9 +22,9 @@ fn document() -> String {
     text
 }
 
-/// What is loaded as it arrives is streamed back equal, in JSON and (through XML) again.
+/// A document that is loaded as a stream is streamed back unchanged, in JSON and (through XML) again.
 #[test]
-fn a_large_datastore_goes_there_and_back() {
+fn a_large_datastore_is_loaded_and_read_back() {
     let server = Server::start();
     let document = document();
     let put = server.json("PUT", "", &document);
@@ -78,9 +78,9 @@ fn a_large_post_creates_one_resource() {
     assert_eq!(server.json("POST", "", &body).status, 409);
 }
 
-/// A client that says it sends more than it does gets nothing stored.
+/// A body that is shorter than its declared length is not stored.
 #[test]
-fn a_document_that_breaks_off_changes_nothing() {
+fn a_truncated_document_changes_nothing() {
     let server = Server::start();
     let document = document();
     let mut stream = TcpStream::connect(server.address).unwrap();
@@ -102,9 +102,9 @@ fn a_document_that_breaks_off_changes_nothing() {
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
 
-/// A client that leaves in the middle of an answer frees what the answer held.
+/// A client that disconnects during a response releases its resources.
 #[test]
-fn clients_may_leave() {
+fn clients_may_disconnect() {
     let server = Server::start();
     assert_eq!(server.json("PUT", "", &document()).status, 201);
     for _ in 0..100 {
@@ -122,7 +122,7 @@ fn clients_may_leave() {
     assert_eq!(server.get("").status, 200);
 }
 
-/// Shutdown closes idle connections and lets an answer under way end.
+/// Shutdown closes idle connections and completes responses in progress.
 #[test]
 fn shutdown_is_graceful() {
     let server = Server::start();
@@ -142,9 +142,9 @@ fn shutdown_is_graceful() {
     assert!(rest.join().unwrap().ends_with(b"\r\n0\r\n\r\n"));
 }
 
-/// A patch that is too large to hold is merged as it arrives, unless it carries operations.
+/// A patch that is too large for memory is merged as a stream, unless it contains operations.
 #[test]
-fn a_large_patch_merges_or_is_refused() {
+fn a_large_patch_is_merged_or_rejected() {
     let mut config = RestconfConfig::default();
     config.limits.edit_bytes_max = 1000;
     let server = Server::with(config, None);

@@ -1,4 +1,4 @@
-//! A server to test against, a client, and tables of requests with their answers.
+//! A test server, a client, and assertions on responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -37,7 +37,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A header; empty where there is none.
+    /// A header; empty if absent.
     pub fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name);
         value
@@ -46,7 +46,7 @@ impl Answer {
     }
 }
 
-/// The model, and what it was made from.
+/// The model and its source.
 pub fn garden() -> (Tree, SchemaSource) {
     let driver = Arc::new(Memory::new(Config::default()));
     garden_in(&Store::open(driver, Arc::new(SystemClock)).unwrap())
@@ -66,7 +66,7 @@ pub fn garden_in(store: &Store) -> (Tree, SchemaSource) {
 }
 
 impl Server {
-    /// A server with the defaults.
+    /// A server with the default configuration.
     pub fn start() -> Self {
         Self::with(RestconfConfig::default(), None)
     }
@@ -89,7 +89,7 @@ impl Server {
         Self::listening((tree, source), config, listening)
     }
 
-    /// A server of a tree that listens so.
+    /// A server of a tree with this listener configuration.
     pub fn listening(
         (tree, source): (Tree, SchemaSource),
         config: RestconfConfig,
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Tells the server to end, and waits until it has.
+    /// Shuts the server down and waits until it has ended.
     pub fn shut_down(mut self) {
         if let (Some(stop), Some(thread)) = (self.stop.take(), self.thread.take()) {
             stop.send(()).unwrap();
@@ -219,7 +219,7 @@ impl Drop for Server {
     }
 }
 
-/// The tag of the first error of a JSON answer.
+/// The tag of the first error of a JSON response.
 pub fn error_tag(answer: &Answer) -> String {
     let body: serde_json::Value =
         serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
@@ -227,7 +227,7 @@ pub fn error_tag(answer: &Answer) -> String {
     tag.as_str().unwrap_or_default().to_owned()
 }
 
-/// Asserts that an answer is a JSON document.
+/// Asserts that a response is this JSON document.
 #[track_caller]
 pub fn check_json(answer: &Answer, expected: &str) {
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -236,7 +236,7 @@ pub fn check_json(answer: &Answer, expected: &str) {
     assert_eq!(actual, expected);
 }
 
-/// Asserts the status and the tag of a failed request.
+/// Asserts the status and error-tag of a failed request.
 #[track_caller]
 pub fn check_error(answer: &Answer, status: u16, tag: &str) {
     assert_eq!(
@@ -246,7 +246,7 @@ pub fn check_error(answer: &Answer, status: u16, tag: &str) {
     );
 }
 
-/// Text as one segment of a path.
+/// Encodes text as a path segment.
 pub fn encode(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),

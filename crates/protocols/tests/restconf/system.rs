@@ -1,9 +1,9 @@
-//! What the server says about itself.
+//! Documents that describe the server.
 
 use crate::support::{Server, XML, check_error, check_json};
 
 #[test]
-fn host_meta_leads_to_the_root() {
+fn host_meta_has_the_root() {
     let server = Server::start();
     let answer = server.send("GET", "/.well-known/host-meta", &[], "");
     assert_eq!(answer.header("content-type"), "application/xrd+xml");
@@ -45,7 +45,7 @@ fn the_root_lists_its_resources() {
 }
 
 #[test]
-fn the_library_names_modules_whose_texts_can_be_had() {
+fn the_library_links_the_texts_of_its_modules() {
     let server = Server::start();
     let path = "/ietf-yang-library:yang-library/module-set=complete/module=garden";
     let answer = server.get(path);
@@ -99,7 +99,7 @@ fn capabilities_are_listed() {
 }
 
 #[test]
-fn operators_are_answered() {
+fn health_and_metrics_are_served() {
     let server = Server::start();
     let health = server.send("GET", "/healthz", &[], "");
     assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));

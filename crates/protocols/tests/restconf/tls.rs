@@ -55,7 +55,7 @@ fn connector(trusted: &CertificateDer<'static>, protocol: &[u8]) -> TlsConnector
 }
 
 #[test]
-fn http2_is_agreed_on_and_served() {
+fn http2_is_negotiated_and_served() {
     let material = material();
     let tls = tls_config(&material.files).unwrap();
     let server = Server::with(RestconfConfig::default(), Some(tls));
@@ -75,7 +75,7 @@ fn http2_is_agreed_on_and_served() {
 }
 
 #[test]
-fn without_the_clients_certificate_there_is_no_connection() {
+fn a_client_without_certificate_is_rejected() {
     let material = material();
     let files = TlsFiles {
         client_authorities: Some(material.files.certificate.clone()),

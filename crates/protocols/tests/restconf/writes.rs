@@ -217,7 +217,7 @@ fn operations_are_not_supported_yet() {
 }
 
 #[test]
-fn bodies_of_other_media_types_are_refused() {
+fn bodies_of_other_media_types_are_rejected() {
     let server = Server::start();
     for media in ["text/plain", "application/yang-patch+json", ""] {
         let path = "/restconf/data/garden:keyed=a";
@@ -250,7 +250,7 @@ fn bodies_over_the_limit_are_too_big() {
     check_error(&server.json("PUT", "", &body), 413, "too-big");
 }
 
-/// RFC 8040 leaves state data to the server, unless it is told otherwise.
+/// RFC 8040 reserves state data for the server; the configuration can allow writes.
 #[test]
 fn state_is_writable_where_allowed() {
     let server = Server::start();
@@ -295,7 +295,7 @@ fn a_patch_may_carry_operations() {
 }
 
 #[test]
-fn an_error_answer_is_in_the_format_of_the_request() {
+fn an_error_response_has_the_format_of_the_request() {
     let server = Server::start();
     for (accept, media) in [("*/*", XML), (JSON, JSON), (XML, XML)] {
         let headers = [("content-type", XML), ("accept", accept)];
@@ -305,9 +305,9 @@ fn an_error_answer_is_in_the_format_of_the_request() {
     }
 }
 
-/// What would be done in a patch is refused elsewhere, rather than not done.
+/// Operations outside of a patch are rejected instead of ignored.
 #[test]
-fn operations_outside_a_patch_are_refused() {
+fn operations_outside_a_patch_are_rejected() {
     let server = Server::start();
     let body =
         r#"{"garden:garden":{"bed":[{"@":{"ietf-netconf:operation":"delete"},"name":"a"}]}}"#;

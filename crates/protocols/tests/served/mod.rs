@@ -1,4 +1,4 @@
-//! A server to test against, and a client.
+//! A test server and a client.
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
@@ -9,12 +9,11 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// What lines of any kind may be sent as.
-// Not every suite sends some.
+/// A content type for lines of any kind. Not every suite uses it.
 #[allow(dead_code)]
 pub const LINES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
 
-/// What has an object of JSON says that it is.
+/// The content type of JSON objects.
 #[allow(dead_code)]
 pub const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
@@ -26,7 +25,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -46,14 +45,14 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// The answer, if it has this status.
+    /// Asserts the status.
     pub fn with(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 }
 
-/// Expects a problem document of a status, with these words and none of Rust's.
+/// Asserts a problem document with this status and text, without terms of Rust.
 #[allow(dead_code)]
 pub fn problem(answer: Answer, status: u16, words: &str) {
     let answer = answer.with(status);
@@ -106,7 +105,7 @@ impl Server {
         }
     }
 
-    // Not every suite speaks without the client.
+    // Not every suite opens raw connections.
     #[allow(dead_code)]
     pub fn address(&self) -> SocketAddr {
         self.address
