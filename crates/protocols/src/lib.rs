@@ -13,9 +13,9 @@
 
 mod api;
 pub mod documents;
+mod early_error;
 pub mod intake;
 pub mod ops;
-mod refusal;
 pub mod restconf;
 pub mod server;
 pub mod stats;

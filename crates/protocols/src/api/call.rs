@@ -35,14 +35,14 @@ pub(crate) struct Call<'a, S> {
 /// The body of a request.
 pub(crate) enum CallBody {
     /// In memory.
-    Held(Held),
+    InMemory(Held),
     /// Lines; can be read once, one after another.
     Lines(Cell<Option<Staged>>),
 }
 
 impl<S> Call<'_, S> {
     /// A variable part of the path, by its position.
-    pub(crate) fn part(&self, at: usize) -> &str {
+    pub(crate) fn path_parameter(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
     }
 
@@ -68,7 +68,7 @@ impl<S> Call<'_, S> {
     }
 
     /// Returns an error if `name` is combined with one of `others`.
-    pub(crate) fn excludes(&self, name: &str, others: &[&str]) -> Result<()> {
+    pub(crate) fn check_excludes(&self, name: &str, others: &[&str]) -> Result<()> {
         let other = others.iter().find(|other| self.parameter(other).is_some());
         match (self.parameter(name), other) {
             (Some(_), Some(other)) => Err(Problem::request(format!(
@@ -79,7 +79,7 @@ impl<S> Call<'_, S> {
     }
 
     /// Returns an error if one of `others` is used without `name`.
-    pub(crate) fn needs(&self, name: &str, others: &[&str]) -> Result<()> {
+    pub(crate) fn check_requires(&self, name: &str, others: &[&str]) -> Result<()> {
         let other = others.iter().find(|other| self.parameter(other).is_some());
         match (self.parameter(name), other) {
             (None, Some(other)) => Err(Problem::request(format!("{other} requires {name}"))),
@@ -90,7 +90,7 @@ impl<S> Call<'_, S> {
     /// The body. Use [`Self::lines`] for a body of lines.
     pub(crate) fn body(&self) -> &[u8] {
         match &self.body {
-            CallBody::Held(held) => held.bytes(),
+            CallBody::InMemory(held) => held.bytes(),
             CallBody::Lines(_) => &[],
         }
     }
@@ -98,7 +98,7 @@ impl<S> Call<'_, S> {
     /// The lines of the body. Can be read once.
     pub(crate) fn lines(&self) -> Result<StagedReader> {
         let staged = match &self.body {
-            CallBody::Held(_) => None,
+            CallBody::InMemory(_) => None,
             CallBody::Lines(staged) => staged.take(),
         };
         let staged = staged.ok_or_else(|| Problem::internal("the body was read already"))?;
@@ -165,7 +165,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
 }
 
 /// Decodes a percent-encoded part of a path or query.
-pub(crate) fn decoded(text: &str) -> Result<String> {
+pub(crate) fn percent_decode(text: &str) -> Result<String> {
     let text = percent_decode_str(text).decode_utf8();
     let text = text.map_err(|_| Problem::request("the path or the query is not UTF-8"))?;
     Ok(text.into_owned())
@@ -181,49 +181,49 @@ pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>> {
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((
-                decoded(&name.replace('+', " "))?,
-                decoded(&value.replace('+', " "))?,
+                percent_decode(&name.replace('+', " "))?,
+                percent_decode(&value.replace('+', " "))?,
             ))
         })
         .collect()
 }
 
 /// Percent-encodes a part of a path.
-pub(crate) fn encoded(text: &str) -> String {
+pub(crate) fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 /// A response with a JSON body.
-pub(crate) fn json(status: StatusCode, body: &Json) -> Response<Body> {
+pub(crate) fn json_response(status: StatusCode, body: &Json) -> Response<Body> {
     json_text(status, body.to_string())
 }
 
 /// A response with a JSON body that is serialized already.
 pub(crate) fn json_text(status: StatusCode, body: String) -> Response<Body> {
-    let mut answer = Response::new(Body::from(body));
-    *answer.status_mut() = status;
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
     let media = HeaderValue::from_static(JSON);
-    answer.headers_mut().insert(CONTENT_TYPE, media);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
 }
 
 /// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = status;
-    answer
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
 
 /// Sets the `ETag` header.
-pub(crate) fn tag(answer: &mut Response<Body>, tag: impl std::fmt::Display) {
+pub(crate) fn set_etag(response: &mut Response<Body>, tag: impl std::fmt::Display) {
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{tag}\"")) {
-        answer.headers_mut().insert(ETAG, tag);
+        response.headers_mut().insert(ETAG, tag);
     }
 }
 
 /// Sets the `Location` header.
-pub(crate) fn location(answer: &mut Response<Body>, place: &str) {
+pub(crate) fn set_location(response: &mut Response<Body>, place: &str) {
     if let Ok(place) = HeaderValue::from_str(place) {
-        answer.headers_mut().insert(LOCATION, place);
+        response.headers_mut().insert(LOCATION, place);
     }
 }

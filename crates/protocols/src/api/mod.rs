@@ -8,8 +8,10 @@ mod operation;
 mod problem;
 mod routes;
 
-pub(crate) use call::{Call, empty, encoded, json, json_text, location, read, tag};
+pub(crate) use call::{
+    Call, empty, json_response, json_text, percent_encode, read, set_etag, set_location,
+};
 pub(crate) use openapi::{list_of, object, reference};
-pub(crate) use operation::{Content, Holds, Operation, Parameter, of};
+pub(crate) use operation::{Content, Operation, Parameter, ParameterType, operation};
 pub(crate) use problem::{Problem, Result};
 pub(crate) use routes::{Api, router};

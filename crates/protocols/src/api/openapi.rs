@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value as Json, json};
 
 use super::call::MERGE_PATCH;
-use super::operation::{Content, Holds, Operation, Parameter};
+use super::operation::{Content, Operation, Parameter, ParameterType};
 use super::routes::Api;
 
 /// Builds the description.
@@ -79,7 +79,7 @@ fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
             "description": "entity tags, or * (RFC 9110 §13.1)"})
     });
     let is_feed = |(_, content): &(u16, Content)| matches!(content, Content::Events(_));
-    let last = operation.answers.iter().find(|answer| is_feed(answer)).map(|_| {
+    let last = operation.responses.iter().find(|response| is_feed(response)).map(|_| {
         json!({"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0},
             "description": "the id of the last received event: the feed continues after it"})
     });
@@ -88,13 +88,13 @@ fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
 }
 
 fn schema(parameter: &Parameter) -> Json {
-    match parameter.holds {
-        Holds::Text => json!({"type": "string"}),
-        Holds::Several => json!({"type": "array", "items": {"type": "string"}}),
-        Holds::Flag => json!({"type": "boolean"}),
-        Holds::OneOf(words) => json!({"type": "string", "enum": words}),
-        Holds::Number(minimum, u64::MAX) => json!({"type": "integer", "minimum": minimum}),
-        Holds::Number(minimum, maximum) => {
+    match parameter.value_type {
+        ParameterType::Text => json!({"type": "string"}),
+        ParameterType::TextList => json!({"type": "array", "items": {"type": "string"}}),
+        ParameterType::Boolean => json!({"type": "boolean"}),
+        ParameterType::OneOf(words) => json!({"type": "string", "enum": words}),
+        ParameterType::Integer(minimum, u64::MAX) => json!({"type": "integer", "minimum": minimum}),
+        ParameterType::Integer(minimum, maximum) => {
             json!({"type": "integer", "minimum": minimum, "maximum": maximum})
         }
     }
@@ -102,7 +102,7 @@ fn schema(parameter: &Parameter) -> Json {
 
 fn responses<S>(operation: &Operation<S>) -> Json {
     let mut responses = Map::new();
-    for (status, body) in operation.answers {
+    for (status, body) in operation.responses {
         let reason = StatusCode::from_u16(*status)
             .ok()
             .and_then(|status| status.canonical_reason());

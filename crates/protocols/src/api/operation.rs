@@ -67,7 +67,7 @@ impl Content {
 
     /// Whether a body of this media type is accepted. Any HTML form can send text/plain, so that type
     /// requires the parameter that Prometheus sends.
-    fn may_be(self, media: &Media) -> bool {
+    fn accepts(self, media: &Media) -> bool {
         let essence = media.essence.as_str();
         let is_json = essence.ends_with("+json") && !essence.ends_with("patch+json");
         match self {
@@ -83,7 +83,7 @@ impl Content {
     pub(crate) fn check_media(self, media: Option<&Media>) -> Result<()> {
         let expected = self.media().first().copied().unwrap_or(JSON);
         match (media, self) {
-            (Some(media), _) if self.may_be(media) => Ok(()),
+            (Some(media), _) if self.accepts(media) => Ok(()),
             (Some(media), Self::Patch(_)) => Err(Problem::patch_media(&media.essence)),
             (Some(media), _) => {
                 let essence = &media.essence;
@@ -100,17 +100,17 @@ impl Content {
 
 /// The type of a query parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum ParameterType {
     /// Text.
     Text,
     /// Text; the parameter may be repeated.
-    Several,
+    TextList,
     /// `true` or `false`.
-    Flag,
+    Boolean,
     /// One of these values.
     OneOf(&'static [&'static str]),
     /// An integer between these, inclusive.
-    Number(u64, u64),
+    Integer(u64, u64),
 }
 
 /// A query parameter.
@@ -118,7 +118,7 @@ pub(crate) enum Holds {
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) holds: Holds,
+    pub(crate) value_type: ParameterType,
     pub(crate) is_required: bool,
 }
 
@@ -128,14 +128,14 @@ impl Parameter {
         Self {
             name,
             about,
-            holds: Holds::Text,
+            value_type: ParameterType::Text,
             is_required: false,
         }
     }
 
     /// Sets the type.
-    pub(crate) const fn holds(mut self, holds: Holds) -> Self {
-        self.holds = holds;
+    pub(crate) const fn of_type(mut self, value_type: ParameterType) -> Self {
+        self.value_type = value_type;
         self
     }
 
@@ -159,7 +159,7 @@ pub(crate) struct Operation<S> {
     pub(crate) headers: &'static [&'static str],
     pub(crate) request: Content,
     /// The status and body of each successful response.
-    pub(crate) answers: &'static [(u16, Content)],
+    pub(crate) responses: &'static [(u16, Content)],
     pub(crate) handler: Handler<S>,
 }
 
@@ -182,12 +182,12 @@ impl<S> Operation<S> {
 
     /// Whether the request must have a `Content-Type`: true for every change. Browsers never send a
     /// cross-site DELETE without a preflight.
-    pub(crate) fn needs_media(&self) -> bool {
-        !self.method.is_safe() && (self.method != Method::DELETE || self.takes_body())
+    pub(crate) fn requires_media_type(&self) -> bool {
+        !self.method.is_safe() && (self.method != Method::DELETE || self.has_request_body())
     }
 
     /// Whether the request has a body.
-    pub(crate) fn takes_body(&self) -> bool {
+    pub(crate) fn has_request_body(&self) -> bool {
         self.request != Content::Nothing
     }
 
@@ -202,19 +202,19 @@ impl<S> Operation<S> {
 }
 
 /// An operation under construction.
-pub(crate) struct Of<S> {
+pub(crate) struct OperationBuilder<S> {
     operation: Operation<S>,
 }
 
 /// Starts the description of an operation.
-pub(crate) fn of<S>(
+pub(crate) fn operation<S>(
     method: Method,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
     handler: Handler<S>,
-) -> Of<S> {
-    Of {
+) -> OperationBuilder<S> {
+    OperationBuilder {
         operation: Operation {
             method,
             path,
@@ -224,13 +224,13 @@ pub(crate) fn of<S>(
             is_conditional: false,
             headers: &[],
             request: Content::Nothing,
-            answers: &[],
+            responses: &[],
             handler,
         },
     }
 }
 
-impl<S> Of<S> {
+impl<S> OperationBuilder<S> {
     /// Sets the query parameters.
     pub(crate) fn query(mut self, query: &'static [Parameter]) -> Self {
         self.operation.query = query;
@@ -244,20 +244,20 @@ impl<S> Of<S> {
     }
 
     /// Sets the headers of a successful response.
-    pub(crate) fn tells(mut self, headers: &'static [&'static str]) -> Self {
+    pub(crate) fn response_headers(mut self, headers: &'static [&'static str]) -> Self {
         self.operation.headers = headers;
         self
     }
 
     /// Sets the kind of the request body.
-    pub(crate) fn takes(mut self, request: Content) -> Self {
+    pub(crate) fn request_body(mut self, request: Content) -> Self {
         self.operation.request = request;
         self
     }
 
     /// Sets the successful responses and finishes the description.
-    pub(crate) fn gives(mut self, answers: &'static [(u16, Content)]) -> Operation<S> {
-        self.operation.answers = answers;
+    pub(crate) fn responses(mut self, responses: &'static [(u16, Content)]) -> Operation<S> {
+        self.operation.responses = responses;
         self.operation
     }
 }

@@ -101,7 +101,7 @@ impl Problem {
     }
 
     /// The response.
-    pub(crate) fn answer(self) -> Response<Body> {
+    pub(crate) fn into_response(self) -> Response<Body> {
         let body = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason(),
@@ -110,9 +110,9 @@ impl Problem {
             "kind": self.kind,
             "clash": self.clash,
         });
-        let mut answer = Response::new(Body::from(body.to_string()));
-        *answer.status_mut() = self.status;
-        let headers = answer.headers_mut();
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
         headers.insert(
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
@@ -122,6 +122,6 @@ impl Problem {
         {
             headers.insert(name, value);
         }
-        answer
+        response
     }
 }

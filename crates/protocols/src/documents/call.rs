@@ -3,12 +3,14 @@
 use espalier_documents::{Collection, Value};
 use serde_json::Value as Json;
 
-use super::limits::{PAGE_MAX, PAGE_USUAL};
+use super::limits::{PAGE_DEFAULT, PAGE_MAX};
 use super::problem::{Problem, Result};
 use super::service::DocumentsService;
 use crate::api;
 
-pub(super) use crate::api::{empty, encoded, json, json_text, location, read, tag};
+pub(super) use crate::api::{
+    empty, json_response, json_text, percent_encode, read, set_etag, set_location,
+};
 
 /// The input of a handler.
 pub(super) type Call<'a> = api::Call<'a, DocumentsService>;
@@ -16,12 +18,12 @@ pub(super) type Call<'a> = api::Call<'a, DocumentsService>;
 impl Call<'_> {
     /// The collection in the path.
     pub(crate) fn collection(&self) -> Result<Collection<Json>> {
-        self.service.collection(self.part(0))
+        self.service.collection(self.path_parameter(0))
     }
 
     /// The document key in the path. Only the canonical form is accepted, so each document has one path.
     pub(crate) fn key(&self) -> Result<u64> {
-        let text = self.part(1);
+        let text = self.path_parameter(1);
         let key = text.parse().ok();
         let key = key.filter(|key: &u64| key.to_string() == text);
         key.ok_or_else(|| {
@@ -38,7 +40,7 @@ impl Call<'_> {
 
     /// The page size.
     pub(crate) fn page(&self) -> Result<usize> {
-        let limit = self.parsed::<usize>("limit")?.unwrap_or(PAGE_USUAL);
+        let limit = self.parsed::<usize>("limit")?.unwrap_or(PAGE_DEFAULT);
         if limit == 0 || limit > PAGE_MAX {
             let detail = format!("limit={limit}: must be 1 to {PAGE_MAX}");
             return Err(Problem::request(detail));

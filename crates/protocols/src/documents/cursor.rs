@@ -9,20 +9,20 @@ use super::problem::{Problem, Result};
 /// The position after a document, in key order or in the order of an index.
 pub(super) struct Cursor {
     /// A hash of the query that the cursor belongs to.
-    query: u64,
+    query_hash: u64,
     pub(super) key: u64,
-    pub(super) value: Option<Place>,
+    pub(super) value: Option<CursorValue>,
 }
 
 /// The index value at which a page ended.
-pub(super) enum Place {
+pub(super) enum CursorValue {
     /// The value itself.
     Value(Value),
     /// The mark of a value that is too long for a header or URL.
     Mark(Vec<u8>),
 }
 
-impl Place {
+impl CursorValue {
     /// The mark of the value.
     pub(super) fn mark(&self) -> &[u8] {
         match self {
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-impl From<Value> for Place {
+impl From<Value> for CursorValue {
     fn from(value: Value) -> Self {
         match value.is_long() {
             true => Self::Mark(value.mark().to_vec()),
@@ -42,17 +42,17 @@ impl From<Value> for Place {
 }
 
 /// The parameters that may differ between pages of the same query.
-const OF_PAGES: [&str; 3] = ["cursor", "limit", "offset"];
+const PAGE_PARAMETERS: [&str; 3] = ["cursor", "limit", "offset"];
 
 /// A hash of the query, equal for all its pages.
-fn query(call: &Call<'_>) -> u64 {
+fn query_hash(call: &Call<'_>) -> u64 {
     let parameters = call.query.iter();
-    let mut asked: Vec<_> = parameters
-        .filter(|(name, _)| !OF_PAGES.contains(&name.as_str()))
+    let mut query_parameters: Vec<_> = parameters
+        .filter(|(name, _)| !PAGE_PARAMETERS.contains(&name.as_str()))
         .collect();
-    asked.sort();
+    query_parameters.sort();
     // FNV-1a: collisions give a client no advantage.
-    let text = json!([call.path, asked]).to_string();
+    let text = json!([call.path, query_parameters]).to_string();
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
@@ -62,19 +62,21 @@ impl Cursor {
     /// The position after a key, and after this value in the order of an index.
     pub(super) fn after(call: &Call<'_>, key: u64, value: Option<Value>) -> Self {
         Self {
-            query: query(call),
+            query_hash: query_hash(call),
             key,
-            value: value.map(Place::from),
+            value: value.map(CursorValue::from),
         }
     }
 
     /// Encodes the cursor.
     pub(super) fn text(&self) -> String {
-        let (query, key) = (self.query, self.key);
+        let (query_hash, key) = (self.query_hash, self.key);
         let text = match &self.value {
-            None => json!([query, key, null]),
-            Some(Place::Value(value)) => json!([query, key, value.to_json()]),
-            Some(Place::Mark(mark)) => json!([query, key, { "mark": hexadecimal(mark) }]),
+            None => json!([query_hash, key, null]),
+            Some(CursorValue::Value(value)) => json!([query_hash, key, value.to_json()]),
+            Some(CursorValue::Mark(mark)) => {
+                json!([query_hash, key, { "mark": hexadecimal(mark) }])
+            }
         };
         hexadecimal(text.to_string().as_bytes())
     }
@@ -89,7 +91,7 @@ impl Cursor {
                 "cursor={text:?} is invalid: use the value of `next`"
             ))
         })?;
-        if cursor.query != query(call) {
+        if cursor.query_hash != query_hash(call) {
             let detail = "the cursor belongs to another query: repeat the other parameters of the page that returned it";
             return Err(Problem::request(detail));
         }
@@ -97,14 +99,20 @@ impl Cursor {
     }
 
     fn read(text: &str) -> Option<Self> {
-        let (query, key, value): (u64, u64, Option<Json>) =
+        let (query_hash, key, value): (u64, u64, Option<Json>) =
             serde_json::from_slice(&bytes(text)?).ok()?;
         let value = match value {
-            Some(Json::Object(marked)) => Some(Place::Mark(bytes(marked.get("mark")?.as_str()?)?)),
-            Some(value) => Some(Place::Value(Value::try_from(&value).ok()?)),
+            Some(Json::Object(marked)) => {
+                Some(CursorValue::Mark(bytes(marked.get("mark")?.as_str()?)?))
+            }
+            Some(value) => Some(CursorValue::Value(Value::try_from(&value).ok()?)),
             None => None,
         };
-        Some(Self { query, key, value })
+        Some(Self {
+            query_hash,
+            key,
+            value,
+        })
     }
 }
 

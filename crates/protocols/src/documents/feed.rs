@@ -16,7 +16,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::call::Call;
-use super::limits::{FEED_GAP_REST, FEED_HEARTBEAT, FEED_LOOK, FEEDS_MAX, PAUSE_MAX};
+use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, FEEDS_MAX, PAUSE_MAX};
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
 
@@ -34,7 +34,7 @@ pub(super) struct Feeds {
 }
 
 /// A reservation for one feed, until it is dropped.
-struct Place(Arc<Feeds>);
+struct FeedSlot(Arc<Feeds>);
 
 impl Feeds {
     /// Ends all feeds; no further feed can start.
@@ -46,11 +46,11 @@ impl Feeds {
         self.is_ended.load(Ordering::Acquire)
     }
 
-    fn place(self: &Arc<Self>) -> Result<Place> {
+    fn slot(self: &Arc<Self>) -> Result<FeedSlot> {
         let open = self.open.fetch_add(1, Ordering::AcqRel);
-        let place = Place(Arc::clone(self));
+        let slot = FeedSlot(Arc::clone(self));
         if open < FEEDS_MAX && !self.is_ended() {
-            return Ok(place);
+            return Ok(slot);
         }
         let detail = match self.is_ended() {
             true => "the server is shutting down; retry later".to_owned(),
@@ -64,7 +64,7 @@ impl Feeds {
     }
 }
 
-impl Drop for Place {
+impl Drop for FeedSlot {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::AcqRel);
     }
@@ -73,21 +73,21 @@ impl Drop for Place {
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let after = after(call)?;
-    let place = call.service.feeds.place()?;
+    let slot = call.service.feeds.slot()?;
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
         // A client that disconnects is not an error.
-        if let Err(error) = run(feed, writer, &place.0) {
+        if let Err(error) = run(feed, writer, &slot.0) {
             tracing::debug!(%error, "a feed of documents ended");
         }
     });
-    let mut answer = Response::new(body);
-    let headers = answer.headers_mut();
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
     let media = HeaderValue::from_static("text/event-stream");
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(answer)
+    Ok(response)
 }
 
 /// The version after which the client wants the changes. A reconnecting browser sends the id of the last
@@ -106,7 +106,7 @@ fn after(call: &Call<'_>) -> Result<Option<Version>> {
 fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Result<()> {
     writeln!(writer, "retry: {RETRY_MS}")?;
     let begin = feed.begin().0;
-    put(
+    write_event(
         &mut writer,
         "begin",
         Some(begin),
@@ -114,20 +114,20 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
     )?;
     let mut sent = Instant::now();
     while !feeds.is_ended() {
-        match feed.next(FEED_LOOK) {
+        match feed.next(FEED_SHUTDOWN_CHECK) {
             Ok(Some(Event::Commit { version, changes })) => {
                 let changes = changes.iter();
                 let changes: Vec<_> = changes
-                    .map(|(key, document)| changed(*key, document.as_deref()))
+                    .map(|(key, document)| change_json(*key, document.as_deref()))
                     .collect();
                 let value = json!({"version": version.0, "changes": changes});
-                put(&mut writer, "commit", Some(version.0), &value)?;
+                write_event(&mut writer, "commit", Some(version.0), &value)?;
             }
             Ok(Some(Event::Gap { version })) => {
                 let value = json!({ "version": version.0 });
-                put(&mut writer, "gap", Some(version.0), &value)?;
+                write_event(&mut writer, "gap", Some(version.0), &value)?;
                 // Further changes join the same gap: the client has to read the collection anyway.
-                std::thread::sleep(FEED_GAP_REST);
+                std::thread::sleep(FEED_GAP_PAUSE);
             }
             Ok(None) if sent.elapsed() < FEED_HEARTBEAT => continue,
             Ok(None) => {
@@ -141,7 +141,7 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
                     _ => "failed",
                 };
                 let value = json!({ "detail": error.to_string() });
-                put(&mut writer, kind, None, &value)?;
+                write_event(&mut writer, kind, None, &value)?;
                 return writer.end();
             }
         }
@@ -151,7 +151,7 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
 }
 
 /// The JSON of a changed document. A document may be null, so a deleted one has its own member.
-fn changed(key: u64, document: Option<&Json>) -> Json {
+fn change_json(key: u64, document: Option<&Json>) -> Json {
     match document {
         Some(document) => json!({"key": key, "document": document}),
         None => json!({"key": key, "deleted": true}),
@@ -159,7 +159,12 @@ fn changed(key: u64, document: Option<&Json>) -> Json {
 }
 
 /// Writes an event and sends it.
-fn put(writer: &mut BodyWriter, event: &str, id: Option<u64>, data: &Json) -> io::Result<()> {
+fn write_event(
+    writer: &mut BodyWriter,
+    event: &str,
+    id: Option<u64>,
+    data: &Json,
+) -> io::Result<()> {
     if let Some(id) = id {
         writeln!(writer, "id: {id}")?;
     }
@@ -174,14 +179,14 @@ mod tests {
     #[test]
     fn number_of_feeds_is_limited() {
         let feeds = Arc::new(Feeds::default());
-        let mut places: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.place().ok()).collect();
-        assert!(places.iter().all(Option::is_some));
-        assert!(feeds.place().is_err());
-        places.pop();
-        places.push(feeds.place().ok());
-        assert!(places.iter().all(Option::is_some), "a slot was released");
+        let mut slots: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.slot().ok()).collect();
+        assert!(slots.iter().all(Option::is_some));
+        assert!(feeds.slot().is_err());
+        slots.pop();
+        slots.push(feeds.slot().ok());
+        assert!(slots.iter().all(Option::is_some), "a slot was released");
         feeds.end();
-        places.clear();
-        assert!(feeds.place().is_err(), "the server is shutting down");
+        slots.clear();
+        assert!(feeds.slot().is_err(), "the server is shutting down");
     }
 }

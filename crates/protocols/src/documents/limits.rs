@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Default page size, in documents or values.
-pub(super) const PAGE_USUAL: usize = 100;
+pub(super) const PAGE_DEFAULT: usize = 100;
 
 /// Maximum page size, in documents or values.
 pub(super) const PAGE_MAX: usize = 10_000;
@@ -18,10 +18,10 @@ pub(super) const FEEDS_MAX: usize = 256;
 pub(super) const FEED_HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How often a feed checks for shutdown.
-pub(super) const FEED_LOOK: Duration = Duration::from_millis(250);
+pub(super) const FEED_SHUTDOWN_CHECK: Duration = Duration::from_millis(250);
 
 /// Pause of a feed after a gap.
-pub(super) const FEED_GAP_REST: Duration = Duration::from_millis(100);
+pub(super) const FEED_GAP_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum pause of a client while it reads an export or a feed.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(60);

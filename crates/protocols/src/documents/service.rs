@@ -14,12 +14,12 @@ use super::problem::{Problem, Result};
 pub struct DocumentsService {
     pub(super) documents: Documents,
     pub(super) feeds: Arc<Feeds>,
-    open: Mutex<HashMap<String, Arc<Place>>>,
+    open: Mutex<HashMap<String, Arc<CollectionSlot>>>,
 }
 
 /// A collection, once it is opened. Each has its own lock: opening one may take long and must not delay
 /// requests for others.
-type Place = Mutex<Option<Collection<Json>>>;
+type CollectionSlot = Mutex<Option<Collection<Json>>>;
 
 /// Locks a mutex. Poisoning is ignored: the content is consistent at any time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,40 +43,40 @@ impl DocumentsService {
 
     /// A collection, opened if necessary.
     pub(super) fn collection(&self, name: &str) -> Result<Collection<Json>> {
-        let place = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
-        let mut place = lock(&place);
-        if let Some(collection) = &*place {
+        let slot = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
+        let mut slot = lock(&slot);
+        if let Some(collection) = &*slot {
             return Ok(collection.clone());
         }
-        match self.opened(name) {
-            Ok(collection) => Ok(place.insert(collection).clone()),
+        match self.open_collection(name) {
+            Ok(collection) => Ok(slot.insert(collection).clone()),
             Err(problem) => {
-                self.forget(name);
+                self.close(name);
                 Err(problem)
             }
         }
     }
 
-    fn opened(&self, name: &str) -> Result<Collection<Json>> {
+    fn open_collection(&self, name: &str) -> Result<Collection<Json>> {
         let collection = self.documents.open(name, None)?;
-        self.known(name)?;
+        self.stored_info(name)?;
         Ok(collection)
     }
 
     /// The stored information about a collection. Returns a conflict if another program stored a collection
     /// with the name of an in-memory collection of this process.
-    pub(super) fn known(&self, name: &str) -> Result<Option<Info>> {
-        let known = self.listed()?;
-        match known.into_iter().find(|(info, _)| info.name == name) {
+    pub(super) fn stored_info(&self, name: &str) -> Result<Option<Info>> {
+        let stored = self.list_infos()?;
+        match stored.into_iter().find(|(info, _)| info.name == name) {
             Some((_, Some(problem))) => Err(Problem::new(StatusCode::CONFLICT, "exists", problem)),
-            known => Ok(known.map(|(info, _)| info)),
+            stored => Ok(stored.map(|(info, _)| info)),
         }
     }
 
     /// The information about each collection, one entry per name, and a problem if there is one: another
     /// program may have stored a collection with the name of an in-memory collection of this process. In
     /// that case the in-memory one is returned.
-    pub(super) fn listed(&self) -> Result<Vec<(Info, Option<String>)>> {
+    pub(super) fn list_infos(&self) -> Result<Vec<(Info, Option<String>)>> {
         let mut listed: Vec<(Info, Option<String>)> = Vec::new();
         for info in self.documents.list()? {
             match listed.last_mut() {
@@ -96,7 +96,7 @@ impl DocumentsService {
     }
 
     /// Closes a collection; the next request opens it again.
-    pub(super) fn forget(&self, name: &str) {
+    pub(super) fn close(&self, name: &str) {
         lock(&self.open).remove(name);
     }
 }
@@ -115,8 +115,8 @@ mod tests {
             made.expect(name);
         }
         let service = DocumentsService::new(documents);
-        let place = Arc::clone(lock(&service.open).entry("large".to_owned()).or_default());
-        let opening = lock(&place);
+        let slot = Arc::clone(lock(&service.open).entry("large".to_owned()).or_default());
+        let opening = lock(&slot);
         service.collection("small").expect("small");
         drop(opening);
         service.collection("large").expect("large");

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::budget::{Budget, Reservation};
 use super::spill::Spill;
-use super::staged::{Held, Place, Staged};
+use super::staged::{Held, Staged, Storage};
 use super::{IntakeConfig, IntakeError};
 
 /// Size of the writes to a file.
@@ -49,25 +49,25 @@ impl Intake {
 
     /// Receives a body of at most `bytes_max`.
     pub async fn stage(&self, headers: &HeaderMap, body: Body, bytes_max: u64) -> Result<Staged> {
-        if announced_length(headers).is_some_and(|length| length > bytes_max) {
+        if content_length(headers).is_some_and(|length| length > bytes_max) {
             return Err(IntakeError::TooLarge { bytes_max });
         }
-        let mut taking = Taking::new(self, bytes_max);
+        let mut receiver = BodyReceiver::new(self, bytes_max);
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(IntakeError::of_body)?;
             if let Ok(data) = frame.into_data() {
-                taking.take(data).await?;
+                receiver.receive(data).await?;
             }
         }
-        taking.finish().await
+        receiver.finish().await
     }
 
     /// Loads a body into memory. If it is in a file, waits while too many others are being loaded.
     pub async fn hold(&self, staged: Staged) -> Result<Held> {
-        let spill = match staged.place {
-            Place::Memory(held) => return Ok(held),
-            Place::File(spill) => spill,
+        let spill = match staged.storage {
+            Storage::Memory(held) => return Ok(held),
+            Storage::File(spill) => spill,
         };
         let permit = Arc::clone(&self.recalled).acquire_owned().await.ok();
         let bytes = spawn_blocking(move || {
@@ -78,7 +78,7 @@ impl Intake {
             Ok(Bytes::from(bytes))
         });
         Ok(Held {
-            bytes: self.done(bytes.await)?,
+            bytes: self.map_file_error(bytes.await)?,
             _reservation: None,
             _permit: permit,
         })
@@ -98,75 +98,75 @@ impl Intake {
 }
 
 /// The value of `Content-Length`.
-pub(crate) fn announced_length(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// A body that is being received.
-struct Taking<'a> {
+struct BodyReceiver<'a> {
     intake: &'a Intake,
     bytes_max: u64,
     length: u64,
     /// The bytes in memory: all of the body, or those not yet written to the file.
-    held: Pieces,
+    held: BodyBuffer,
     reservation: Reservation,
     spill: Option<Spill>,
 }
 
 /// Bytes in memory. A body that arrives in one chunk is not copied.
-enum Pieces {
-    None,
-    One(Bytes),
-    Several(BytesMut),
+enum BodyBuffer {
+    Empty,
+    Single(Bytes),
+    Joined(BytesMut),
 }
 
-impl Pieces {
+impl BodyBuffer {
     fn length(&self) -> usize {
         match self {
-            Self::None => 0,
-            Self::One(bytes) => bytes.len(),
-            Self::Several(bytes) => bytes.len(),
+            Self::Empty => 0,
+            Self::Single(bytes) => bytes.len(),
+            Self::Joined(bytes) => bytes.len(),
         }
     }
 
     fn add(&mut self, data: Bytes) {
-        *self = match std::mem::replace(self, Self::None) {
-            Self::None => Self::One(data),
-            Self::One(first) => {
+        *self = match std::mem::replace(self, Self::Empty) {
+            Self::Empty => Self::Single(data),
+            Self::Single(first) => {
                 let mut all = BytesMut::with_capacity(2 * (first.len() + data.len()));
                 all.extend_from_slice(&first);
                 all.extend_from_slice(&data);
-                Self::Several(all)
+                Self::Joined(all)
             }
-            Self::Several(mut all) => {
+            Self::Joined(mut all) => {
                 all.extend_from_slice(&data);
-                Self::Several(all)
+                Self::Joined(all)
             }
         };
     }
 
     fn take(&mut self) -> Bytes {
-        match std::mem::replace(self, Self::None) {
-            Self::None => Bytes::new(),
-            Self::One(bytes) => bytes,
-            Self::Several(bytes) => bytes.freeze(),
+        match std::mem::replace(self, Self::Empty) {
+            Self::Empty => Bytes::new(),
+            Self::Single(bytes) => bytes,
+            Self::Joined(bytes) => bytes.freeze(),
         }
     }
 }
 
-impl<'a> Taking<'a> {
+impl<'a> BodyReceiver<'a> {
     fn new(intake: &'a Intake, bytes_max: u64) -> Self {
         Self {
             intake,
             bytes_max,
             length: 0,
-            held: Pieces::None,
+            held: BodyBuffer::Empty,
             reservation: intake.held.reservation(),
             spill: None,
         }
     }
 
-    async fn take(&mut self, data: Bytes) -> Result<()> {
+    async fn receive(&mut self, data: Bytes) -> Result<()> {
         let bytes = data.len() as u64;
         self.length += bytes;
         if self.length > self.bytes_max {
@@ -211,7 +211,7 @@ impl<'a> Taking<'a> {
             spill.append(&bytes, config.spill_free_bytes_min)?;
             Ok(spill)
         });
-        self.spill = Some(self.intake.done(written.await)?);
+        self.spill = Some(self.intake.map_file_error(written.await)?);
         // The bytes are in the file now.
         self.reservation = self.intake.held.reservation();
         Ok(())
@@ -221,16 +221,16 @@ impl<'a> Taking<'a> {
         if self.spill.is_some() && self.held.length() > 0 {
             self.write().await?;
         }
-        let place = match self.spill {
-            Some(spill) => Place::File(spill),
-            None => Place::Memory(Held {
+        let storage = match self.spill {
+            Some(spill) => Storage::File(spill),
+            None => Storage::Memory(Held {
                 bytes: self.held.take(),
                 _reservation: Some(self.reservation),
                 _permit: None,
             }),
         };
         Ok(Staged {
-            place,
+            storage,
             length: self.length,
         })
     }
@@ -255,16 +255,16 @@ mod tests {
         })
     }
 
-    fn body(text: &'static str, piece: usize) -> Body {
-        let pieces = text.as_bytes().chunks(piece.max(1));
-        let pieces: Vec<Bytes> = pieces.map(Bytes::from_static).collect();
-        Body::new(Pieced(pieces.into_iter()))
+    fn body(text: &'static str, chunk: usize) -> Body {
+        let chunks = text.as_bytes().chunks(chunk.max(1));
+        let chunks: Vec<Bytes> = chunks.map(Bytes::from_static).collect();
+        Body::new(ChunkedBody(chunks.into_iter()))
     }
 
     /// A body that arrives in these chunks.
-    struct Pieced(std::vec::IntoIter<Bytes>);
+    struct ChunkedBody(std::vec::IntoIter<Bytes>);
 
-    impl hyper::body::Body for Pieced {
+    impl hyper::body::Body for ChunkedBody {
         type Data = Bytes;
         type Error = io::Error;
 
@@ -272,12 +272,12 @@ mod tests {
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
         ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            Poll::Ready(self.0.next().map(|piece| Ok(Frame::data(piece))))
+            Poll::Ready(self.0.next().map(|chunk| Ok(Frame::data(chunk))))
         }
     }
 
-    async fn staged(intake: &Intake, text: &'static str, piece: usize, max: u64) -> Result<Staged> {
-        let body = body(text, piece);
+    async fn staged(intake: &Intake, text: &'static str, chunk: usize, max: u64) -> Result<Staged> {
+        let body = body(text, chunk);
         intake.stage(&HeaderMap::new(), body, max).await
     }
 
@@ -285,17 +285,17 @@ mod tests {
     async fn a_body_is_the_same_in_memory_and_in_a_file() {
         let text = "one two three four five six seven eight";
         for held_max in [0, 1, 10, 38, 39, 100] {
-            for piece in [1, 7, 39] {
+            for chunk in [1, 7, 39] {
                 let intake = intake(held_max, 100, 100);
-                let staged_body = staged(&intake, text, piece, 39).await.unwrap();
+                let staged_body = staged(&intake, text, chunk, 39).await.unwrap();
                 assert_eq!(staged_body.length(), 39);
-                let is_in_file = matches!(staged_body.place, Place::File(_));
+                let is_in_file = matches!(staged_body.storage, Storage::File(_));
                 assert_eq!(is_in_file, held_max < 39, "{held_max}");
                 let mut read = String::new();
                 let mut reader = staged_body.into_reader().unwrap();
                 reader.read_to_string(&mut read).unwrap();
                 assert_eq!(read, text);
-                let again = staged(&intake, text, piece, 39).await.unwrap();
+                let again = staged(&intake, text, chunk, 39).await.unwrap();
                 assert_eq!(intake.hold(again).await.unwrap().bytes(), text.as_bytes());
             }
         }
@@ -305,9 +305,12 @@ mod tests {
     async fn space_is_limited_and_released() {
         let intake = intake(10, 10, 20);
         let small = staged(&intake, "12345678", 3, 100).await.unwrap();
-        assert!(matches!(small.place, Place::Memory(_)));
+        assert!(matches!(small.storage, Storage::Memory(_)));
         let second = staged(&intake, "12345678", 3, 100).await.unwrap();
-        assert!(matches!(second.place, Place::File(_)), "memory is in use");
+        assert!(
+            matches!(second.storage, Storage::File(_)),
+            "memory is in use"
+        );
         let third = staged(&intake, "1234567890123", 3, 100).await.unwrap_err();
         assert_eq!(third.status(), 507, "{third}");
         drop(second);

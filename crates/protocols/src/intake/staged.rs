@@ -14,13 +14,13 @@ const READ_BYTES: usize = 64 * 1024;
 /// A body that was received completely, in memory or in a file.
 #[derive(Debug)]
 pub struct Staged {
-    pub(super) place: Place,
+    pub(super) storage: Storage,
     pub(super) length: u64,
 }
 
 /// Where a body is stored.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Storage {
     Memory(Held),
     File(Spill),
 }
@@ -49,9 +49,9 @@ impl Staged {
 
     /// A reader of the body. May block.
     pub fn into_reader(self) -> io::Result<StagedReader> {
-        Ok(StagedReader(match self.place {
-            Place::Memory(held) => Source::Memory(held),
-            Place::File(mut spill) => {
+        Ok(StagedReader(match self.storage {
+            Storage::Memory(held) => Source::Memory(held),
+            Storage::File(mut spill) => {
                 spill.rewind()?;
                 Source::File {
                     file: BufReader::with_capacity(READ_BYTES, spill.file),

@@ -28,7 +28,7 @@ pub(super) fn parse(
 
 /// Why a response could not be printed.
 #[derive(Debug)]
-pub(super) enum AnswerError {
+pub(super) enum PrintFailure {
     /// The store failed.
     Store(Error),
     /// The writer or the printer failed.
@@ -37,9 +37,9 @@ pub(super) enum AnswerError {
 
 /// Whether the requested resource exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Something,
-    Nothing,
+pub(super) enum Existence {
+    Exists,
+    Missing,
 }
 
 /// Prints the nodes that `path` and `selection` select, as the representation of a resource.
@@ -49,7 +49,7 @@ pub(super) fn print<W: Write>(
     selection: &espalier_store::Selection,
     format: Format,
     out: W,
-) -> Result<(Found, W), AnswerError> {
+) -> Result<(Existence, W), PrintFailure> {
     let options = PrintOptions {
         envelope: path.is_root().then_some(Envelope::RESTCONF_DATA),
         ..PrintOptions::default()
@@ -60,15 +60,15 @@ pub(super) fn print<W: Write>(
     // An error of the printer comes first: the store only reports that the sink stopped it.
     let out = match printer.finish() {
         Ok(out) => out,
-        Err(error) => return Err(AnswerError::Print(error)),
+        Err(error) => return Err(PrintFailure::Print(error)),
     };
-    match read.map_err(AnswerError::Store)? {
-        true if nodes <= 1 && is_empty_container(view, path).map_err(AnswerError::Store)? => {
-            Ok((Found::Nothing, out))
+    match read.map_err(PrintFailure::Store)? {
+        true if nodes <= 1 && is_empty_container(view, path).map_err(PrintFailure::Store)? => {
+            Ok((Existence::Missing, out))
         }
-        true => Ok((Found::Something, out)),
-        false if path.is_root() => Ok((Found::Something, out)),
-        false => Ok((Found::Nothing, out)),
+        true => Ok((Existence::Exists, out)),
+        false if path.is_root() => Ok((Existence::Exists, out)),
+        false => Ok((Existence::Missing, out)),
     }
 }
 
@@ -81,12 +81,12 @@ pub(super) fn is_empty_container(view: &View, path: &InstancePath) -> Result<boo
 
 /// A printer for either format.
 struct Printer<'s, W: Write> {
-    printer: Either<'s, W>,
+    printer: FormatPrinter<'s, W>,
     /// The number of printed nodes.
     nodes: u64,
 }
 
-enum Either<'s, W: Write> {
+enum FormatPrinter<'s, W: Write> {
     Json(json::Printer<'s, W>),
     Xml(xml::Printer<'s, W>),
 }
@@ -94,23 +94,23 @@ enum Either<'s, W: Write> {
 impl<'s, W: Write> Printer<'s, W> {
     fn new(schema: &'s Schema, format: Format, out: W, options: PrintOptions) -> Self {
         let printer = match format {
-            Format::Json => Either::Json(json::Printer::new(schema, out, options)),
-            Format::Xml => Either::Xml(xml::Printer::new(schema, out, options)),
+            Format::Json => FormatPrinter::Json(json::Printer::new(schema, out, options)),
+            Format::Xml => FormatPrinter::Xml(xml::Printer::new(schema, out, options)),
         };
         Self { printer, nodes: 0 }
     }
 
     fn finish(self) -> Result<W, PrintError> {
         match self.printer {
-            Either::Json(printer) => printer.finish(),
-            Either::Xml(printer) => printer.finish(),
+            FormatPrinter::Json(printer) => printer.finish(),
+            FormatPrinter::Xml(printer) => printer.finish(),
         }
     }
 
     fn sink(&mut self) -> &mut dyn Sink {
         match &mut self.printer {
-            Either::Json(printer) => printer,
-            Either::Xml(printer) => printer,
+            FormatPrinter::Json(printer) => printer,
+            FormatPrinter::Xml(printer) => printer,
         }
     }
 

@@ -37,7 +37,7 @@ impl Validators {
     }
 
     /// The validators of a document that the server generates.
-    pub(super) fn fixed(state: impl Into<String>, modified: SystemTime) -> Self {
+    pub(super) fn generated(state: impl Into<String>, modified: SystemTime) -> Self {
         Self {
             state: state.into(),
             modified,
@@ -69,10 +69,10 @@ impl Validators {
 
 /// The value of `If-Match` or `If-None-Match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Tags {
+enum EntityTags {
     Any,
     /// Each tag without quotes, and whether it is weak.
-    These(Vec<(String, Strength)>),
+    List(Vec<(String, Strength)>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,20 +82,20 @@ enum Strength {
 }
 
 /// Matches a tag, given its text and strength.
-type IsTag<'a> = &'a dyn Fn(&str, Strength) -> bool;
+type TagMatcher<'a> = &'a dyn Fn(&str, Strength) -> bool;
 
 /// The conditional headers of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
-    matching: Option<Tags>,
-    none_matching: Option<Tags>,
+    matching: Option<EntityTags>,
+    none_matching: Option<EntityTags>,
     modified_since: Option<SystemTime>,
     unmodified_since: Option<SystemTime>,
 }
 
 /// The result of the conditions of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ConditionResult {
     /// The conditions are met.
     Proceed,
     /// 304.
@@ -124,36 +124,36 @@ impl Conditions {
     }
 
     /// Evaluates the conditions of GET and HEAD for an existing resource (RFC 9110 §13.2.2).
-    pub(super) fn on_read(&self, current: &Validators, format: Format) -> Verdict {
+    pub(super) fn evaluate_read(&self, current: &Validators, format: Format) -> ConditionResult {
         let tag = current.tag(format);
         if let Some(tags) = &self.matching {
             if !tags.contain(Some(&|theirs, strength| {
                 strength == Strength::Strong && theirs == tag
             })) {
-                return Verdict::Failed;
+                return ConditionResult::Failed;
             }
         } else if self
             .unmodified_since
             .is_some_and(|since| seconds(current.modified) > seconds(since))
         {
-            return Verdict::Failed;
+            return ConditionResult::Failed;
         }
         if let Some(tags) = &self.none_matching {
             if tags.contain(Some(&|theirs, _| theirs == tag)) {
-                return Verdict::NotModified;
+                return ConditionResult::NotModified;
             }
         } else if self
             .modified_since
             .is_some_and(|since| seconds(current.modified) <= seconds(since))
         {
-            return Verdict::NotModified;
+            return ConditionResult::NotModified;
         }
-        Verdict::Proceed
+        ConditionResult::Proceed
     }
 
     /// Evaluates the conditions of a method that writes (RFC 9110 §13.2.2); `None` means that the resource
     /// does not exist.
-    pub(super) fn hold_for_write(&self, current: Option<&Validators>) -> bool {
+    pub(super) fn allow_write(&self, current: Option<&Validators>) -> bool {
         let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
         if let Some(tags) = &self.matching {
             let strong =
@@ -173,18 +173,18 @@ impl Conditions {
     }
 }
 
-impl Tags {
+impl EntityTags {
     /// Whether a tag matches `is_it`; `None` means that the resource does not exist.
-    fn contain(&self, is_it: Option<IsTag<'_>>) -> bool {
+    fn contain(&self, is_it: Option<TagMatcher<'_>>) -> bool {
         let Some(is_it) = is_it else { return false };
         match self {
             Self::Any => true,
-            Self::These(tags) => tags.iter().any(|(tag, strength)| is_it(tag, *strength)),
+            Self::List(tags) => tags.iter().any(|(tag, strength)| is_it(tag, *strength)),
         }
     }
 }
 
-fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
     if !headers.contains_key(name) {
         return None;
     }
@@ -192,11 +192,11 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
     for line in headers.get_all(name) {
         let text = line.to_str().unwrap_or_default();
         if text.trim() == "*" {
-            return Some(Tags::Any);
+            return Some(EntityTags::Any);
         }
         these.extend(text.split(',').filter_map(parse_tag));
     }
-    Some(Tags::These(these))
+    Some(EntityTags::List(these))
 }
 
 /// The tags of this server contain no comma, so splitting at commas only breaks foreign tags.
@@ -231,7 +231,7 @@ mod tests {
 
     fn current() -> Validators {
         let time = httpdate::parse_http_date(SATURDAY).unwrap();
-        Validators::fixed("5-1", time + Duration::from_millis(700))
+        Validators::generated("5-1", time + Duration::from_millis(700))
     }
 
     fn conditions(pairs: &[(HeaderName, &str)]) -> Conditions {
@@ -244,36 +244,39 @@ mod tests {
 
     #[test]
     fn reads_follow_rfc_9110() {
-        let table: &[(&[(HeaderName, &str)], Verdict)] = &[
-            (&[], Verdict::Proceed),
-            (&[(IF_MATCH, "\"5-1-j\"")], Verdict::Proceed),
-            (&[(IF_MATCH, "W/\"5-1-j\"")], Verdict::Failed),
-            (&[(IF_MATCH, "\"5-1-x\"")], Verdict::Failed),
-            (&[(IF_MATCH, "*")], Verdict::Proceed),
+        let table: &[(&[(HeaderName, &str)], ConditionResult)] = &[
+            (&[], ConditionResult::Proceed),
+            (&[(IF_MATCH, "\"5-1-j\"")], ConditionResult::Proceed),
+            (&[(IF_MATCH, "W/\"5-1-j\"")], ConditionResult::Failed),
+            (&[(IF_MATCH, "\"5-1-x\"")], ConditionResult::Failed),
+            (&[(IF_MATCH, "*")], ConditionResult::Proceed),
             (
                 &[(IF_NONE_MATCH, "\"a\", W/\"5-1-j\"")],
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
-            (&[(IF_NONE_MATCH, "\"5-1-x\"")], Verdict::Proceed),
-            (&[(IF_NONE_MATCH, "*")], Verdict::NotModified),
-            (&[(IF_MODIFIED_SINCE, SATURDAY)], Verdict::NotModified),
+            (&[(IF_NONE_MATCH, "\"5-1-x\"")], ConditionResult::Proceed),
+            (&[(IF_NONE_MATCH, "*")], ConditionResult::NotModified),
+            (
+                &[(IF_MODIFIED_SINCE, SATURDAY)],
+                ConditionResult::NotModified,
+            ),
             (
                 &[(IF_MODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
-                Verdict::Proceed,
+                ConditionResult::Proceed,
             ),
             (
                 &[(IF_MODIFIED_SINCE, SUNDAY), (IF_NONE_MATCH, "\"a\"")],
-                Verdict::Proceed,
+                ConditionResult::Proceed,
             ),
-            (&[(IF_MODIFIED_SINCE, "rubbish")], Verdict::Proceed),
-            (&[(IF_UNMODIFIED_SINCE, SATURDAY)], Verdict::Proceed),
+            (&[(IF_MODIFIED_SINCE, "rubbish")], ConditionResult::Proceed),
+            (&[(IF_UNMODIFIED_SINCE, SATURDAY)], ConditionResult::Proceed),
             (
                 &[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
-                Verdict::Failed,
+                ConditionResult::Failed,
             ),
         ];
         for (pairs, expected) in table {
-            let verdict = conditions(pairs).on_read(&current(), Format::Json);
+            let verdict = conditions(pairs).evaluate_read(&current(), Format::Json);
             assert_eq!(verdict, *expected, "{pairs:?}");
         }
     }
@@ -298,11 +301,11 @@ mod tests {
         for (pairs, existing, absent) in table {
             let conditions = conditions(pairs);
             assert_eq!(
-                conditions.hold_for_write(Some(&current())),
+                conditions.allow_write(Some(&current())),
                 *existing,
                 "{pairs:?}"
             );
-            assert_eq!(conditions.hold_for_write(None), *absent, "{pairs:?}");
+            assert_eq!(conditions.allow_write(None), *absent, "{pairs:?}");
         }
     }
 }

@@ -50,10 +50,8 @@ impl Failure {
     }
 
     /// RFC 8040 §4.3: an XML response has a single top element.
-    pub(super) fn several_in_xml() -> Self {
-        Self::invalid(
-            "an XML response can have only one list entry: give its keys, or accept JSON",
-        )
+    pub(super) fn multiple_entries_in_xml() -> Self {
+        Self::invalid("an XML response can have only one list entry: give its keys, or accept JSON")
     }
 
     /// The resource or instance does not exist: 404.
@@ -117,8 +115,11 @@ impl Failure {
     /// Internal error: 500. The cause is logged, not sent to the client.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %cause, "a request failed");
-        Self::new(ErrorTag::OperationFailed, "internal error; see the log of the server")
-            .with_status(StatusCode::INTERNAL_SERVER_ERROR)
+        Self::new(
+            ErrorTag::OperationFailed,
+            "internal error; see the log of the server",
+        )
+        .with_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 

@@ -102,7 +102,7 @@ impl MediaType {
 }
 
 /// The media type of the response, selected by `Accept`; 406 if none is acceptable.
-pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
+pub(super) fn negotiate(headers: &HeaderMap) -> Result<MediaType> {
     let unacceptable = || {
         let offered: Vec<&str> = OFFERED.iter().map(|media| media.essence()).collect();
         let message = format!("none of {} is acceptable", offered.join(", "));
@@ -113,7 +113,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
     }
     let mut lines = headers.get_all(ACCEPT).iter();
     if let (Some(only), None) = (lines.next(), lines.next())
-        && let Some(media) = exactly(only.as_bytes())
+        && let Some(media) = exact_match(only.as_bytes())
     {
         return Ok(media);
     }
@@ -128,7 +128,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
         .ok_or_else(unacceptable)
 }
 
-fn exactly(accept: &[u8]) -> Option<MediaType> {
+fn exact_match(accept: &[u8]) -> Option<MediaType> {
     match accept {
         b"*/*" => Some(MediaType::YangJson),
         accept => OFFERED
@@ -143,14 +143,14 @@ pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
     let is_open = headers
         .get(ACCEPT)
         .is_none_or(|accept| accept.as_bytes() == b"*/*");
-    match content(headers) {
+    match content_format(headers) {
         Ok(format) if is_open => MediaType::of(format),
-        _ => accepted(headers).unwrap_or(MediaType::YangJson),
+        _ => negotiate(headers).unwrap_or(MediaType::YangJson),
     }
 }
 
 /// The format of the request body, by `Content-Type`; 415 if it is not supported.
-pub(super) fn content(headers: &HeaderMap) -> Result<Format> {
+pub(super) fn content_format(headers: &HeaderMap) -> Result<Format> {
     let unsupported = |message: String| {
         Failure::new(ErrorTag::InvalidValue, message)
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
@@ -257,7 +257,7 @@ mod tests {
     fn accept(value: &str) -> Option<MediaType> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_str(value).unwrap());
-        accepted(&headers).ok()
+        negotiate(&headers).ok()
     }
 
     #[test]
@@ -296,6 +296,6 @@ mod tests {
 
     #[test]
     fn without_accept_the_answer_is_json() {
-        assert_eq!(accepted(&HeaderMap::new()).unwrap(), MediaType::YangJson);
+        assert_eq!(negotiate(&HeaderMap::new()).unwrap(), MediaType::YangJson);
     }
 }

@@ -9,7 +9,7 @@ use super::error::{Failure, Result};
 use crate::intake::{IntakeError, Staged};
 
 /// Receives a body of at most `bytes_max`, before anything is locked.
-pub(super) async fn staged(
+pub(super) async fn receive(
     service: &Restconf,
     headers: &HeaderMap,
     body: &mut Body,

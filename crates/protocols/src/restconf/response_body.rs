@@ -20,9 +20,9 @@ use super::limits::{CHUNK_BYTES, CHUNKS_QUEUED_MAX, INLINE_BYTES_MAX};
 
 /// A buffer that fails at more than [`INLINE_BYTES_MAX`].
 #[derive(Debug, Default)]
-pub(super) struct Inline(pub(super) Vec<u8>);
+pub(super) struct InlineBuffer(pub(super) Vec<u8>);
 
-impl Write for Inline {
+impl Write for InlineBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > INLINE_BYTES_MAX {
             return Err(io::ErrorKind::StorageFull.into());
@@ -36,14 +36,14 @@ impl Write for Inline {
     }
 }
 
-enum Piece {
+enum Chunk {
     Data(Bytes),
     End,
 }
 
 /// The writer of a streamed body, for a thread that may block.
 pub struct BodyWriter {
-    pieces: mpsc::Sender<Piece>,
+    chunks: mpsc::Sender<Chunk>,
     buffer: Vec<u8>,
     pause_max: Duration,
     runtime: Handle,
@@ -51,15 +51,15 @@ pub struct BodyWriter {
 
 /// Creates a body and its writer. Must be called within the runtime.
 pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
-    let (pieces, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
+    let (chunks, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
     let writer = BodyWriter {
-        pieces,
+        chunks,
         buffer: Vec::with_capacity(CHUNK_BYTES),
         pause_max,
         runtime: Handle::current(),
     };
-    let body = Streamed {
-        pieces: receiver,
+    let body = StreamedBody {
+        chunks: receiver,
         is_ended: false,
     };
     (writer, Body::new(body))
@@ -69,7 +69,7 @@ impl BodyWriter {
     /// Ends the body. A body whose writer is dropped without this call fails.
     pub fn end(mut self) -> io::Result<()> {
         self.send_buffer()?;
-        self.send(Piece::End)
+        self.send(Chunk::End)
     }
 
     /// Sends the buffered bytes at once.
@@ -82,18 +82,18 @@ impl BodyWriter {
             return Ok(());
         }
         let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
-        self.send(Piece::Data(full.into()))
+        self.send(Chunk::Data(full.into()))
     }
 
-    fn send(&self, piece: Piece) -> io::Result<()> {
-        let piece = match self.pieces.try_send(piece) {
+    fn send(&self, chunk: Chunk) -> io::Result<()> {
+        let chunk = match self.chunks.try_send(chunk) {
             Ok(()) => return Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            Err(mpsc::error::TrySendError::Full(piece)) => piece,
+            Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
         };
-        let sending = timeout(self.pause_max, self.pieces.send(piece));
+        let sending = timeout(self.pause_max, self.chunks.send(chunk));
         match self.runtime.block_on(sending) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -116,12 +116,12 @@ impl Write for BodyWriter {
     }
 }
 
-struct Streamed {
-    pieces: mpsc::Receiver<Piece>,
+struct StreamedBody {
+    chunks: mpsc::Receiver<Chunk>,
     is_ended: bool,
 }
 
-impl HttpBody for Streamed {
+impl HttpBody for StreamedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -132,9 +132,9 @@ impl HttpBody for Streamed {
         if self.is_ended {
             return Poll::Ready(None);
         }
-        self.pieces.poll_recv(context).map(|piece| match piece {
-            Some(Piece::Data(data)) => Some(Ok(Frame::data(data))),
-            Some(Piece::End) => {
+        self.chunks.poll_recv(context).map(|chunk| match chunk {
+            Some(Chunk::Data(data)) => Some(Ok(Frame::data(data))),
+            Some(Chunk::End) => {
                 self.is_ended = true;
                 None
             }

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
-use super::system::{self, Element, Library, Texts, Xrd};
-use super::who::Who;
+use super::request_identity::Who;
+use super::system::{self, Element, Library, ModuleTexts, Xrd};
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
@@ -23,7 +23,7 @@ pub struct Restconf {
     pub(super) config: RestconfConfig,
     /// The first is the datastore at `{+restconf}/data`.
     datastores: Vec<(&'static str, Tree)>,
-    pub(super) texts: Texts,
+    pub(super) texts: ModuleTexts,
     pub(super) host_meta: Xrd,
     library: Library,
     restconf_state: Element,
@@ -38,7 +38,7 @@ impl Restconf {
     /// Serves `tree` as the running datastore. Its schema was compiled from `source`.
     pub fn new(tree: Tree, source: &SchemaSource, config: RestconfConfig) -> Self {
         let schema = Arc::clone(tree.schema());
-        let texts = Texts::new(&schema, source);
+        let texts = ModuleTexts::new(&schema, source);
         let names = ["running"];
         Self {
             library: Library::new(&schema, &texts, &config.root, &names),
@@ -104,8 +104,8 @@ impl Restconf {
     }
 
     /// The validators of generated documents.
-    pub(super) fn fixed_validators(&self) -> Validators {
+    pub(super) fn generated_validators(&self) -> Validators {
         let state: Cow<'_, str> = Cow::Borrowed(&self.library.content_id);
-        Validators::fixed(state, self.started)
+        Validators::generated(state, self.started)
     }
 }

@@ -39,12 +39,12 @@ pub(super) struct Snapshot {
 /// The activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
     evicted: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     requests: usize,
     receiving: usize,
     sending: usize,
@@ -58,7 +58,7 @@ impl Activity {
     /// The activity of a new connection.
     pub(super) fn new() -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(ActivityState {
                 requests: 0,
                 receiving: 0,
                 sending: 0,
@@ -71,7 +71,7 @@ impl Activity {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +92,7 @@ impl Activity {
     }
 
     /// Records written bytes.
-    pub(super) fn wrote(&self, bytes: usize) {
+    pub(super) fn record_written(&self, bytes: usize) {
         let mut state = self.state();
         state.written += bytes;
         if state.written >= PROGRESS_BYTES {
@@ -102,26 +102,26 @@ impl Activity {
     }
 
     /// Records that the server waits for a request body.
-    pub(super) fn awaits_body(&self) {
+    pub(super) fn begin_body_wait(&self) {
         self.state().receiving += 1;
     }
 
     /// Records that the server no longer waits for a request body.
-    pub(super) fn body_arrived(&self) {
+    pub(super) fn end_body_wait(&self) {
         let mut state = self.state();
         state.receiving -= 1;
         state.since = Instant::now();
     }
 
     /// Records that the server waits for the client to read a response chunk.
-    pub(super) fn awaits_client(&self) {
+    pub(super) fn begin_client_wait(&self) {
         let mut state = self.state();
         state.sending += 1;
         state.since = Instant::now();
     }
 
     /// Records that the chunk was read, or that the response was dropped.
-    pub(super) fn client_took(&self) {
+    pub(super) fn end_client_wait(&self) {
         self.state().sending -= 1;
     }
 
@@ -138,16 +138,16 @@ impl Activity {
 }
 
 /// A request in progress, from its headers to the end of its response.
-pub(super) struct UnderWay(Arc<Activity>);
+pub(super) struct RequestInProgress(Arc<Activity>);
 
-impl UnderWay {
+impl RequestInProgress {
     pub(super) fn begin(activity: &Arc<Activity>) -> Self {
         activity.state().requests += 1;
         Self(Arc::clone(activity))
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.requests -= 1;

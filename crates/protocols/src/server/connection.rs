@@ -21,7 +21,7 @@ use super::Limits;
 use super::activity::{Activity, Phase};
 use super::hosts::Hosts;
 use super::requests::Requests;
-use super::wire::Wire;
+use super::tracked_stream::TrackedStream;
 
 /// The first bytes of an HTTP/2 client (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -30,7 +30,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const ALPN_H2: &[u8] = b"h2";
 
 /// How often a connection is checked within the shortest of its timeouts.
-const LOOKS_PER_TIMEOUT: u32 = 4;
+const CHECKS_PER_TIMEOUT: u32 = 4;
 
 /// The first byte of a TLS handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -40,12 +40,12 @@ const LINE_TOO_LONG: &[u8] = b"HTTP/1.1 414 URI Too Long\r\nconnection: close\r\
     content-type: text/plain\r\ncontent-length: 29\r\n\r\nthe request line is too long\n";
 
 /// The response to a cleartext request on a TLS port.
-const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+const TLS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
     content-type: text/plain\r\ncontent-length: 42\r\n\r\nthis port serves TLS: use an https:// URL\n";
 
 /// The state that all connections share.
 #[derive(Clone)]
-pub(super) struct Host {
+pub(super) struct Connections {
     pub(super) router: Router,
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
@@ -55,30 +55,30 @@ pub(super) struct Host {
 
 /// The HTTP version of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Speaks {
+enum HttpVersion {
     Http1,
     Http2,
 }
 
 /// How serving the requests of a connection ended.
-enum Ended {
+enum ConnectionEnd {
     /// By the protocol: all responses are written; the client may still be sending.
     Answered,
     /// Reading or writing failed.
-    Broken,
+    Failed,
     /// The connection is closed without further response.
-    Cut,
+    Aborted,
 }
 
-impl Host {
+impl Connections {
     /// Serves a connection until it ends or is evicted.
     pub(super) async fn serve(self, stream: TcpStream, activity: Arc<Activity>) {
         let evicted = Arc::clone(&activity);
         tokio::select! {
             biased;
             () = evicted.evicted() => tracing::debug!("a connection was evicted"),
-            ended = self.serve_stream(stream, activity) => {
-                if let Err(error) = ended {
+            end = self.serve_stream(stream, activity) => {
+                if let Err(error) = end {
                     tracing::debug!(%error, "a connection ended early");
                 }
             }
@@ -108,11 +108,11 @@ impl Host {
         match handshake.map_err(|_| timed_out("the TLS handshake"))?? {
             Ok(stream) => {
                 let is_h2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_H2);
-                let speaks = is_h2.then_some(Speaks::Http2);
-                self.serve_requests(stream, speaks, local, activity).await
+                let version = is_h2.then_some(HttpVersion::Http2);
+                self.serve_requests(stream, version, local, activity).await
             }
             Err(mut stream) => {
-                stream.write_all(NO_TLS).await?;
+                stream.write_all(TLS_REQUIRED).await?;
                 self.linger(&mut stream).await;
                 Ok(())
             }
@@ -122,27 +122,27 @@ impl Host {
     async fn serve_requests<S>(
         mut self,
         mut stream: S,
-        agreed: Option<Speaks>,
+        negotiated: Option<HttpVersion>,
         local: Option<IpAddr>,
         activity: Arc<Activity>,
     ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (speaks, start) = match agreed {
-            Some(speaks) => (speaks, Bytes::new()),
+        let (version, start) = match negotiated {
+            Some(version) => (version, Bytes::new()),
             None => {
                 let deadline = Instant::now() + self.limits.header_timeout;
                 let mut is_closing = self.is_closing.clone();
-                let sniffed = tokio::select! {
-                    sniffed = timeout_at(deadline, version(&mut stream)) => sniffed,
+                let detected = tokio::select! {
+                    detected = timeout_at(deadline, detect_version(&mut stream)) => detected,
                     () = closing(&mut is_closing) => return Ok(()),
                 };
-                sniffed.map_err(|_| timed_out("the first request"))??
+                detected.map_err(|_| timed_out("the first request"))??
             }
         };
         let line_max = self.limits.request_line_bytes_max;
-        let wire = Wire::new(stream, start, Arc::clone(&activity), line_max);
+        let stream = TrackedStream::new(stream, start, Arc::clone(&activity), line_max);
         let requests = Requests {
             router: self.router.clone(),
             hosts: Arc::clone(&self.hosts),
@@ -150,46 +150,50 @@ impl Host {
             activity: Arc::clone(&activity),
             local,
         };
-        match speaks {
-            Speaks::Http1 => {
+        match version {
+            HttpVersion::Http1 => {
                 let builder = http1_builder(&self.limits);
-                let mut connection = builder.serve_connection(TokioIo::new(wire), requests);
-                let ended = self.follow(&mut connection, &activity).await;
-                let wire = connection.into_parts().io.into_inner();
-                let is_line_too_long = wire.is_line_too_long();
-                let mut stream = wire.into_stream();
+                let mut connection = builder.serve_connection(TokioIo::new(stream), requests);
+                let end = self.drive(&mut connection, &activity).await;
+                let stream = connection.into_parts().io.into_inner();
+                let is_line_too_long = stream.is_line_too_long();
+                let mut stream = stream.into_stream();
                 // In this case hyper fails. Otherwise, the bytes belonged to a body that it skipped.
-                if is_line_too_long && matches!(ended, Ended::Broken) {
+                if is_line_too_long && matches!(end, ConnectionEnd::Failed) {
                     stream.write_all(LINE_TOO_LONG).await?;
                     self.linger(&mut stream).await;
-                } else if let Ended::Answered = ended {
+                } else if let ConnectionEnd::Answered = end {
                     self.linger(&mut stream).await;
                 }
             }
-            Speaks::Http2 => {
+            HttpVersion::Http2 => {
                 let builder = http2_builder(&self.limits);
-                let connection = builder.serve_connection(TokioIo::new(wire), requests);
-                self.follow(&mut Box::pin(connection), &activity).await;
+                let connection = builder.serve_connection(TokioIo::new(stream), requests);
+                self.drive(&mut Box::pin(connection), &activity).await;
             }
         }
         Ok(())
     }
 
     /// Runs a connection until it ends, is overdue, or the server shuts down and no request is in progress.
-    async fn follow(&mut self, connection: &mut impl Connection, activity: &Activity) -> Ended {
+    async fn drive(
+        &mut self,
+        connection: &mut impl Connection,
+        activity: &Activity,
+    ) -> ConnectionEnd {
         let (mut closed_at, mut is_idle) = (None, false);
         loop {
-            let due = self.due(activity, closed_at);
+            let due = self.next_check(activity, closed_at);
             tokio::select! {
-                ended = poll_fn(|cx| connection.poll(cx)) => return match ended {
+                end = poll_fn(|cx| connection.poll(cx)) => return match end {
                     // Its responses were sent before the shutdown.
-                    Ok(()) if is_idle => Ended::Cut,
-                    Ok(()) => Ended::Answered,
+                    Ok(()) if is_idle => ConnectionEnd::Aborted,
+                    Ok(()) => ConnectionEnd::Answered,
                     // hyper has written the error response.
-                    Err(error) if error.is_parse() => Ended::Answered,
+                    Err(error) if error.is_parse() => ConnectionEnd::Answered,
                     Err(error) => {
                         tracing::debug!(%error, "a connection ended early");
-                        Ended::Broken
+                        ConnectionEnd::Failed
                     }
                 },
                 () = closing(&mut self.is_closing), if closed_at.is_none() => {
@@ -201,7 +205,7 @@ impl Host {
                     if self.is_overdue(activity, closed_at) {
                         let phase = activity.snapshot().phase;
                         tracing::debug!(?phase, "a connection was closed by a timeout");
-                        return Ended::Cut;
+                        return ConnectionEnd::Aborted;
                     }
                 }
             }
@@ -209,7 +213,7 @@ impl Host {
     }
 
     /// The next time to check whether a connection is overdue.
-    fn due(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
+    fn next_check(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
         let (now, state) = (Instant::now(), activity.snapshot());
         let Limits {
             header_timeout,
@@ -229,7 +233,7 @@ impl Host {
                     Phase::Receiving | Phase::Working => now + header_timeout,
                 };
                 // The phase may change in the meantime.
-                at.min(now + header_timeout.min(answer_pause_max) / LOOKS_PER_TIMEOUT)
+                at.min(now + header_timeout.min(answer_pause_max) / CHECKS_PER_TIMEOUT)
             }
         }
     }
@@ -242,7 +246,7 @@ impl Host {
             (Some(closed_at), Phase::Receiving) => closed_at,
             // A client may still be reading the last response.
             (Some(closed_at), _) => state.since.max(closed_at),
-            // Bodies have their own timeouts (`incoming.rs`).
+            // Bodies have their own timeouts (`timed_body.rs`).
             (None, Phase::Receiving) => return false,
             (None, _) => state.since,
         };
@@ -294,17 +298,17 @@ fn timed_out(what: &str) -> io::Error {
 }
 
 /// Reads the bytes that determine the HTTP version, and returns them with it.
-async fn version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Speaks, Bytes)> {
+async fn detect_version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(HttpVersion, Bytes)> {
     let mut start = [0; PREFACE.len()];
     let mut length = 0;
     while length < PREFACE.len() {
         let read = stream.read(&mut start[length..]).await?;
         length += read;
         if read == 0 || start[..length] != PREFACE[..length] {
-            return Ok((Speaks::Http1, Bytes::copy_from_slice(&start[..length])));
+            return Ok((HttpVersion::Http1, Bytes::copy_from_slice(&start[..length])));
         }
     }
-    Ok((Speaks::Http2, Bytes::copy_from_slice(&start)))
+    Ok((HttpVersion::Http2, Bytes::copy_from_slice(&start)))
 }
 
 /// Responses are flushed one by one: with `pipeline_flush`, hyper delays a response while bytes of another
@@ -341,7 +345,7 @@ trait Connection {
     fn shut_down(&mut self);
 }
 
-impl<S> Connection for http1::Connection<TokioIo<Wire<S>>, Requests>
+impl<S> Connection for http1::Connection<TokioIo<TrackedStream<S>>, Requests>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -355,7 +359,7 @@ where
     }
 }
 
-type Http2<S> = http2::Connection<TokioIo<Wire<S>>, Requests, TokioExecutor>;
+type Http2<S> = http2::Connection<TokioIo<TrackedStream<S>>, Requests, TokioExecutor>;
 
 impl<S> Connection for Pin<Box<Http2<S>>>
 where

@@ -30,9 +30,9 @@ pub struct BadHost(String);
 /// A host that the operator named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
-    Exactly(Host),
+    Exact(Host),
     /// All names with this suffix, which starts with a dot.
-    Below(String),
+    Suffix(String),
 }
 
 /// A host in normalized form.
@@ -44,7 +44,7 @@ pub(super) enum Host {
 
 /// A host and a port, as in `Host` and `Origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HostPort {
     pub(super) host: Host,
     pub(super) port: Option<u16>,
 }
@@ -55,10 +55,10 @@ impl Hosts {
         let bad = || BadHost(text.to_owned());
         let pattern = match text.strip_prefix("*.") {
             Some(name) => match Host::parse(name).ok_or_else(bad)? {
-                Host::Name(name) => Pattern::Below(format!(".{name}")),
+                Host::Name(name) => Pattern::Suffix(format!(".{name}")),
                 Host::Address(_) => return Err(bad()),
             },
-            None => Pattern::Exactly(Host::parse(text).ok_or_else(bad)?),
+            None => Pattern::Exact(Host::parse(text).ok_or_else(bad)?),
         };
         self.named.push(pattern);
         Ok(self)
@@ -94,9 +94,9 @@ impl Hosts {
     /// Whether the operator named a host.
     pub(super) fn is_named(&self, host: &Host) -> bool {
         self.named.iter().any(|pattern| match (pattern, host) {
-            (Pattern::Exactly(known), host) => known == host,
-            (Pattern::Below(suffix), Host::Name(name)) => name.ends_with(suffix),
-            (Pattern::Below(_), Host::Address(_)) => false,
+            (Pattern::Exact(known), host) => known == host,
+            (Pattern::Suffix(suffix), Host::Name(name)) => name.ends_with(suffix),
+            (Pattern::Suffix(_), Host::Address(_)) => false,
         })
     }
 
@@ -143,7 +143,7 @@ impl fmt::Display for Host {
     }
 }
 
-impl Place {
+impl HostPort {
     /// Parses the `uri-host [":" port]` of RFC 9110 §7.2. User information is rejected.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
@@ -180,8 +180,11 @@ mod tests {
             ("[::ffff:127.0.0.1]:8080", "127.0.0.1", Some(8080)),
         ];
         for (text, host, port) in table {
-            let place = Place::parse(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!((place.host.to_string().as_str(), place.port), (host, port));
+            let host_port = HostPort::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (host_port.host.to_string().as_str(), host_port.port),
+                (host, port)
+            );
         }
         for text in [
             "",
@@ -198,7 +201,7 @@ mod tests {
             "$(id)",
             "a%41",
         ] {
-            assert_eq!(Place::parse(text), None, "{text}");
+            assert_eq!(HostPort::parse(text), None, "{text}");
         }
     }
 
@@ -237,8 +240,8 @@ mod tests {
             ("localhost.evil.example", false),
         ];
         for (text, expected) in table {
-            let place = Place::parse(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(hosts.allows(&place.host, local), expected, "{text}");
+            let host_port = HostPort::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(hosts.allows(&host_port.host, local), expected, "{text}");
         }
         for text in ["", "a:80", "*.", "*.192.0.2.1", "a b", "http://a", "*"] {
             assert!(Hosts::default().with(text).is_err(), "{text}");

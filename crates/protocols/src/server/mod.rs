@@ -7,7 +7,7 @@
 //!   route.
 //! - `activity.rs` tracks the activity of a connection. `connection.rs` closes idle ones, and `registry.rs`
 //!   chooses which one to close when there are too many.
-//! - `incoming.rs` fails a body that stops or is too slow, `wire.rs` a request line that is too long.
+//! - `timed_body.rs` fails a body that stops or is too slow, `tracked_stream.rs` a request line that is too long.
 //!
 //! The key decision: all timeouts are here and none in a front end, so no route can lack one.
 
@@ -15,16 +15,16 @@ mod activity;
 mod connection;
 mod guard;
 mod hosts;
-mod incoming;
 mod limits;
 mod registry;
 mod requests;
 mod serve;
+mod timed_body;
 mod tls;
-mod wire;
+mod tracked_stream;
 
 pub use hosts::{BadHost, Hosts};
-pub use incoming::BodyTimeout;
 pub use limits::Limits;
 pub use serve::{Config, serve};
+pub use timed_body::BodyTimeout;
 pub use tls::{Tls, TlsError, TlsFiles, tls_config};

@@ -14,7 +14,7 @@ use super::activity::{Activity, Phase};
 const EVICTION_PAUSE: Duration = Duration::from_millis(100);
 
 /// A client that read part of a response within this time counts as still reading.
-const TAKING_PAUSE: Duration = Duration::from_secs(1);
+const READING_PAUSE: Duration = Duration::from_secs(1);
 
 /// If no connection ever sent a request, 1 in this many is evicted at a time, so that during a flood one
 /// scan frees many slots.
@@ -40,7 +40,7 @@ pub(super) struct Slot {
 /// body, then those whose client does not read the response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    NeverAsked,
+    NoRequests,
     Idle,
     Receiving,
     Sending,
@@ -100,7 +100,7 @@ impl Registry {
         ranked.sort_unstable_by_key(|&(rank, since, _)| (rank, since));
         let share = self.connections_max / EVICTION_SHARE;
         let further = ranked.iter().skip(1).take(share);
-        let further = further.filter(|(rank, ..)| *rank == Rank::NeverAsked);
+        let further = further.filter(|(rank, ..)| *rank == Rank::NoRequests);
         for (.., activity) in ranked.iter().take(1).chain(further) {
             activity.evict();
         }
@@ -120,11 +120,11 @@ fn rank(activity: &Activity) -> Option<(Rank, Instant)> {
     let rank = match state.phase {
         _ if state.is_evicted => return None,
         Phase::Working => return None,
-        Phase::Sending if state.since.elapsed() < TAKING_PAUSE => return None,
+        Phase::Sending if state.since.elapsed() < READING_PAUSE => return None,
         Phase::Sending => Rank::Sending,
         Phase::Receiving => Rank::Receiving,
         Phase::Waiting if state.answered > 0 => Rank::Idle,
-        Phase::Waiting => Rank::NeverAsked,
+        Phase::Waiting => Rank::NoRequests,
     };
     Some((rank, state.since))
 }
@@ -143,7 +143,7 @@ impl Drop for Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::activity::UnderWay;
+    use super::super::activity::RequestInProgress;
     use super::*;
 
     /// Whether each of these was evicted.
@@ -160,15 +160,15 @@ mod tests {
         let registry = Registry::new(4);
         let pause = || tokio::time::sleep(STEP);
         let idle = registry.slot().await;
-        drop(UnderWay::begin(idle.activity()));
+        drop(RequestInProgress::begin(idle.activity()));
         pause().await;
         let silent = registry.slot().await;
         pause().await;
         let receiving = registry.slot().await;
-        let _receiving = UnderWay::begin(receiving.activity());
-        receiving.activity().awaits_body();
+        let _receiving = RequestInProgress::begin(receiving.activity());
+        receiving.activity().begin_body_wait();
         let working = registry.slot().await;
-        let _working = UnderWay::begin(working.activity());
+        let _working = RequestInProgress::begin(working.activity());
         let all = [&silent, &idle, &receiving, &working];
         for expected in [
             [true, false, false, false],

@@ -17,10 +17,10 @@ use hyper::body::{Body as HttpBody, Frame, Incoming as HyperBody, SizeHint};
 use tower_service::Service;
 
 use super::Limits;
-use super::activity::{Activity, UnderWay};
+use super::activity::{Activity, RequestInProgress};
 use super::guard;
 use super::hosts::Hosts;
-use super::incoming::Incoming;
+use super::timed_body::TimedBody;
 
 /// Handles the requests of one connection.
 #[derive(Clone)]
@@ -33,15 +33,16 @@ pub(super) struct Requests {
     pub(super) local: Option<IpAddr>,
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+type ResponseFuture =
+    Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
 impl hyper::service::Service<Request<HyperBody>> for Requests {
-    type Response = Response<Answer>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = ResponseFuture;
 
-    fn call(&self, request: Request<HyperBody>) -> Answering {
-        let under_way = UnderWay::begin(&self.activity);
+    fn call(&self, request: Request<HyperBody>) -> ResponseFuture {
+        let in_progress = RequestInProgress::begin(&self.activity);
         let Self {
             router,
             hosts,
@@ -54,14 +55,14 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             let (parts, body) = request.into_parts();
             let version = parts.version;
             let is_read = Arc::new(AtomicBool::new(body.is_end_stream()));
-            let mut answer = match guard::check(&parts, &hosts, local) {
-                Err(refusal) => refusal.answer(&parts),
+            let mut response = match guard::check(&parts, &hosts, local) {
+                Err(rejection) => rejection.into_response(&parts),
                 Ok(()) => {
                     let body = match body.is_end_stream() {
                         true => Body::empty(),
                         false => {
                             let is_read = Arc::clone(&is_read);
-                            Body::new(Incoming::new(body, is_read, activity, &limits))
+                            Body::new(TimedBody::new(body, is_read, activity, &limits))
                         }
                     };
                     let mut router = router;
@@ -73,45 +74,45 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             // header, a client would send its next request on it and lose it.
             if version < Version::HTTP_2 && !is_read.load(Ordering::Acquire) {
                 let close = HeaderValue::from_static("close");
-                answer.headers_mut().insert(CONNECTION, close);
+                response.headers_mut().insert(CONNECTION, close);
             }
-            Ok(answer.map(|body| Answer {
+            Ok(response.map(|body| ResponseBody {
                 body,
                 activity: answering,
                 is_sending: false,
-                _under_way: under_way,
+                _in_progress: in_progress,
             }))
         })
     }
 }
 
 /// A response body. Its request is in progress until hyper has read it completely.
-pub(super) struct Answer {
+pub(super) struct ResponseBody {
     body: Body,
     activity: Arc<Activity>,
     /// Whether hyper has a chunk; it polls for the next one when the client has read this one.
     is_sending: bool,
-    _under_way: UnderWay,
+    _in_progress: RequestInProgress,
 }
 
-impl Answer {
+impl ResponseBody {
     fn set_sending(&mut self, is_sending: bool) {
         match (self.is_sending, is_sending) {
-            (false, true) => self.activity.awaits_client(),
-            (true, false) => self.activity.client_took(),
+            (false, true) => self.activity.begin_client_wait(),
+            (true, false) => self.activity.end_client_wait(),
             _ => {}
         }
         self.is_sending = is_sending;
     }
 }
 
-impl Drop for Answer {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.set_sending(false);
     }
 }
 
-impl HttpBody for Answer {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::connection::Host;
+use super::connection::Connections;
 use super::registry::Registry;
 use super::{Hosts, Limits, Tls};
 
@@ -46,7 +46,7 @@ pub async fn serve(
     if let Some(tls) = &config.tls {
         hosts = hosts.with_certificate(tls.certificate.clone());
     }
-    let host = Host {
+    let connections = Connections {
         router,
         hosts: Arc::new(hosts),
         limits: Arc::new(config.limits),
@@ -72,9 +72,9 @@ pub async fn serve(
             () = &mut shutdown => break,
             slot = registry.slot() => slot,
         };
-        let host = host.clone();
+        let connections = connections.clone();
         tokio::spawn(async move {
-            host.serve(stream, Arc::clone(slot.activity())).await;
+            connections.serve(stream, Arc::clone(slot.activity())).await;
             drop(slot);
         });
     }

@@ -4,7 +4,7 @@
 //! `values.rs`, `series.rs`, `status.rs`, `metrics.rs` and `settings.rs`. Responses have the same format as
 //! the output of `espalier stats … --json`.
 
-mod asked;
+mod call;
 mod metrics;
 mod openapi;
 mod operations;

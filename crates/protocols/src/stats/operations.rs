@@ -5,7 +5,7 @@ use http::Method;
 
 use super::series::SLICES_MAX;
 use super::{metrics, series, settings, status, values, write};
-use crate::api::{Content, Holds, Operation as OperationOf, Parameter, of};
+use crate::api::{Content, Operation as OperationOf, Parameter, ParameterType, operation};
 
 type Operation = OperationOf<Stats>;
 
@@ -24,31 +24,31 @@ const KEYS: &str = "/stats/keys";
 
 const METRIC: Parameter = Parameter::new("metric", "the name of the metric");
 const LABEL: Parameter =
-    Parameter::new("label", "NAME=VALUE; repeatable").holds(Holds::Several);
+    Parameter::new("label", "NAME=VALUE; repeatable").of_type(ParameterType::TextList);
 const GRANULARITY: Parameter = Parameter::new(
     "granularity",
     "length of the buckets, such as 15m, 1h, 1d, 1mo [1h]",
 );
-const FROM: Parameter = Parameter::new(
-    "from",
-    "a time in the first bucket [24 buckets in total]",
-);
+const FROM: Parameter = Parameter::new("from", "a time in the first bucket [24 buckets in total]");
 const TO: Parameter = Parameter::new("to", "a time in the last bucket [now]");
-const SKIP_BLANKS: Parameter =
-    Parameter::new("skip-blanks", "true omits buckets without values").holds(Holds::Flag);
+const SKIP_BLANKS: Parameter = Parameter::new("skip-blanks", "true omits buckets without values")
+    .of_type(ParameterType::Boolean);
 
-const OF_VALUES: &[Parameter] = &[
+const VALUES_PARAMETERS: &[Parameter] = &[
     METRIC.required(),
     LABEL,
     GRANULARITY,
     FROM,
     TO,
     SKIP_BLANKS,
-    Parameter::new("format", "format of the response [by Accept, otherwise json]")
-        .holds(Holds::OneOf(&["json", "csv"])),
+    Parameter::new(
+        "format",
+        "format of the response [by Accept, otherwise json]",
+    )
+    .of_type(ParameterType::OneOf(&["json", "csv"])),
 ];
 
-const OF_SERIES: &[Parameter] = &[
+const SERIES_PARAMETERS: &[Parameter] = &[
     METRIC.required(),
     LABEL,
     GRANULARITY,
@@ -63,30 +63,32 @@ const OF_SERIES: &[Parameter] = &[
         "slices",
         "number of parts that the range is divided into, oldest first [1]",
     )
-    .holds(Holds::Number(1, SLICES_MAX as u64)),
-    Parameter::new("aggregate", "combines the values to one number")
-        .holds(Holds::OneOf(&["sum", "mean", "min", "max", "count"])),
-    Parameter::new("category", "true returns the total of each path").holds(Holds::Flag),
+    .of_type(ParameterType::Integer(1, SLICES_MAX as u64)),
+    Parameter::new("aggregate", "combines the values to one number").of_type(ParameterType::OneOf(
+        &["sum", "mean", "min", "max", "count"],
+    )),
+    Parameter::new("category", "true returns the total of each path")
+        .of_type(ParameterType::Boolean),
     Parameter::new(
         "top",
         "number of paths with the largest totals to return; with group-by, of groups",
     )
-    .holds(Holds::Number(0, u64::MAX)),
+    .of_type(ParameterType::Integer(0, u64::MAX)),
     Parameter::new(
         "quantile",
         "a quantile of the observed values, between 0 and 1; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "group-by",
         "a label; metrics with different values of it are separate groups; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "of",
         "a path, named a, b, ... in the expression, in this order; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "expression",
         "computes a value from others: + - * / ( ) sum mean min max sqrt",
@@ -94,9 +96,9 @@ const OF_SERIES: &[Parameter] = &[
     Parameter::new("as", "the path of the computed value"),
 ];
 
-const OF_IMPORT: &[Parameter] = &[
+const IMPORT_PARAMETERS: &[Parameter] = &[
     Parameter::new("format", "format of the lines")
-        .holds(Holds::OneOf(&["statsd", "prometheus", "jsonl"]))
+        .of_type(ParameterType::OneOf(&["statsd", "prometheus", "jsonl"]))
         .required(),
     Parameter::new("at", "the time of lines without a time [now]"),
     Parameter::new(
@@ -105,104 +107,110 @@ const OF_IMPORT: &[Parameter] = &[
     ),
 ];
 
-const EXACT: &[Parameter] = &[METRIC.required(), LABEL];
+const DELETE_PARAMETERS: &[Parameter] = &[METRIC.required(), LABEL];
 
-const OF_SCAN: &[Parameter] = &[
+const SCAN_PARAMETERS: &[Parameter] = &[
     METRIC,
     LABEL,
-    Parameter::new("prefix", "all metrics whose names start with this, instead of one"),
+    Parameter::new(
+        "prefix",
+        "all metrics whose names start with this, instead of one",
+    ),
 ];
 
-const OF_KEYS: &[Parameter] = &[Parameter::new("prefix", "metrics whose names start with this")];
+const KEYS_PARAMETERS: &[Parameter] = &[Parameter::new(
+    "prefix",
+    "metrics whose names start with this",
+)];
 
 /// Returns all operations.
 pub(super) fn all() -> Vec<Operation> {
-    let mut all = that_write();
-    all.extend(that_read());
+    let mut all = write_operations();
+    all.extend(read_operations());
     all
 }
 
-fn that_write() -> Vec<Operation> {
+fn write_operations() -> Vec<Operation> {
     use Content::{Nothing, Patch, Schema, Text};
     const DONE: &[(u16, Content)] = &[(200, Schema("Outcome"))];
     vec![
-        of(Method::POST, TRACK, "track", "Add values to the buckets of a time, one of each granularity, in one atomic commit", write::track)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, ASSERT, "assert", "Set values, replacing existing ones; others are kept", write::assert)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, ASSORT, "assort", "Count values by class: a histogram at each path", write::assort)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, OBSERVE, "observe", "Add values to sketches, from which quantiles are estimated", write::observe)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, WRITES, "writeSeveral", "Make several writes, to one or more metrics, in one atomic commit", write::several)
-            .takes(Schema("Writes"))
-            .gives(DONE),
-        of(Method::POST, IMPORT, "import", "Import lines of StatsD, of the Prometheus text format, or JSON lines with one write each; invalid lines are reported", write::import)
-            .query(OF_IMPORT)
-            .takes(Text)
-            .gives(&[(200, Schema("Imported"))]),
-        of(Method::POST, BEAM, "beam", "Set the status of a metric: any JSON; only the latest is kept", status::beam)
-            .takes(Schema("Said"))
-            .gives(DONE),
-        of(Method::DELETE, KEYS, "deleteMetric", "Delete the metric with exactly these labels: its values, sketches and status", metrics::delete)
-            .query(EXACT)
-            .gives(&[(204, Nothing)]),
-        of(Method::PATCH, SETTINGS, "changeSettings", "Change the settings with a JSON Merge Patch (RFC 7396); the time zone and the first day of the week cannot be changed once there are values", settings::patch)
-            .takes(Patch("Settings"))
-            .gives(&[(200, Schema("Settings"))]),
+        operation(Method::POST, TRACK, "track", "Add values to the buckets of a time, one of each granularity, in one atomic commit", write::track)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, ASSERT, "assert", "Set values, replacing existing ones; others are kept", write::assert)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, ASSORT, "assort", "Count values by class: a histogram at each path", write::assort)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, OBSERVE, "observe", "Add values to sketches, from which quantiles are estimated", write::observe)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, WRITES, "writeSeveral", "Make several writes, to one or more metrics, in one atomic commit", write::several)
+            .request_body(Schema("Writes"))
+            .responses(DONE),
+        operation(Method::POST, IMPORT, "import", "Import lines of StatsD, of the Prometheus text format, or JSON lines with one write each; invalid lines are reported", write::import)
+            .query(IMPORT_PARAMETERS)
+            .request_body(Text)
+            .responses(&[(200, Schema("Imported"))]),
+        operation(Method::POST, BEAM, "beam", "Set the status of a metric: any JSON; only the latest is kept", status::beam)
+            .request_body(Schema("Said"))
+            .responses(DONE),
+        operation(Method::DELETE, KEYS, "deleteMetric", "Delete the metric with exactly these labels: its values, sketches and status", metrics::delete)
+            .query(DELETE_PARAMETERS)
+            .responses(&[(204, Nothing)]),
+        operation(Method::PATCH, SETTINGS, "changeSettings", "Change the settings with a JSON Merge Patch (RFC 7396); the time zone and the first day of the week cannot be changed once there are values", settings::patch)
+            .request_body(Patch("Settings"))
+            .responses(&[(200, Schema("Settings"))]),
     ]
 }
 
-fn that_read() -> Vec<Operation> {
+fn read_operations() -> Vec<Operation> {
     use Content::{Csv, Schema};
     vec![
-        of(
+        operation(
             Method::GET,
             VALUES,
             "values",
             "Read the values of a metric over a range",
             values::get,
         )
-        .query(OF_VALUES)
-        .gives(&[(200, Csv("Values"))]),
-        of(
+        .query(VALUES_PARAMETERS)
+        .responses(&[(200, Csv("Values"))]),
+        operation(
             Method::GET,
             SERIES,
             "series",
             "Read timelines of a metric, or results computed from its values",
             series::get,
         )
-        .query(OF_SERIES)
-        .gives(&[(200, Schema("Series"))]),
-        of(
+        .query(SERIES_PARAMETERS)
+        .responses(&[(200, Schema("Series"))]),
+        operation(
             Method::GET,
             SCAN,
             "scan",
             "Read the latest status of a metric, or of all metrics with a name prefix",
             status::scan,
         )
-        .query(OF_SCAN)
-        .gives(&[(200, Schema("Status"))]),
-        of(
+        .query(SCAN_PARAMETERS)
+        .responses(&[(200, Schema("Status"))]),
+        operation(
             Method::GET,
             KEYS,
             "listMetrics",
             "List the metrics",
             metrics::list,
         )
-        .query(OF_KEYS)
-        .gives(&[(200, Schema("Metrics"))]),
-        of(
+        .query(KEYS_PARAMETERS)
+        .responses(&[(200, Schema("Metrics"))]),
+        operation(
             Method::GET,
             SETTINGS,
             "getSettings",
             "Read the settings",
             settings::get,
         )
-        .gives(&[(200, Schema("Settings"))]),
+        .responses(&[(200, Schema("Settings"))]),
     ]
 }

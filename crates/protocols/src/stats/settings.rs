@@ -9,14 +9,14 @@ use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::asked::Call;
+use super::call::Call;
 use super::problem::{Problem, Result};
-use crate::api::json as answer;
+use crate::api::json_response;
 
 /// The requested changes; absent members remain unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Wanted {
+struct SettingsChange {
     time_zone: Option<String>,
     week_begins: Option<String>,
     granularities: Option<Vec<String>>,
@@ -26,7 +26,7 @@ struct Wanted {
 }
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
-    Ok(answer(
+    Ok(json_response(
         StatusCode::OK,
         &settings_json(&call.service.settings()),
     ))
@@ -48,36 +48,36 @@ fn check_nulls(patch: &Json) -> Result<()> {
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
     let patch = call.merge_patch()?;
     check_nulls(&patch)?;
-    let wanted: Wanted = call.raw_object()?;
-    let mut chosen = call.service.settings();
+    let change: SettingsChange = call.raw_object()?;
+    let mut settings = call.service.settings();
     if patch.get("retention").is_some_and(Json::is_null) {
-        chosen.retention.clear();
+        settings.retention.clear();
     }
-    if let Some(zone) = wanted.time_zone {
-        chosen.time_zone = zone;
+    if let Some(zone) = change.time_zone {
+        settings.time_zone = zone;
     }
-    if let Some(day) = wanted.week_begins {
-        chosen.week_begins = day.parse()?;
+    if let Some(day) = change.week_begins {
+        settings.week_begins = day.parse()?;
     }
-    if let Some(granularities) = wanted.granularities {
+    if let Some(granularities) = change.granularities {
         let read = granularities.iter().map(|text| text.parse::<Granularity>());
-        chosen.granularities = read.collect::<espalier_stats::Result<_>>()?;
+        settings.granularities = read.collect::<espalier_stats::Result<_>>()?;
     }
-    if let Some(retention) = wanted.retention {
+    if let Some(retention) = change.retention {
         for (text, seconds) in retention {
             let granularity: Granularity = text.parse()?;
             match seconds {
-                Some(seconds) => chosen.retention.insert(granularity, seconds),
-                None => chosen.retention.remove(&granularity),
+                Some(seconds) => settings.retention.insert(granularity, seconds),
+                None => settings.retention.remove(&granularity),
             };
         }
     }
-    if let Some(is_listed) = wanted.list_active {
-        chosen.system = match is_listed {
+    if let Some(is_listed) = change.list_active {
+        settings.system = match is_listed {
             true => SystemMetric::Written,
             false => SystemMetric::Off,
         };
     }
-    call.service.configure(chosen)?;
+    call.service.configure(settings)?;
     get(call)
 }

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::asked::{Call, time};
+use super::call::{Call, time};
 use super::problem::{Problem, Result};
-use crate::api::{json as answer, read};
+use crate::api::{json_response, read};
 
 /// A request with several writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Several {
+struct WriteBatch {
     id: Option<String>,
     writes: Vec<Box<RawValue>>,
 }
@@ -26,13 +26,13 @@ fn write(calendar: &Calendar, action: Verb, body: JsonWrite) -> Result<Write> {
 }
 
 fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
-    let said = match call.service.submit(request)? {
+    let body = match call.service.submit(request)? {
         Outcome::Done => json!({"outcome": "done"}),
         Outcome::Repeated => json!({"outcome": "repeated"}),
         Outcome::TooOld => json!({"outcome": "too-old"}),
         Outcome::DoneInPart { too_old } => json!({"outcome": "done", "too-old": too_old}),
     };
-    Ok(answer(StatusCode::OK, &said))
+    Ok(json_response(StatusCode::OK, &body))
 }
 
 fn single(call: &Call<'_>, action: Verb) -> Result<Response<Body>> {
@@ -64,7 +64,7 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
 
 /// Applies several writes, all or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
-    let body: Several = call.raw_object()?;
+    let body: WriteBatch = call.raw_object()?;
     let calendar = call.service.calendar();
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
@@ -89,7 +89,7 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
 /// applied.
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
-    let format: Format = call.needed("format")?.parse()?;
+    let format: Format = call.required_parameter("format")?.parse()?;
     let lines = &mut call.lines()?;
     let report = match call.parameter("id") {
         Some(id) => call.service.import_once(id, format, at, lines)?,
@@ -105,5 +105,5 @@ pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
         "skipped": report.skipped,
         "lines": lines,
     });
-    Ok(answer(StatusCode::OK, &value))
+    Ok(json_response(StatusCode::OK, &value))
 }

@@ -155,7 +155,11 @@ fn a_page_after_a_deleted_long_value_is_rejected() {
         .send("PUT", item, &json!({"name": "short"}))
         .with(204);
     let gone = server.get(&path).with(410);
-    assert!(gone.body.contains("restart at the first page"), "{}", gone.body);
+    assert!(
+        gone.body.contains("restart at the first page"),
+        "{}",
+        gone.body
+    );
 }
 
 #[test]

@@ -168,8 +168,16 @@ fn conditions_are_checked_or_rejected_and_never_ignored() {
     }
     let tag = server.get(ITEM).header("etag").to_owned();
     let get = |name: &str, value: &str| server.request("GET", ITEM, &[(name, value)], None);
-    problem(get("if-match", "\"0123\""), 412, "does not match the current state");
-    problem(get("if-match", &format!("W/{tag}")), 412, "does not match the current state");
+    problem(
+        get("if-match", "\"0123\""),
+        412,
+        "does not match the current state",
+    );
+    problem(
+        get("if-match", &format!("W/{tag}")),
+        412,
+        "does not match the current state",
+    );
     get("if-match", &format!("\"0123\", {tag}")).with(200);
     get("if-match", "*").with(200);
     get("if-none-match", &format!("W/{tag}")).with(304);
@@ -285,7 +293,11 @@ fn a_document_has_one_path() {
     let server = with_documents(2);
     for key in ["+1", "%2B1", "01", "-0", "1.0", " 1", "1e0", "0x1"] {
         let path = format!("/documents/cars/items/{}", key.replace(' ', "%20"));
-        problem(server.get(&path), 404, "is not a key; keys are integers from 0");
+        problem(
+            server.get(&path),
+            404,
+            "is not a key; keys are integers from 0",
+        );
         let json = [("content-type", "application/json")];
         let put = server.request("PUT", &path, &json, Some("{}"));
         problem(put, 404, "is not a key; keys are integers from 0");

@@ -2,14 +2,14 @@
 
 use espalier_yang::Schema;
 
-use super::document::{Content, Element, Names, Scalar};
+use super::document::{Content, Element, ModuleNames, Scalar};
 use crate::restconf::error_body::RESTCONF_NAMESPACE;
 use crate::restconf::xml_text::escape;
 
 /// The revision of `ietf-yang-library` that is served (RFC 8040 §3.3.3).
 const YANG_LIBRARY_REVISION: &str = "2019-01-04";
 
-const RESTCONF: Names = Names::fixed("ietf-restconf", RESTCONF_NAMESPACE);
+const RESTCONF: ModuleNames = ModuleNames::constant("ietf-restconf", RESTCONF_NAMESPACE);
 
 /// `{+restconf}` (RFC 8040 §3.3).
 pub(in crate::restconf) fn api_resource() -> Element {
@@ -32,7 +32,7 @@ pub(in crate::restconf) fn operations(schema: &Schema) -> Element {
         let node = schema.node(id);
         let module = schema.module(node.module);
         Element {
-            names: Some(Names {
+            names: Some(ModuleNames {
                 module: module.name.to_string().into(),
                 namespace: module.namespace.to_string().into(),
             }),

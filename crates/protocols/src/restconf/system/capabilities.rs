@@ -1,6 +1,6 @@
 //! `ietf-restconf-monitoring:restconf-state` (RFC 8040 §9).
 
-use super::document::{Content, Element, Names, Scalar};
+use super::document::{Content, Element, ModuleNames, Scalar};
 
 /// The capabilities of this server (RFC 8040 §9.1.1), each with its section.
 const CAPABILITIES: [&str; 6] = [
@@ -18,7 +18,7 @@ const CAPABILITIES: [&str; 6] = [
     "urn:ietf:params:restconf:capability:with-origin:1.0",
 ];
 
-const MONITORING: Names = Names::fixed(
+const MONITORING: ModuleNames = ModuleNames::constant(
     "ietf-restconf-monitoring",
     "urn:ietf:params:xml:ns:yang:ietf-restconf-monitoring",
 );

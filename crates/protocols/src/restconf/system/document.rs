@@ -8,14 +8,14 @@ use crate::restconf::xml_text::escape;
 
 /// A module's name and namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct ModuleNames {
     pub(crate) module: Cow<'static, str>,
     pub(crate) namespace: Cow<'static, str>,
 }
 
-impl Names {
+impl ModuleNames {
     /// Names from constants.
-    pub(crate) const fn fixed(module: &'static str, namespace: &'static str) -> Self {
+    pub(crate) const fn constant(module: &'static str, namespace: &'static str) -> Self {
         Self {
             module: Cow::Borrowed(module),
             namespace: Cow::Borrowed(namespace),
@@ -27,7 +27,7 @@ impl Names {
 #[derive(Clone, Debug)]
 pub(crate) struct Element {
     /// Its module; if absent, that of the parent.
-    pub(crate) names: Option<Names>,
+    pub(crate) names: Option<ModuleNames>,
     pub(crate) name: Cow<'static, str>,
     pub(crate) content: Content,
 }
@@ -46,13 +46,13 @@ pub(crate) enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Text(String),
-    Identity(Names, &'static str),
+    Identity(ModuleNames, &'static str),
     Empty,
 }
 
 /// How many levels of a document to print, counted as in `depth`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Show {
+pub(crate) struct PrintLevels {
     pub(crate) depth: Option<u32>,
 }
 
@@ -83,13 +83,13 @@ impl Element {
     }
 
     /// Sets the module.
-    pub(crate) fn of(mut self, names: Names) -> Self {
+    pub(crate) fn of(mut self, names: ModuleNames) -> Self {
         self.names = Some(names);
         self
     }
 
     /// Prints the node as a document; its [`Self::names`] must be set.
-    pub(crate) fn print(&self, format: Format, show: Show) -> String {
+    pub(crate) fn print(&self, format: Format, show: PrintLevels) -> String {
         let mut text = String::new();
         match format {
             Format::Json => {
@@ -140,8 +140,8 @@ impl Element {
     fn xml_inner(&self, text: &mut String, children: &[Self], depth: Option<u32>) {
         self.xml_start(text);
         text.push('>');
-        for child in below(children, depth) {
-            child.print_xml(text, lower(depth));
+        for child in children_at_depth(children, depth) {
+            child.print_xml(text, next_level(depth));
         }
         let _ = write!(text, "</{}>", self.name);
     }
@@ -189,24 +189,24 @@ impl Scalar {
 }
 
 /// RFC 8040 §4.8.2: the target is level 1.
-fn below(children: &[Element], depth: Option<u32>) -> &[Element] {
+fn children_at_depth(children: &[Element], depth: Option<u32>) -> &[Element] {
     match depth {
         Some(0 | 1) => &[],
         _ => children,
     }
 }
 
-fn lower(depth: Option<u32>) -> Option<u32> {
+fn next_level(depth: Option<u32>) -> Option<u32> {
     depth.map(|depth| depth.saturating_sub(1))
 }
 
 fn json_object(text: &mut String, children: &[Element], depth: Option<u32>) {
     text.push('{');
-    for (index, child) in below(children, depth).iter().enumerate() {
+    for (index, child) in children_at_depth(children, depth).iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        child.print_json(text, lower(depth));
+        child.print_json(text, next_level(depth));
     }
     text.push('}');
 }
@@ -233,14 +233,14 @@ mod tests {
 
     #[test]
     fn both_formats_print_the_same_data() {
-        let names = Names::fixed("m", "urn:m");
+        let names = ModuleNames::constant("m", "urn:m");
         let entry = vec![
             Element::leaf("k", "a<b"),
             Element::new("e", Content::Leaf(Scalar::Empty)),
         ];
         let list = Element::new("l", Content::List(&["k"], vec![entry]));
         let top = Element::container("top", vec![list]).of(names);
-        let show = Show { depth: None };
+        let show = PrintLevels { depth: None };
         assert_eq!(
             top.print(Format::Json, show),
             r#"{"m:top":{"l":[{"k":"a<b","e":[null]}]}}"#
@@ -249,7 +249,7 @@ mod tests {
             top.print(Format::Xml, show),
             r#"<top xmlns="urn:m"><l><k>a&lt;b</k><e/></l></top>"#
         );
-        let shallow = Show { depth: Some(1) };
+        let shallow = PrintLevels { depth: Some(1) };
         assert_eq!(top.print(Format::Json, shallow), r#"{"m:top":{}}"#);
     }
 }

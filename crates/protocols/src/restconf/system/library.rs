@@ -6,15 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use espalier_yang::Schema;
 use espalier_yang::schema::Module;
 
-use super::document::{Content, Element, Names, Scalar, Show};
-use super::texts::{Texts, key};
+use super::document::{Content, Element, ModuleNames, PrintLevels, Scalar};
+use super::texts::{ModuleTexts, key};
 use crate::restconf::media::Format;
 
-const LIBRARY: Names = Names::fixed(
+const LIBRARY: ModuleNames = ModuleNames::constant(
     "ietf-yang-library",
     "urn:ietf:params:xml:ns:yang:ietf-yang-library",
 );
-const DATASTORES: Names = Names::fixed(
+const DATASTORES: ModuleNames = ModuleNames::constant(
     "ietf-datastores",
     "urn:ietf:params:xml:ns:yang:ietf-datastores",
 );
@@ -37,11 +37,11 @@ impl Library {
     /// The library of a schema. `root` is the base of the URLs of module texts.
     pub(in crate::restconf) fn new(
         schema: &Schema,
-        texts: &Texts,
+        texts: &ModuleTexts,
         root: &str,
         datastores: &[&'static str],
     ) -> Self {
-        let describe = Describe { texts, root };
+        let describe = ModuleDescriber { texts, root };
         let set = describe.module_set(schema);
         let content_id = content_id(&set);
         Self {
@@ -56,7 +56,7 @@ impl Library {
 fn content_id(set: &[Element]) -> String {
     let mut hasher = DefaultHasher::new();
     for element in set {
-        let show = Show { depth: None };
+        let show = PrintLevels { depth: None };
         element.print(Format::Json, show).hash(&mut hasher);
     }
     format!("{:016x}", hasher.finish())
@@ -82,12 +82,12 @@ fn yang_library(set: Vec<Element>, datastores: &[&'static str], content_id: &str
     Element::container("yang-library", children).of(LIBRARY)
 }
 
-struct Describe<'a> {
-    texts: &'a Texts,
+struct ModuleDescriber<'a> {
+    texts: &'a ModuleTexts,
     root: &'a str,
 }
 
-impl Describe<'_> {
+impl ModuleDescriber<'_> {
     fn module_set(&self, schema: &Schema) -> Vec<Element> {
         let (implemented, imported): (Vec<&Module>, Vec<&Module>) = schema
             .modules()

@@ -5,17 +5,17 @@
 //! They are not stored: a few small documents, generated once from the schema and printed by one small
 //! printer, are simpler than a schema and a store of their own.
 
-mod address;
 mod api;
 mod capabilities;
 mod document;
 mod library;
+mod select;
 mod texts;
 
 pub(super) use api::{Xrd, api_resource, operations, yang_library_version};
-pub(super) use document::{Element, Show};
+pub(super) use document::{Element, PrintLevels};
 pub(super) use library::Library;
-pub(super) use texts::Texts;
+pub(super) use texts::ModuleTexts;
 
-pub(super) use address::{find, selected};
 pub(super) use capabilities::restconf_state;
+pub(super) use select::{find, select_fields};

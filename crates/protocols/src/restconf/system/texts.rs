@@ -8,9 +8,9 @@ use espalier_yang::{Schema, standard};
 
 /// The texts by `name@revision`, or by name if there is no revision.
 #[derive(Debug, Default)]
-pub(in crate::restconf) struct Texts(HashMap<String, Arc<str>>);
+pub(in crate::restconf) struct ModuleTexts(HashMap<String, Arc<str>>);
 
-impl Texts {
+impl ModuleTexts {
     /// The texts of the modules of `schema`: its sources, and standard modules.
     pub(in crate::restconf) fn new(schema: &Schema, source: &SchemaSource) -> Self {
         let mut texts = HashMap::new();

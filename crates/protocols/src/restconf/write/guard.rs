@@ -11,30 +11,30 @@ use crate::restconf::conditions::Validators;
 use crate::restconf::error::{Failure, Result};
 
 /// Adapts a check of this module to a guard of the store, and keeps its failure.
-pub(super) struct Guard<C> {
+pub(super) struct PreconditionGuard<C> {
     check: C,
-    refusal: RefCell<Option<Failure>>,
+    failure: RefCell<Option<Failure>>,
 }
 
-impl<C: Fn(&View) -> Result<()>> Guard<C> {
+impl<C: Fn(&View) -> Result<()>> PreconditionGuard<C> {
     pub(super) fn new(check: C) -> Self {
         Self {
             check,
-            refusal: RefCell::new(None),
+            failure: RefCell::new(None),
         }
     }
 
     /// Runs the check. The store calls it again if it retries a commit.
-    pub(super) fn examine(&self, view: &View) -> espalier_store::Result<()> {
+    pub(super) fn check_view(&self, view: &View) -> espalier_store::Result<()> {
         (self.check)(view).map_err(|failure| {
-            self.refusal.replace(Some(failure));
+            self.failure.replace(Some(failure));
             Error::Precondition
         })
     }
 
     /// The failure of the check if it caused the error of the store, otherwise that error.
     pub(super) fn explain(&self, error: Error) -> Failure {
-        match (error, self.refusal.take()) {
+        match (error, self.failure.take()) {
             (Error::Precondition, Some(failure)) => failure,
             (error, _) => error.into(),
         }
@@ -44,13 +44,13 @@ impl<C: Fn(&View) -> Result<()>> Guard<C> {
 impl Job {
     /// Commits one edit if `check` succeeds.
     pub(super) fn commit(&self, edit: Edit, check: impl Fn(&View) -> Result<()>) -> Result<Commit> {
-        let guard = Guard::new(check);
-        let examine = |view: &View| guard.examine(view);
+        let guard = PreconditionGuard::new(check);
+        let check_view = |view: &View| guard.check_view(view);
         let options = CommitOptions {
             author: &self.author,
             comment: &self.who.comment,
             session: &self.who.session,
-            guard: Some(&examine),
+            guard: Some(&check_view),
             ..CommitOptions::default()
         };
         let committed = self.target.tree.commit(&[edit], options);
@@ -60,7 +60,7 @@ impl Job {
     /// The resource must exist (404) and meet the conditions (412).
     pub(super) fn check_existing(&self, view: &View) -> Result<()> {
         if !view.exists(self.path())? {
-            return Err(self.missing());
+            return Err(self.not_found());
         }
         self.check_conditions(view, Presence::Exists)
     }
@@ -74,7 +74,7 @@ impl Job {
             Presence::Exists => Some(Validators::of(&view.stamp(self.path())?)),
             Presence::Absent => None,
         };
-        match self.conditions.hold_for_write(current.as_ref()) {
+        match self.conditions.allow_write(current.as_ref()) {
             true => Ok(()),
             false => Err(Failure::precondition()),
         }
@@ -94,7 +94,7 @@ impl Job {
         }
     }
 
-    pub(super) fn missing(&self) -> Failure {
+    pub(super) fn not_found(&self) -> Failure {
         let schema = self.schema();
         let name = self.path().target().map(|node| schema.path(node));
         let name = name.unwrap_or_default();

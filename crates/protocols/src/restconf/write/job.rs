@@ -12,8 +12,8 @@ use super::placement::Placement;
 use crate::restconf::conditions::{Conditions, Validators};
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
-use crate::restconf::routes::{Answer, status_only};
-use crate::restconf::who::Who;
+use crate::restconf::request_identity::Who;
+use crate::restconf::routes::{HttpResponse, status_only};
 
 /// The resource to write.
 pub(in crate::restconf) struct Target {
@@ -47,13 +47,13 @@ impl Job {
 }
 
 /// The result of a successful request.
-pub(super) struct Done {
+pub(super) struct WriteResult {
     pub(super) status: StatusCode,
     validators: Validators,
     location: Option<String>,
 }
 
-impl Done {
+impl WriteResult {
     /// The result of a commit that changed the resource at `path` or left it unchanged.
     pub(super) fn new(
         job: &Job,
@@ -82,23 +82,23 @@ impl Done {
     }
 
     /// The response; the format of the entity tag is the one of the request.
-    pub(super) fn answer(self, format: Format) -> Answer {
-        let mut answer = status_only(self.status);
-        let headers = answer.headers_mut();
+    pub(super) fn into_response(self, format: Format) -> HttpResponse {
+        let mut response = status_only(self.status);
+        let headers = response.headers_mut();
         self.validators.write(headers, format);
         if let Some(location) = self.location
             && let Ok(location) = HeaderValue::try_from(location)
         {
             headers.insert(LOCATION, location);
         }
-        answer
+        response
     }
 
     /// The result of a deletion, without validators.
-    pub(super) fn gone() -> Self {
+    pub(super) fn deleted() -> Self {
         Self {
             status: StatusCode::NO_CONTENT,
-            validators: Validators::fixed("", SystemTime::UNIX_EPOCH),
+            validators: Validators::generated("", SystemTime::UNIX_EPOCH),
             location: None,
         }
     }

@@ -9,17 +9,17 @@ use http::request::Parts;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::job::{Done, Job, Target};
+use super::job::{Job, Target, WriteResult};
 use super::placement::Placement;
 use crate::intake::Staged;
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::limits::LOAD_FROM_BYTES;
 use crate::restconf::media::{self, Format};
-use crate::restconf::query::{Allowed, Query};
+use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
-use crate::restconf::routes::{Answer, status_only};
-use crate::restconf::who::Who;
+use crate::restconf::request_identity::Who;
+use crate::restconf::routes::{HttpResponse, status_only};
 use crate::restconf::{Restconf, StateWrites};
 
 /// Handles POST, PUT, PATCH or DELETE of a resource that supports it.
@@ -28,31 +28,34 @@ pub(in crate::restconf) async fn write(
     target: Target,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Answer> {
+) -> Result<HttpResponse> {
     let job = job(service, target, parts)?;
     let limits = &service.config.limits;
     if parts.method == Method::DELETE {
         let permit = permit(service).await?;
-        let done = finish(spawn_blocking(move || run(permit, || job.delete()))).await?;
-        return Ok(status_only(done.status));
+        let result = finish(spawn_blocking(move || {
+            run_with_permit(permit, || job.delete())
+        }))
+        .await?;
+        return Ok(status_only(result.status));
     }
     media::check_encoding(&parts.headers)?;
-    let format = media::content(&parts.headers)?;
+    let format = media::content_format(&parts.headers)?;
     job.check_placement()?;
-    let done = if job.path().is_root() {
+    let result = if job.path().is_root() {
         whole_datastore(service, job, format, parts, body).await?
     } else {
         let bytes_max = limits.edit_bytes_max as u64;
-        let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+        let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
         edit_staged(service, job, format, staged).await?
     };
-    Ok(done.answer(format))
+    Ok(result.into_response(format))
 }
 
 fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     let allowed = match parts.method {
-        Method::POST | Method::PUT => Allowed::Placing,
-        _ => Allowed::Nothing,
+        Method::POST | Method::PUT => AllowedParameters::Placement,
+        _ => AllowedParameters::None,
     };
     let limit = service.config.limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
@@ -82,10 +85,10 @@ async fn whole_datastore(
     format: Format,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Done> {
+) -> Result<WriteResult> {
     let limits = &service.config.limits;
     let bytes_max = limits.load_bytes_max;
-    let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+    let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
     let edit_max = match job.method {
         // An edit if possible, because it may contain operations.
         Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
@@ -102,7 +105,7 @@ async fn whole_datastore(
     }
     let permit = permit(service).await?;
     finish(spawn_blocking(move || {
-        run(permit, || {
+        run_with_permit(permit, || {
             let reader = staged.into_reader();
             let reader = reader.map_err(|error| Failure::internal(&error))?;
             job.load(format, reader)
@@ -111,16 +114,21 @@ async fn whole_datastore(
     .await
 }
 
-async fn edit_staged(service: &Restconf, job: Job, format: Format, staged: Staged) -> Result<Done> {
+async fn edit_staged(
+    service: &Restconf,
+    job: Job,
+    format: Format,
+    staged: Staged,
+) -> Result<WriteResult> {
     let held = service.config.intake.hold(staged).await?;
     let permit = permit(service).await?;
     finish(spawn_blocking(move || {
-        run(permit, || edit(&job, format, held.bytes()))
+        run_with_permit(permit, || edit(&job, format, held.bytes()))
     }))
     .await
 }
 
-fn edit(job: &Job, format: Format, body: &[u8]) -> Result<Done> {
+fn edit(job: &Job, format: Format, body: &[u8]) -> Result<WriteResult> {
     match job.method {
         Method::POST => job.post(format, body),
         Method::PUT => job.put(format, body),
@@ -134,12 +142,15 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
 }
 
 /// Keeps the permit until the work ends, even if the request was cancelled.
-fn run(permit: OwnedSemaphorePermit, work: impl FnOnce() -> Result<Done>) -> Result<Done> {
-    let done = work();
+fn run_with_permit(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<WriteResult>,
+) -> Result<WriteResult> {
+    let result = work();
     drop(permit);
-    done
+    result
 }
 
-async fn finish(work: JoinHandle<Result<Done>>) -> Result<Done> {
+async fn finish(work: JoinHandle<Result<WriteResult>>) -> Result<WriteResult> {
     work.await.map_err(|error| Failure::internal(&error))?
 }

@@ -11,21 +11,21 @@ use crate::api;
 pub(super) type Call<'a> = api::Call<'a, Stats>;
 
 /// Default number of buckets: one day of hours.
-const BUCKETS_USUAL: i64 = 24;
+const BUCKETS_DEFAULT: i64 = 24;
 
 /// Default granularity.
-const GRANULARITY_USUAL: &str = "1h";
+const GRANULARITY_DEFAULT: &str = "1h";
 
 impl Call<'_> {
     /// A required parameter.
-    pub(super) fn needed(&self, name: &str) -> Result<&str> {
+    pub(super) fn required_parameter(&self, name: &str) -> Result<&str> {
         self.parameter(name)
             .ok_or_else(|| Problem::request(format!("the parameter {name} is missing")))
     }
 
     /// The metric in `metric` and `label`.
     pub(super) fn metric(&self) -> Result<Metric> {
-        let mut metric = Metric::new(self.needed("metric")?);
+        let mut metric = Metric::new(self.required_parameter("metric")?);
         for label in self.parameters("label") {
             let (name, value) = label.split_once('=').ok_or_else(|| {
                 Problem::request(format!("label={label:?} is invalid; expected NAME=VALUE"))
@@ -42,7 +42,7 @@ impl Call<'_> {
     /// The range in `granularity`, `from`, `to` and `skip-blanks`.
     pub(super) fn range(&self) -> Result<Range> {
         let stats = self.service;
-        let granularity = self.parameter("granularity").unwrap_or(GRANULARITY_USUAL);
+        let granularity = self.parameter("granularity").unwrap_or(GRANULARITY_DEFAULT);
         let granularity: Granularity = granularity.parse()?;
         let known = stats.settings().granularities;
         if !known.contains(&granularity) {
@@ -76,7 +76,7 @@ impl Call<'_> {
 fn before(stats: &Stats, granularity: Granularity, to: Timestamp) -> Result<Timestamp> {
     let calendar = stats.calendar();
     let mut from = to;
-    for _ in 1..BUCKETS_USUAL {
+    for _ in 1..BUCKETS_DEFAULT {
         let begin = calendar.bucket(granularity, from)?.start;
         match Timestamp::from_second(begin - 1) {
             Ok(earlier) => from = earlier,
@@ -99,7 +99,7 @@ fn time_at(stats: &Stats, text: Option<&str>, now: Timestamp) -> Result<Timestam
 }
 
 /// The metric in a request body.
-pub(super) fn named(name: String, labels: BTreeMap<String, String>) -> Metric {
+pub(super) fn metric_of(name: String, labels: BTreeMap<String, String>) -> Metric {
     let mut metric = Metric::new(name);
     metric.labels = labels;
     metric

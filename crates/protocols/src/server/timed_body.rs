@@ -44,7 +44,7 @@ impl Pace {
 }
 
 /// The body of a request.
-pub(super) struct Incoming {
+pub(super) struct TimedBody {
     body: HyperBody,
     /// Whether the body was read completely.
     is_read: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ struct Wait {
     failure: BodyTimeout,
 }
 
-impl Incoming {
+impl TimedBody {
     /// Wraps the body. `is_read` is set when it was read completely.
     pub(super) fn new(
         body: HyperBody,
@@ -88,21 +88,21 @@ impl Incoming {
     }
 
     fn begin_wait(&self) -> Wait {
-        self.activity.awaits_body();
+        self.activity.begin_body_wait();
         let Pace {
             pause_max,
             rate_min,
             ..
         } = self.pace;
         let left = self.pace.allowance(self.bytes).saturating_sub(self.waited);
-        let (most, failure) = match left < pause_max {
+        let (wait_max, failure) = match left < pause_max {
             true => (left, BodyTimeout::Rate(rate_min)),
             false => (pause_max, BodyTimeout::Pause(pause_max)),
         };
         let since = Instant::now();
         Wait {
             since,
-            timer: Box::pin(sleep_until(since + most)),
+            timer: Box::pin(sleep_until(since + wait_max)),
             failure,
         }
     }
@@ -110,12 +110,12 @@ impl Incoming {
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             self.waited += wait.since.elapsed();
-            self.activity.body_arrived();
+            self.activity.end_body_wait();
         }
     }
 }
 
-impl Body for Incoming {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -155,7 +155,7 @@ impl Body for Incoming {
     }
 }
 
-impl Drop for Incoming {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         self.end_wait();
     }

@@ -23,7 +23,7 @@ enum Line {
 
 /// A stream that first returns bytes that were already read, records writes, and fails if a request line is
 /// too long: hyper would report too large headers instead.
-pub(super) struct Wire<S> {
+pub(super) struct TrackedStream<S> {
     stream: S,
     read_already: Bytes,
     activity: Arc<Activity>,
@@ -33,7 +33,7 @@ pub(super) struct Wire<S> {
     line_bytes_max: usize,
 }
 
-impl<S> Wire<S> {
+impl<S> TrackedStream<S> {
     pub(super) fn new(
         stream: S,
         read_already: Bytes,
@@ -86,7 +86,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -105,7 +105,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -113,7 +113,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes))?;
-        this.activity.wrote(written);
+        this.activity.record_written(written);
         Poll::Ready(Ok(written))
     }
 
@@ -124,7 +124,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, pieces))?;
-        this.activity.wrote(written);
+        this.activity.record_written(written);
         Poll::Ready(Ok(written))
     }
 

@@ -8,62 +8,66 @@ use http::StatusCode;
 use serde_json::Value as Json;
 
 use super::call::{Call, value};
-use super::cursor::{Cursor, Place};
+use super::cursor::{Cursor, CursorValue};
 use super::problem::{Problem, Result};
 
 /// The parameters of a range of values.
-const RANGE: [&str; 4] = ["from", "after", "to", "before"];
+const RANGE_PARAMETERS: [&str; 4] = ["from", "after", "to", "before"];
 
 /// The parameters that require an index.
-const OF_INDEX: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
+const INDEX_PARAMETERS: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
 
 /// A list request.
-pub(super) enum Wanted {
+pub(super) enum ListQuery {
     /// All documents, by key.
-    Everything(Selection),
+    All(Selection),
     /// Documents found by an index, in value order.
-    Valued(Index<Json>, Query),
+    ByValue(Index<Json>, Query),
     /// Documents with several tags, in key order.
-    Tagged(Index<Json>, Tags, Selection),
+    ByTags(Index<Json>, TagMatch, Selection),
 }
 
 /// How several tags are combined.
-pub(super) enum Tags {
+pub(super) enum TagMatch {
     /// Documents with all of these.
     All(Vec<Value>),
     /// Documents with any of these.
     Any(Vec<Value>),
 }
 
-impl Wanted {
+impl ListQuery {
     /// Parses a request; at most `limit` documents are returned.
     pub(super) fn of(call: &Call<'_>, collection: &Collection<Json>, limit: usize) -> Result<Self> {
-        check(call)?;
+        check_parameters(call)?;
         let cursor = Cursor::of(call)?;
         let Some(index) = call.parameter("index") else {
-            return Ok(Self::Everything(selection(call, cursor, limit)?));
+            return Ok(Self::All(selection(call, cursor, limit)?));
         };
         let index = collection.index(index)?;
         let values = |name| call.parameters(name).map(value).collect::<Result<Vec<_>>>();
         if call.parameter("all").is_some() {
-            let tags = Tags::All(values("all")?);
-            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
+            let tags = TagMatch::All(values("all")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
         }
         if call.parameter("any").is_some() {
-            let tags = Tags::Any(values("any")?);
-            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
+            let tags = TagMatch::Any(values("any")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
         }
         let query = query(call, &index, cursor, limit)?;
-        Ok(Self::Valued(index, query))
+        Ok(Self::ByValue(index, query))
     }
 
     /// Runs the query.
     pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
         let found = match self {
-            Self::Everything(selection) => collection.list(selection)?,
-            Self::Valued(index, query) => return Ok(index.find_with_values(query)?),
-            Self::Tagged(index, Tags::All(tags), selection) => of(index.all(tags)?, selection),
-            Self::Tagged(index, Tags::Any(tags), selection) => of(index.any(tags)?, selection),
+            Self::All(selection) => collection.list(selection)?,
+            Self::ByValue(index, query) => return Ok(index.find_with_values(query)?),
+            Self::ByTags(index, TagMatch::All(tags), selection) => {
+                apply_selection(index.all(tags)?, selection)
+            }
+            Self::ByTags(index, TagMatch::Any(tags), selection) => {
+                apply_selection(index.any(tags)?, selection)
+            }
         };
         let found = found.into_iter().map(|(key, document)| Found {
             value: None,
@@ -75,17 +79,17 @@ impl Wanted {
 }
 
 /// Rejects combinations in which a parameter would be ignored.
-fn check(call: &Call<'_>) -> Result<()> {
-    call.needs("index", &OF_INDEX)?;
-    call.excludes("cursor", &["offset"])?;
-    call.excludes("all", &["any"])?;
+fn check_parameters(call: &Call<'_>) -> Result<()> {
+    call.check_requires("index", &INDEX_PARAMETERS)?;
+    call.check_excludes("cursor", &["offset"])?;
+    call.check_excludes("all", &["any"])?;
     for name in ["all", "any"] {
-        call.excludes(name, &["value"])?;
-        call.excludes(name, &RANGE)?;
+        call.check_excludes(name, &["value"])?;
+        call.check_excludes(name, &RANGE_PARAMETERS)?;
     }
-    call.excludes("value", &RANGE)?;
-    call.excludes("from", &["after"])?;
-    call.excludes("to", &["before"])
+    call.check_excludes("value", &RANGE_PARAMETERS)?;
+    call.check_excludes("from", &["after"])?;
+    call.check_excludes("to", &["before"])
 }
 
 fn is_descending(call: &Call<'_>) -> Result<bool> {
@@ -128,8 +132,8 @@ fn query(
     };
     let value = match value {
         None => return Ok(query),
-        Some(Place::Value(value)) => value,
-        Some(Place::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
+        Some(CursorValue::Value(value)) => value,
+        Some(CursorValue::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
             let detail = format!(
                 "document {key}, at which the previous page ended, was changed, and its value is too long for a cursor: restart at the first page"
             );
@@ -155,7 +159,7 @@ fn values(call: &Call<'_>) -> Result<Query> {
 }
 
 /// Applies a selection to documents in key order.
-fn of(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
+fn apply_selection(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
     let selected = found.into_iter().filter(|(key, _)| {
         *key >= selection.from && selection.before.is_none_or(|before| *key < before)
     });

@@ -17,18 +17,22 @@ const TEXT_ROOTS: [&str; 2] = ["healthz", "metrics"];
 
 /// The error response: a problem document for `/stats`, `/documents` and `/openapi`, plain text for the
 /// operator endpoints, otherwise the errors of RFC 8040 §7.1.
-pub(crate) fn refusal(parts: &Parts, status: StatusCode, message: &str) -> Response<Body> {
+pub(crate) fn early_error_response(
+    parts: &Parts,
+    status: StatusCode,
+    message: &str,
+) -> Response<Body> {
     let path = parts.uri.path();
     let root = path.split('/').nth(1).unwrap_or_default();
     if PROBLEM_ROOTS.contains(&root) {
-        return Problem::new(status, "refused", message).answer();
+        return Problem::new(status, "refused", message).into_response();
     }
     if TEXT_ROOTS.contains(&root) {
-        let mut answer = Response::new(Body::from(format!("{message}\n")));
-        *answer.status_mut() = status;
+        let mut response = Response::new(Body::from(format!("{message}\n")));
+        *response.status_mut() = status;
         let media = HeaderValue::from_static("text/plain; charset=utf-8");
-        answer.headers_mut().insert(CONTENT_TYPE, media);
-        return answer;
+        response.headers_mut().insert(CONTENT_TYPE, media);
+        return response;
     }
-    restconf::refusal_without_place(&parts.headers, status, message)
+    restconf::early_error_response(&parts.headers, status, message)
 }
