@@ -1,4 +1,4 @@
-//! Threads that add to a counter while something is hurt.
+//! Threads that add to a counter while faults occur.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Watch, WatchEvent, counter};
 
-/// Threads that add.
+/// Number of threads that add.
 const THREADS: u8 = 3;
 
-/// The counter.
+/// The key of the counter.
 const SUM: &[u8] = b"sum";
 
-/// The longest that a watch may take to tell a commit.
+/// The maximum delay of a watch event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the counter [`add_while`] adds to holds.
+/// The value of the counter that [`add_while`] increments.
 pub fn sum(driver: &dyn Driver) -> i64 {
     let snapshot = driver.snapshot().expect("a snapshot");
     let sum = snapshot.get(SUM).expect("a get");
     counter::decode(SUM, sum.as_deref()).expect("a counter")
 }
 
-/// Adds from several threads while `hurt` does its worst. What was acknowledged is there, once;
-/// what is unknown may be.
+/// Adds to the counter from several threads while `hurt` causes faults. Every acknowledged commit must have
+/// been applied exactly once; those with an unknown outcome may have been.
 pub fn add_while(driver: &dyn Driver, hurt: impl FnOnce()) {
     add_more_while(driver, &|thread, _, batch| batch.add([thread], 1), hurt);
 }
 
-/// The same with batches that do more than add: `more` is called with each, the number of its
-/// thread, and how many this thread has made before. It must leave the counter alone.
+/// Like [`add_while`], with batches that contain more operations: `more` is called with the number of the
+/// thread, the number of batches it has made, and the batch. It must not change the counter.
 pub fn add_more_while(
     driver: &dyn Driver,
     more: &(dyn Fn(u8, usize, &mut Batch) + Sync),
@@ -74,12 +74,12 @@ pub fn add_more_while(
 /// A watch of the counter.
 pub struct SumWatch {
     watch: Box<dyn Watch>,
-    /// What the counter held when the last that was told was committed.
+    /// The value of the counter at the last reported commit.
     told: i64,
 }
 
 impl SumWatch {
-    /// Watches from now on.
+    /// Starts a watch.
     pub fn start(driver: &dyn Driver) -> Self {
         let version = driver.snapshot().expect("a snapshot").version();
         let watch = driver.watch(KeyRange::prefix(SUM), version);
@@ -89,28 +89,28 @@ impl SumWatch {
         }
     }
 
-    /// Expects to be told of each commit up to now, one by one and none twice.
+    /// Asserts that every commit so far is reported exactly once.
     pub fn assert_all_told(&mut self, driver: &dyn Driver) {
         let gap = self.follow(driver);
         assert_eq!(gap, None, "after {} commits", self.told);
     }
 
-    /// The same where the engine may have forgotten some of them.
+    /// Like [`Self::assert_all_told`], for engines that may report a gap.
     pub fn assert_told_or_gap(&mut self, driver: &dyn Driver) {
         self.follow(driver);
     }
 
-    /// Goes on to what the counter holds now, or to the first gap.
+    /// Reads events up to the current value of the counter, or to the first gap.
     fn follow(&mut self, driver: &dyn Driver) -> Option<WatchEvent> {
         let sum = sum(driver);
         while self.told < sum {
             match self.watch.next(PATIENCE).expect("a watch") {
                 Some(WatchEvent::Commit { changes, .. }) => self.told += changes.len() as i64,
                 Some(gap) => return Some(gap),
-                None => panic!("{} of {sum} commits are told", self.told),
+                None => panic!("{} of {sum} commits were reported", self.told),
             }
         }
-        assert_eq!(self.told, sum, "more is told than was added");
+        assert_eq!(self.told, sum, "more commits were reported than made");
         None
     }
 }

@@ -1,9 +1,9 @@
-//! A driver that fails when told to, over any other.
+//! A wrapper for drivers that injects faults.
 //!
-//! A [`Fault`] names kinds of calls, how many of them succeed first, and whether the failure then
-//! passes or stays. A fault is an error returned *before* the inner driver is called, except for
-//! [`Site::AfterCommit`], where the inner driver has done its work and the answer is lost: the
-//! case that a caller must not mistake for "nothing happened".
+//! A [`Fault`] names kinds of calls, how many of them succeed first, and whether one call or all further
+//! calls fail. The error is returned *before* the inner driver is called, except for [`Site::AfterCommit`]:
+//! there the inner driver has committed and the response is lost, which callers must not mistake for a
+//! failed commit.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -28,9 +28,9 @@ pub enum Site {
     Scan,
     /// [`Cursor::next`].
     Step,
-    /// [`Driver::commit`] and [`Driver::write`], before anything is done.
+    /// [`Driver::commit`] and [`Driver::write`], before they are executed.
     Commit,
-    /// The same, after everything is done.
+    /// [`Driver::commit`] and [`Driver::write`], after they were executed.
     AfterCommit,
     /// Any call to a [`Writer`].
     Write,
@@ -49,24 +49,24 @@ pub enum Lasting {
     ForEver,
 }
 
-/// When to fail, and how.
+/// A fault to inject.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// The kinds of calls that count and fail.
+    /// The kinds of calls that are counted and fail.
     pub sites: Vec<Site>,
-    /// How many of them succeed first.
+    /// How many calls succeed first.
     pub after: u64,
-    /// Whether the failure passes.
+    /// Whether one call or all further calls fail.
     pub lasting: Lasting,
     /// The kind of the error.
     pub kind: ErrorKind,
 }
 
-/// A driver that fails when told to.
+/// A driver that injects faults.
 pub struct Faulty {
     inner: Arc<dyn Driver>,
     plan: Arc<Plan>,
-    /// In place of that of `inner`.
+    /// Replaces the capability of `inner`.
     capability: Option<Capability>,
 }
 
@@ -81,7 +81,7 @@ struct Armed {
 }
 
 impl Faulty {
-    /// A driver that does what `inner` does until it is [told](Self::arm) to fail.
+    /// A driver that behaves like `inner` until it is [armed](Self::arm).
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
@@ -90,7 +90,7 @@ impl Faulty {
         }
     }
 
-    /// The same, with another capability than `inner` has.
+    /// Replaces the reported capability.
     pub fn with_capability(self, capability: Capability) -> Self {
         Self {
             capability: Some(capability),
@@ -98,18 +98,18 @@ impl Faulty {
         }
     }
 
-    /// Plans a fault, in place of the one planned before.
+    /// Arms a fault; replaces the previous one.
     pub fn arm(&self, fault: Fault) {
         *self.plan.armed.lock() = Some(Armed { fault, calls: 0 });
     }
 
-    /// Forgets the planned fault; returns how many calls it has counted.
+    /// Disarms the fault; returns how many calls it has counted.
     pub fn disarm(&self) -> u64 {
         let armed = self.plan.armed.lock().take();
         armed.map_or(0, |armed| armed.calls)
     }
 
-    /// A snapshot that can fail, and whose taking can.
+    /// A snapshot that can fail, as can its creation.
     fn faulty(
         &self,
         take: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
@@ -123,7 +123,7 @@ impl Faulty {
 }
 
 impl Plan {
-    /// Counts a call, and fails it where the plan says so.
+    /// Counts a call, and returns an error if the fault applies.
     fn pass(&self, site: Site) -> Result<()> {
         let mut armed = self.armed.lock();
         let Some(Armed { fault, calls }) = armed.as_mut() else {
@@ -138,7 +138,7 @@ impl Plan {
             Lasting::ForEver => *calls > fault.after,
         };
         if fails {
-            let message = format!("a planned fault at {site:?}, call {calls}");
+            let message = format!("an injected fault at {site:?}, call {calls}");
             return Err(Error::new(fault.kind, message));
         }
         Ok(())

@@ -1,7 +1,7 @@
-//! Random operations on a driver, compared with a `BTreeMap`, and so what a watch tells of them.
+//! Random operations on a driver, compared with a `BTreeMap`, including the events of a watch.
 //!
-//! The run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets its
-//! length. Keys come from a small set, so that operations meet.
+//! A run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets its length.
+//! Keys come from a small set, so that operations often affect the same keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use rand::seq::IndexedRandom;
 use crate::conformance::Open;
 use crate::seed;
 
-/// The variable that sets how many operations a run has.
+/// The variable that sets the number of operations of a run.
 pub const OPERATIONS_VARIABLE: &str = "ESPALIER_OPERATIONS";
 
-/// Operations in a run when nobody says otherwise.
+/// Default number of operations.
 const OPERATIONS: u64 = 1_000;
 
-/// And for a slow server.
+/// Default for a slow server.
 const OPERATIONS_FEW: u64 = 150;
 
-/// How long a commit may take to be told.
+/// The maximum delay of a watch event.
 const TOLD_AFTER: Duration = Duration::from_secs(20);
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -54,16 +54,16 @@ fn run_about(open: Open<'_>, operations: u64) {
 struct Run<'a> {
     open: Open<'a>,
     random: &'a mut StdRng,
-    /// `None` only while it is opened again.
+    /// `None` only while it is reopened.
     driver: Option<Arc<dyn Driver>>,
     model: Map,
-    /// Snapshots held for a while, with what they have to show.
+    /// Held snapshots, with their expected content.
     held: Vec<(Box<dyn Snapshot + Send>, Map)>,
-    /// A watch of everything; `None` only while the driver is opened again.
+    /// A watch of everything; `None` only while the driver is reopened.
     told: Option<Told>,
 }
 
-/// What a watch has told, applied.
+/// A watch with its applied events.
 struct Told {
     watch: Box<dyn Watch>,
     version: Version,
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
         (0..count).map(|_| self.operation()).collect()
     }
 
-    /// Many keys that are set, and little else.
+    /// A bulk load: mostly puts of many keys.
     fn load(&mut self) -> Vec<Operation> {
         let count = self.random.random_range(500..2_000);
         let puts = (0..count).map(|_| Operation::Put {
@@ -288,9 +288,9 @@ impl<'a> Run<'a> {
         assert_eq!(driver.check().expect("a check"), []);
         let usage = driver.usage().expect("usage");
         assert_eq!(usage.keys, self.model.len() as u64);
-        let told = self.told.as_mut().expect("it is watched");
+        let told = self.told.as_mut().expect("there is a watch");
         told.follow(snapshot.version(), &self.model);
-        assert_eq!(told.map, self.model, "what was told");
+        assert_eq!(told.map, self.model, "the reported changes");
     }
 
     fn hold(&mut self) {
@@ -332,15 +332,15 @@ impl Told {
         }
     }
 
-    /// Applies what is told up to a version, whose state is the model.
+    /// Applies the events up to a version, whose state is the model.
     fn follow(&mut self, version: Version, model: &Map) {
-        // What is told after a gap is applied to the newest state, and tells nothing new of it.
+        // Events after a gap are applied to the newest state, so they may have no effect.
         let mut is_exact = true;
         while self.version < version {
             let event = self.watch.next(TOLD_AFTER).expect("a watch");
-            match event.expect("a commit is told") {
+            match event.expect("a commit is reported") {
                 WatchEvent::Commit { version, changes } => {
-                    assert!(self.version < version, "versions are told in order");
+                    assert!(self.version < version, "versions are reported in order");
                     self.version = version;
                     for change in changes {
                         let had_effect = self.apply(change.clone());
@@ -356,8 +356,8 @@ impl Told {
         }
     }
 
-    /// Whether it had an effect, or may be told without: of a range that a batch clears twice an engine
-    /// may not know that the second time there was nothing left.
+    /// Applies a change. Returns whether it had an effect or is exempt: if a batch clears a range twice, an
+    /// engine may not know that the second deletion had nothing to delete.
     fn apply(&mut self, change: Change) -> bool {
         match change {
             Change::Put { key, value } => {
@@ -373,7 +373,7 @@ impl Told {
     }
 }
 
-/// The model after a batch, or the kind of error that has to refuse it.
+/// The model after a batch, or the kind of the expected error.
 fn apply(
     model: &Map,
     preconditions: &[Precondition],
@@ -409,7 +409,7 @@ fn tell(writer: &mut dyn Writer, operation: &Operation) -> Result<(), Error> {
     }
 }
 
-/// A put by way of `put_new`.
+/// A put by means of `put_new`.
 fn tell_new(writer: &mut dyn Writer, key: &[u8], value: &[u8]) -> Result<(), Error> {
     let was_there = writer.get(key)?.is_some();
     let existed = writer.put_new(key, value)?;

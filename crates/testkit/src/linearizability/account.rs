@@ -1,4 +1,4 @@
-//! What all processes said, put together: from lines to a history.
+//! Combines the records of all processes into a history.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,23 +6,23 @@ use super::record::{Line, Said};
 use super::search::Operation;
 use super::space::{Act, Change, State};
 
-/// Everything that was said in a run.
+/// All records of a run.
 #[derive(Default)]
 pub(super) struct Account {
     calls: BTreeMap<u64, Line>,
     returns: HashMap<u64, Line>,
 }
 
-/// How many operations came to what.
+/// The number of operations by result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) reads: usize,
     pub(super) made: usize,
     pub(super) refused: usize,
     pub(super) failed: usize,
-    /// Those whose process was killed, or was told that nobody knows.
+    /// Operations whose process was killed, or whose outcome is unknown.
     pub(super) unknown: usize,
-    /// Those of them that have happened.
+    /// Those of them that were applied.
     pub(super) unknown_made: usize,
 }
 
@@ -33,10 +33,10 @@ impl Account {
             Said::Reads | Said::Changes(_) => self.calls.insert(operation, line),
             _ => self.returns.insert(operation, line),
         };
-        assert_eq!(earlier, None, "an operation is told of twice");
+        assert_eq!(earlier, None, "an operation is recorded twice");
     }
 
-    /// All that was said, in a file for whoever looks for what went wrong.
+    /// Writes all records to a file, for the analysis of a failure.
     pub(super) fn keep(&self) {
         let lines = self.calls.values().chain(self.returns.values());
         let mut lines: Vec<_> = lines.collect();
@@ -45,19 +45,19 @@ impl Account {
         let name = format!("espalier-history-{}", std::process::id());
         let file = std::env::temp_dir().join(name);
         match std::fs::write(&file, text.join("\n")) {
-            Ok(()) => println!("all that was said is in {}", file.display()),
-            Err(error) => println!("what was said cannot be kept: {error}"),
+            Ok(()) => println!("the records are in {}", file.display()),
+            Err(error) => println!("the records cannot be written: {error}"),
         }
     }
 
-    /// The history, given the receipts that were found in the end. Panics where an acknowledged
-    /// commit left none, or one that did not happen left one.
+    /// The history, given the receipts found at the end. Panics if an acknowledged commit left no receipt,
+    /// or a failed one left one.
     pub(super) fn history(&self, receipts: &BTreeMap<u64, bool>) -> (Vec<Operation<Act>>, Numbers) {
         let (mut history, mut numbers) = (Vec::new(), Numbers::default());
         for (stamp, counts) in receipts {
             let said = self.calls.get(stamp).map(|call| &call.said);
             let is_known = matches!(said, Some(Said::Changes(change)) if change.counts == *counts);
-            assert!(is_known, "a receipt of what nobody did: {stamp:#x}");
+            assert!(is_known, "a receipt without a commit: {stamp:#x}");
         }
         for call in self.calls.values() {
             let act = match &call.said {
@@ -103,14 +103,14 @@ impl Account {
                 numbers.made += 1;
             }
             Some(Said::Refused) => {
-                assert!(!is_there, "a refused commit happened: {change:x?}");
+                assert!(!is_there, "a rejected commit was applied: {change:x?}");
                 numbers.refused += 1;
                 return Some(Act::Refused(change));
             }
             Some(Said::Failed) => {
                 assert!(
                     !is_there,
-                    "a commit happened that was said not to: {change:x?}"
+                    "a commit was applied that was reported as failed: {change:x?}"
                 );
                 numbers.failed += 1;
             }
@@ -122,8 +122,8 @@ impl Account {
         is_there.then_some(Act::Made(change))
     }
 
-    /// Whether versions tell the order: a reader of a version sees in each register the latest
-    /// acknowledged commit up to it, or one that nobody answered for.
+    /// Checks that versions define the order: a reader of a version sees in each register the latest
+    /// acknowledged commit up to it, or one with an unknown outcome.
     pub(super) fn check_versions(&self) {
         let mut made: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
         let mut acknowledged = HashMap::new();
@@ -170,7 +170,7 @@ fn check_version(
 mod tests {
     use super::*;
 
-    /// What was said by the end, with the receipts found.
+    /// The history of these records, with these receipts.
     fn judged(lines: &[&str], receipts: &[(u64, bool)]) -> (Vec<Operation<Act>>, Numbers) {
         let mut account = Account::default();
         for line in lines {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_answered_for_is_told_by_its_receipt() {
+    fn an_unknown_outcome_is_determined_by_the_receipt() {
         let lines = [
             "1 10 changes 0 any 1",
             "2 11 changes 0 any 0",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a commit happened that was said not to")]
+    #[should_panic(expected = "a commit was applied that was reported as failed")]
     fn a_failed_commit_leaves_none() {
         judged(&["1 10 changes 0 any 1", "1 11 failed"], &[(1, true)]);
     }

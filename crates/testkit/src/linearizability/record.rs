@@ -1,33 +1,33 @@
-//! What a process says of each operation: a line before it, and a line after it.
+//! The records of a process: one line before each operation, and one after it.
 
 use super::space::{Change, State};
 
-/// A line.
+/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The operation, unique in the run; the stamp of a change.
+    /// The operation, unique in the run; for a change, its stamp.
     pub(super) operation: u64,
-    /// Nanoseconds of the machine's clock that only goes on.
+    /// Nanoseconds of the monotonic clock of the machine.
     pub(super) at: u64,
     pub(super) said: Said,
 }
 
-/// What a line says.
+/// The event of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// It is going to read.
+    /// A read starts.
     Reads,
-    /// It is going to change something.
+    /// A change starts.
     Changes(Change),
-    /// It has read this, at this version.
+    /// The result of a read: a state and its version.
     Saw(State, u64),
-    /// The change was made, in this version.
+    /// The change was committed in this version.
     Made(u64),
-    /// The change was refused, as it was expected to be where the register holds another stamp.
+    /// The change was rejected, because the register holds another stamp.
     Refused,
-    /// Nothing happened.
+    /// The operation failed without effect.
     Failed,
-    /// Nobody knows what happened.
+    /// The outcome is unknown.
     Unknown,
 }
 
@@ -54,7 +54,7 @@ impl Line {
         format!("{} {} {said}", self.operation, self.at)
     }
 
-    /// `None` for what is no whole line, as of a process that was killed.
+    /// Parses a line; `None` if it is incomplete, as after a kill.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let mut next = || words.next();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_they_were_printed() {
+    fn printed_lines_are_parsed() {
         let change = Change {
             register: 4,
             expected: Some(17),

@@ -1,4 +1,4 @@
-//! A run: processes that work on one key space, what hurts them, and the judgement.
+//! A run: processes that work on one key space, injected faults, and the check.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -18,61 +18,60 @@ use super::worker::{self, CLIENTS, now};
 use crate::process::Part;
 use crate::seed;
 
-/// The variable that sets for how many seconds a run hurts what it runs on.
+/// The variable that sets the duration of the fault injection, in seconds.
 pub const SECONDS_VARIABLE: &str = "ESPALIER_FAULT_SECONDS";
 
-/// Seconds when nobody says otherwise.
+/// Default duration in seconds.
 const SECONDS: u64 = 8;
 
-/// The longest time without a fault.
+/// Maximum time without a fault.
 const PEACE_MS_MAX: u64 = 500;
 
-/// The longest that a process is halted, mostly and at times.
+/// Maximum pause of a process: the usual one and the long one.
 const HALT_MS_MAX: [u64; 2] = [700, 7_000];
 
-/// One halt in this many may be a long one.
+/// One pause in this many is a long one.
 const LONG_HALTS: u32 = 8;
 
-/// How long everything works undisturbed before the end.
+/// Time without faults at the end.
 const RECOVERY: Duration = Duration::from_millis(700);
 
-/// How long processes may take to end.
+/// Maximum time for the processes to end.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Steps of the search, after which it is given up: some minutes.
+/// Maximum number of steps of the search: some minutes.
 const STEPS_MAX: u64 = 200_000_000;
 
-/// Something that is done to servers or connections. On return everything works again, or will by
-/// itself. It may let some time go by in between.
+/// A fault of servers or connections. On return they work again, or recover by themselves. It may take some
+/// time.
 pub struct Hurt<'a> {
-    /// What it does, for people who look for what went wrong.
+    /// Describes the fault, for the analysis of a failure.
     pub name: &'static str,
-    /// Does it.
+    /// Causes the fault.
     pub act: Box<dyn Fn(&mut StdRng) + 'a>,
 }
 
 impl<'a> Hurt<'a> {
-    /// Something that is done.
+    /// Creates a fault.
     pub fn new(name: &'static str, act: impl Fn(&mut StdRng) + 'a) -> Self {
         let act = Box::new(act);
         Self { name, act }
     }
 }
 
-/// What a run is of.
+/// The configuration of a run.
 pub struct Run<'a> {
     /// The test of this binary that calls [`worker::part`].
     pub part: &'a str,
-    /// The key space as each process opens it; one process for each.
+    /// The URL of the key space for each process.
     pub urls: Vec<String>,
-    /// What is done to the engine, beside killing and halting processes.
+    /// The faults of the engine, in addition to killing and pausing processes.
     pub hurts: Vec<Hurt<'a>>,
-    /// Opens the key space in the end.
+    /// Opens the key space at the end.
     pub open: &'a dyn Fn() -> Arc<dyn Driver>,
 }
 
-/// Lets processes work on a key space while all sorts of things happen, and panics where what they
-/// saw cannot be.
+/// Runs processes on a key space while faults occur, and panics if their results are not linearizable.
 pub fn run(run: &Run<'_>) {
     let seconds = seed::number_from_environment(SECONDS_VARIABLE).unwrap_or(SECONDS);
     seed::run("the linearizability test", |random| {
@@ -100,7 +99,7 @@ pub fn run(run: &Run<'_>) {
         println!("{}: {numbers:?}", driver.name());
         assert!(
             numbers.reads > 0 && numbers.made > 0,
-            "nothing was done: {numbers:?}"
+            "no operation succeeded: {numbers:?}"
         );
     });
 }
@@ -111,10 +110,10 @@ struct Crew<'a> {
     seed: u64,
     parts: Vec<Part>,
     next_client: u32,
-    /// What parts say, and `None` when one ends.
+    /// The lines of the processes; `None` at the end of each.
     said: Receiver<Option<String>>,
     sayer: Sender<Option<String>>,
-    /// Parts whose end is not heard of yet.
+    /// Number of processes whose end was not received yet.
     running: usize,
     account: Account,
 }
@@ -144,7 +143,7 @@ impl<'a> Crew<'a> {
         self.next_client += CLIENTS;
         let mut part = Part::start(self.run.part, &call);
         let (lines, sayer) = (part.lines(), self.sayer.clone());
-        // Read all the time: a part whose pipe is full would do nothing.
+        // Keeps reading: a process whose pipe is full would block.
         thread::spawn(move || {
             lines.for_each(|line| drop(sayer.send(Some(line))));
             drop(sayer.send(None));
@@ -153,7 +152,7 @@ impl<'a> Crew<'a> {
         part
     }
 
-    /// Listens for some time.
+    /// Receives records for some time.
     fn wait(&mut self, time: Duration) {
         let end = Instant::now() + time;
         loop {
@@ -167,7 +166,7 @@ impl<'a> Crew<'a> {
 
     fn hear(&mut self, said: Option<String>) {
         match said {
-            // Half a line is the last that was said before a kill.
+            // The last line before a kill may be incomplete.
             Some(text) => Line::parse(&text)
                 .into_iter()
                 .for_each(|line| self.account.add(line)),
@@ -183,29 +182,29 @@ impl<'a> Crew<'a> {
         self.parts[number] = self.part(url);
     }
 
-    /// Halts a process; something else may happen meanwhile.
+    /// Pauses a process; another fault may occur meanwhile.
     fn halt_one(&mut self, random: &mut StdRng) {
         let number = random.random_range(0..self.parts.len());
         let is_long = random.random_ratio(1, LONG_HALTS);
         let time = random.random_range(0..HALT_MS_MAX[usize::from(is_long)]);
-        note(&format!("process {number} is halted for {time} ms"));
+        note(&format!("process {number} is paused for {time} ms"));
         self.parts[number].halt();
         self.wait(Duration::from_millis(time));
         if !self.run.hurts.is_empty() && random.random() {
             let hurt = random.random_range(0..self.run.hurts.len());
             self.hurt(&self.run.hurts[hurt], random);
         }
-        note(&format!("process {number} goes on"));
+        note(&format!("process {number} is resumed"));
         self.parts[number].go_on();
     }
 
     fn hurt(&mut self, hurt: &Hurt<'_>, random: &mut StdRng) {
         note(hurt.name);
         (hurt.act)(random);
-        note("which is over");
+        note("the fault is over");
     }
 
-    /// Has all processes end, and returns what was said.
+    /// Ends all processes and returns the records.
     fn finish(mut self) -> Account {
         let parts = std::mem::take(&mut self.parts);
         let ends = thread::spawn(|| {
@@ -218,16 +217,16 @@ impl<'a> Crew<'a> {
             let left = end.saturating_duration_since(Instant::now());
             match self.said.recv_timeout(left) {
                 Ok(said) => self.hear(said),
-                Err(RecvTimeoutError::Timeout) => panic!("{} processes do not end", self.running),
-                Err(RecvTimeoutError::Disconnected) => unreachable!("this has a sender too"),
+                Err(RecvTimeoutError::Timeout) => panic!("{} processes did not end", self.running),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("this owns a sender"),
             }
         }
-        ends.join().expect("every process ends well");
+        ends.join().expect("every process succeeds");
         self.account
     }
 }
 
-/// Says what happens, and when, by the clock of the operations.
+/// Prints an event with the time of the clock of the operations.
 fn note(what: &str) {
     println!("{}: {what}", now());
 }
@@ -239,7 +238,7 @@ fn judge(account: &Account, driver: &dyn Driver) -> Numbers {
     let counted = receipts.values().filter(|counts| **counts).count();
     assert_eq!(
         last.count, counted as i64,
-        "of the counter and the receipts"
+        "the counter differs from the receipts"
     );
     let (mut history, numbers) = account.history(&receipts);
     account.check_versions();
@@ -250,15 +249,15 @@ fn judge(account: &Account, driver: &dyn Driver) -> Numbers {
     });
     match search(&Space, &history, STEPS_MAX) {
         Verdict::Linearizable(_) => numbers,
-        Verdict::GivenUp => panic!("the history is too hard to judge: {numbers:?}"),
+        Verdict::GivenUp => panic!("the search exceeded its limit: {numbers:?}"),
         Verdict::Impossible { order, stuck } => {
             explain(&history, &order, stuck);
-            panic!("the history cannot have happened in one order: {numbers:?}");
+            panic!("the history is not linearizable: {numbers:?}");
         }
     }
 }
 
-/// Prints where the longest order ends, and what was going on then.
+/// Prints the end of the longest order and the operations at that time.
 fn explain(history: &[Operation<Act>], order: &[usize], stuck: usize) {
     let print = |operation: &Operation<Act>| {
         let returned = operation.returned.unwrap_or(u64::MAX);
@@ -267,9 +266,9 @@ fn explain(history: &[Operation<Act>], order: &[usize], stuck: usize) {
     println!("the end of the longest order:");
     let last = &order[order.len().saturating_sub(20)..];
     last.iter().for_each(|number| print(&history[*number]));
-    println!("what does not fit in:");
+    println!("the operation that does not fit:");
     print(&history[stuck]);
-    println!("what else was going on, or did later:");
+    println!("other operations at that time or later:");
     let others = (0..history.len()).filter(|number| *number != stuck && !order.contains(number));
     others.take(20).for_each(|number| print(&history[number]));
 }

@@ -1,4 +1,4 @@
-//! A process that reads and changes a key space at random, until its standard input ends.
+//! A process that reads and changes a key space at random, until its standard input closes.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use super::record::{Line, Said};
 use super::space::{self, Change, REGISTERS, State};
 use crate::process::{argument, say};
 
-/// Threads of a process, each a client of its own.
+/// Number of threads of a process; each is a client.
 pub(super) const CLIENTS: u32 = 2;
 
-/// Operations are numbered within their client.
+/// Bits of an operation number that count within a client.
 const NUMBER_BITS: u32 = 32;
 
-/// The longest pause between two operations.
+/// Maximum pause between two operations.
 const PAUSE_US_MAX: u64 = 6_000;
 
-/// How long an engine is waited for that cannot be reached when the process starts.
+/// How long the process waits for an unreachable engine when it starts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a process is called with.
+/// The argument of a process.
 pub(super) fn call(first_client: u32, seed: u64, url: &str) -> String {
     format!("{first_client} {seed} {url}")
 }
 
-/// What a process does that is a part of a run. Does nothing in the ordinary run of the tests.
+/// The body of a child process of a run. Returns at once if the test is not run as a child process.
 pub fn part(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>) {
     let Some(argument) = argument() else { return };
     let mut words = argument.splitn(3, ' ');
@@ -45,7 +45,7 @@ pub fn part(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>) {
             let (driver, is_done) = (&*driver, &is_done);
             scope.spawn(move || Client::new(driver, client, seed).work(is_done));
         }
-        // Nothing ever comes: this ends with the one who started it.
+        // Never receives data; ends when the parent closes the pipe or ends.
         let _ = std::io::stdin().read(&mut [0]);
         is_done.store(true, Ordering::Release);
     });
@@ -64,12 +64,12 @@ fn opened(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>, url: &str) -> Arc<dyn 
     }
 }
 
-/// Whether an error of a hurt engine says that nothing happened.
+/// Whether an error during a fault means that nothing was applied.
 fn is_nothing(error: &Error) -> bool {
     error.is_retryable()
 }
 
-/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+/// Nanoseconds of the monotonic clock of the machine, the same for all processes.
 pub(super) fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
@@ -78,9 +78,9 @@ pub(super) fn now() -> u64 {
 struct Client<'a> {
     driver: &'a dyn Driver,
     random: StdRng,
-    /// The operation before the next one.
+    /// The number of the previous operation.
     operation: u64,
-    /// What this client has seen last.
+    /// The state of the last read of this client.
     seen: State,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Client<'a> {
                 0..4 => self.read(),
                 4..6 => self.change(None),
                 _ => {
-                    // From what it has seen, now or a while ago.
+                    // From the state of a read, now or earlier.
                     if self.random.random_ratio(2, 3) {
                         self.read();
                     }
@@ -144,7 +144,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Changes a register: that one, from what was seen of it, or any, from anything.
+    /// Changes a register: this one from its last read value, or any one unconditionally.
     fn change(&mut self, from_seen: Option<usize>) {
         let register = from_seen.unwrap_or_else(|| self.register());
         self.operation += 1;
@@ -163,7 +163,7 @@ impl<'a> Client<'a> {
                 let written = self
                     .driver
                     .write(conditions, &mut |writer| change.tell(writer));
-                // It may be refused for the changes of others too.
+                // A streamed write may also be rejected because of changes of others.
                 written.map_err(|error| (error, Said::Failed))
             }
             false => {

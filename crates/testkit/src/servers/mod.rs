@@ -1,10 +1,10 @@
-//! Real servers for tests: each is started by the test itself on a free port of the loopback
-//! interface, in a temporary directory, and is gone when the test process is, however it ends.
+//! Real servers for tests. Each is started by the test on a free port of the loopback interface, in a
+//! temporary directory, and ends with the test process, however it ends.
 //!
-//! A server that cannot be started fails the tests that want it. The variable
-//! [`SERVERS_VARIABLE`] narrows the set, as in `ESPALIER_TEST_SERVERS=redis,etcd`; what it leaves
-//! out says so loudly. A test binary shares one server of a kind among its tests (`shared`), each
-//! with names of its own in it; tests that hurt a server `start` one for themselves.
+//! A server that cannot be started fails the tests that use it. The variable [`SERVERS_VARIABLE`] limits
+//! the set, as in `ESPALIER_TEST_SERVERS=redis,etcd`; excluded servers are printed. A test binary shares
+//! one server of each kind among its tests (`shared`), each with its own names; tests that disturb a server
+//! `start` their own.
 
 mod etcd;
 mod mongo;

@@ -1,22 +1,21 @@
-//! Which servers a run of the tests is to have.
+//! The set of servers that a test run uses.
 
 use std::env;
 use std::io::Write;
 
-/// A list of servers, such as `redis,etcd`: the tests of all others are left out. Without it all
-/// servers are wanted.
+/// A list of servers, such as `redis,etcd`: tests of other servers are skipped. If it is not set, all
+/// servers are used.
 pub const SERVERS_VARIABLE: &str = "ESPALIER_TEST_SERVERS";
 
-/// Whether this run is to have the server of that name. Where not, that is printed, past the
-/// capture of the test harness.
+/// Whether this run uses a server. If not, a message is printed, bypassing the capture of the test harness.
 pub fn is_wanted(server: &str) -> bool {
     let Ok(list) = env::var(SERVERS_VARIABLE) else {
         return true;
     };
     let wanted = list.split(',').any(|name| name.trim() == server);
     if !wanted {
-        let warning = format!("LEFT OUT: a test that needs {server}: {SERVERS_VARIABLE}={list}\n");
-        // Nobody may be listening, which is no reason to fail.
+        let warning = format!("SKIPPED: a test that requires {server}: {SERVERS_VARIABLE}={list}\n");
+        // Standard error may be closed, which is fine.
         let _ = std::io::stderr().write_all(warning.as_bytes());
     }
     wanted
