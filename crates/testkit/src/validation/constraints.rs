@@ -1,4 +1,4 @@
-//! What a schema demands of data beyond types: `mandatory`, `unique`, `must`, `when` and so on.
+//! Generates constraints: `mandatory`, `unique`, `must`, `when` and so on.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -27,7 +27,7 @@ pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut F
     }
 }
 
-/// Adds a `when` or a `must`; none where there is no place for it.
+/// Adds a `when` or a `must`; none if there is no possible node.
 pub(super) fn add_condition(
     random: &mut StdRng,
     shape: &mut Shape,
@@ -61,7 +61,7 @@ struct Constrainer<'a> {
     random: &'a mut StdRng,
     shape: &'a mut Shape,
     features: &'a mut Features,
-    /// What has a `when`, and what that reads.
+    /// The items with a `when`, and the items that it reads.
     whens: Vec<(ItemId, Vec<ItemId>)>,
 }
 
@@ -138,8 +138,8 @@ impl Constrainer<'_> {
         }
     }
 
-    /// Whether a node may be mandatory: not in a default case, not in another module's augment
-    /// (RFC 7950 §7.9.3, §7.17), and at the top only rarely, as nothing is valid then at first.
+    /// Whether a node may be mandatory: not in a default case, not in an augment of another module (RFC
+    /// 7950 §7.9.3, §7.17), and at the top only rarely, because an empty datastore is then invalid.
     fn may_require(&mut self, id: ItemId) -> bool {
         let mut below = id;
         while let Some(around) = self.shape.items[below].parent {
@@ -203,8 +203,8 @@ impl Constrainer<'_> {
         }
     }
 
-    /// A leaf of a list, in containers at most. One with a default has to be in use wherever the
-    /// entry is: libyang takes the default even where the leaf is not there at all.
+    /// Whether a leaf may be in `unique`: a leaf of the list, possibly in containers. One with a default
+    /// must be in use in every entry: libyang uses the default even if the leaf does not exist.
     fn may_be_unique(&self, list: ItemId, leaf: ItemId) -> bool {
         let Kind::Leaf {
             of,
@@ -291,13 +291,13 @@ impl Constrainer<'_> {
             .first()
             .map_or(module, |&top| self.shape.items[top].module);
         readable.retain(|&at| {
-            // libyang is done with the data of a module before it begins with that of the next.
+            // libyang completes the data of a module before it starts with the next one.
             let is_before = self.shape.items[self.shape.chain(at)[0]].module <= top;
-            // Nor does it take away containers that exist only by default.
+            // Nor does it delete containers that exist only by default.
             let is_certain = !self.shape.is_np_container(at) && !self.may_come_by_default(at);
             is_before && is_certain && !self.shape.is_within(at, id)
         });
-        // Mostly about what is near, as that is there more often.
+        // Mostly about near nodes, which exist more often.
         let near = context.and_then(|context| self.shape.data_parent(context));
         let is_near = |&at: &ItemId| self.shape.data_parent(at) == near || Some(at) == near;
         if readable.iter().any(is_near) && self.random.random_bool(0.6) {
@@ -373,7 +373,7 @@ impl Constrainer<'_> {
         (author.expression(), author.reads)
     }
 
-    /// Whether it is in a choice that has a default case: what is there depends on what is not.
+    /// Whether it is in a choice with a default case: its nodes then depend on the absence of others.
     fn may_come_by_default(&self, id: ItemId) -> bool {
         let mut around = self.shape.around(id).into_iter();
         around.any(|at| {
@@ -416,11 +416,11 @@ impl Constrainer<'_> {
         false
     }
 
-    /// libyang frees memory twice where a container without presence and with a condition is in
-    /// another such.
+    /// libyang frees memory twice if a container without presence and with a condition contains another
+    /// such container.
     fn has_nested_conditional_containers(&self) -> bool {
         let is_conditional = |id: ItemId| {
-            // The conditions of a choice, case, augment or uses are those of what is in it.
+            // The conditions of a choice, case, augment or uses apply to its content.
             let mut around = self.shape.around(id).into_iter();
             let own = around.next().into_iter();
             let mut holders = own.chain(around.take_while(|&at| !self.shape.is_data(at)));

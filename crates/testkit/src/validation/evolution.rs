@@ -1,4 +1,4 @@
-//! Random changes of a schema, as new revisions of its modules bring them.
+//! Random changes of a schema, as in new revisions of its modules.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -9,7 +9,7 @@ use super::grow::{add_nodes, plain_types};
 use super::render::GeneratedSchema;
 use super::shape::{Bounds, ItemId, Kind, Of, Place, Shape, literal, pick};
 
-/// The largest number of edits that one change of a schema has.
+/// Maximum number of edits in one change.
 const EDITS_MAX: usize = 5;
 
 /// One edit of a schema.
@@ -83,9 +83,8 @@ impl SchemaEdit {
 }
 
 impl GeneratedSchema {
-    /// The schema after one to five random edits, and the edits. Conditions, references and `unique`
-    /// statements that an edit leaves without what they name are taken away with it, so that libyang
-    /// accepts most of the results.
+    /// Applies one to five random edits. Returns the new schema and the edits. Conditions, references and
+    /// `unique` statements that name removed nodes are removed too, so libyang accepts most of the results.
     pub fn evolved(&self, random: &mut StdRng) -> (Self, Vec<SchemaEdit>) {
         let mut evolved = self.clone();
         let count = random.random_range(1..=EDITS_MAX);
@@ -112,7 +111,7 @@ struct Evolver<'a> {
 }
 
 impl Evolver<'_> {
-    /// Does an edit; none where there is nothing that it fits.
+    /// Applies an edit; `None` if there is no suitable item.
     fn apply(&mut self, edit: SchemaEdit) -> Option<()> {
         match edit {
             SchemaEdit::AddNode => self.add_node(),
@@ -153,7 +152,7 @@ impl Evolver<'_> {
         }
     }
 
-    /// One of the items that are part of the schema and fit.
+    /// A random item that is part of the schema and fits.
     fn one(&mut self, fits: impl Fn(&Shape, ItemId) -> bool) -> Option<ItemId> {
         let all = 0..self.shape.items.len();
         let fitting: Vec<ItemId> = all
@@ -220,7 +219,7 @@ impl Evolver<'_> {
         Some(())
     }
 
-    /// To a type with more values, or with fewer.
+    /// Changes to a type with more values, or with fewer.
     fn resize(&mut self, edit: SchemaEdit) -> Option<()> {
         let other = move |of: &Of| match (edit, of) {
             (SchemaEdit::Widen, Of::Small) => Some(Of::Number),
@@ -368,7 +367,7 @@ impl Evolver<'_> {
             is_in_case && shape.is_data(id)
         })?;
         let around = self.shape.data_parent(id)?;
-        // What a grouping or augment adds stays in its text.
+        // Nodes of a grouping or augment stay in its text.
         if self.shape.file(around) != self.shape.file(id)
             || self.shape.items[around].module != self.shape.items[id].module
         {
@@ -395,7 +394,7 @@ impl Evolver<'_> {
         Some(())
     }
 
-    /// Takes a node away, or out of the configuration, though it is still written.
+    /// Removes a node from the schema or from the configuration; its definition is still written.
     fn hide(&mut self, edit: SchemaEdit) -> Option<()> {
         let id = self.one(|shape, id| {
             shape.is_data(id) && !shape.is_key(id) && shape.may_go(id) && !shape.is_hidden(id)

@@ -1,4 +1,4 @@
-//! XPath expressions over what a schema has.
+//! Random XPath expressions over the nodes of a schema.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -6,20 +6,20 @@ use rand::rngs::StdRng;
 use super::features::Features;
 use super::shape::{ItemId, Kind, Of, Shape, Style, literal, pick};
 
-/// Writes expressions for one context node.
+/// Generates expressions for one context node.
 pub(super) struct Author<'a> {
     pub(super) random: &'a mut StdRng,
     pub(super) shape: &'a Shape,
     pub(super) features: &'a mut Features,
-    /// The item that they are written for.
+    /// The item with the expression.
     pub(super) at: ItemId,
-    /// The context node: a data node; none for the root.
+    /// The context node: a data node; `None` for the root.
     pub(super) context: Option<ItemId>,
     /// The data nodes that may be read.
     pub(super) readable: Vec<ItemId>,
-    /// Those that were.
+    /// The data nodes that were read.
     pub(super) reads: Vec<ItemId>,
-    /// Whether steps that name no node are allowed, and others that libyang cannot do in a `when`.
+    /// Whether wildcard steps, and others that libyang does not support in a `when`, are allowed.
     pub(super) may_use_wildcards: bool,
 }
 
@@ -28,7 +28,7 @@ impl Author<'_> {
         self.random.random_ratio(percent, 100)
     }
 
-    /// A whole expression; none where there is nothing to read.
+    /// An expression; `None` if there is nothing to read.
     pub(super) fn expression(&mut self) -> Option<String> {
         if self.readable.is_empty() {
             return None;
@@ -87,7 +87,7 @@ impl Author<'_> {
         id
     }
 
-    /// Leaves, and what values they have.
+    /// A leaf whose type fits.
     fn leaf(&mut self, fits: fn(&Of) -> bool) -> Option<ItemId> {
         let mut leaves = self.leaves();
         leaves.retain(|&id| fits(self.shape.base(id)));
@@ -138,7 +138,7 @@ impl Author<'_> {
         }
     }
 
-    /// By way of an ancestor that is named.
+    /// A path that starts with a named ancestor.
     fn path_by_ancestor(&mut self, to: ItemId) -> Option<String> {
         let context = self.context?;
         let chain = self.shape.chain(context);
@@ -167,7 +167,7 @@ impl Author<'_> {
             == 1
     }
 
-    /// A predicate on entries of a list.
+    /// A predicate for entries of a list.
     fn predicate(&mut self, list: ItemId) -> String {
         self.features.note("xpath predicate");
         let by_user = matches!(
@@ -219,7 +219,7 @@ impl Author<'_> {
         }
     }
 
-    /// `current()/..` and a leaf of the same values, or the context itself.
+    /// `current()/..` and a leaf with the same values, or the context itself.
     fn value_beside(&mut self, of: ItemId) -> Option<String> {
         let context = self.context?;
         let kind = std::mem::discriminant(self.shape.base(of));
@@ -229,8 +229,8 @@ impl Author<'_> {
             let Some(place) = place else { continue };
             for id in self.shape.data_children(Some(place)) {
                 let is_fit = std::mem::discriminant(self.shape.base(id)) == kind;
-                // As the value of a key, libyang takes one entry of the context's own leaf-list for
-                // all of them.
+                // libyang treats one entry of the context's own leaf-list as all of them if it is the value
+                // of a key.
                 let is_several =
                     id == context && matches!(self.shape.items[id].kind, Kind::LeafList { .. });
                 let is_fit = is_fit && !is_several && id != of;
@@ -275,13 +275,13 @@ impl Author<'_> {
         }
     }
 
-    /// Whether the context is an entry whose place the user chooses.
+    /// Whether the context is an entry ordered by user.
     fn is_in_user_order(&self) -> bool {
         let kind = self.context.map(|context| &self.shape.items[context].kind);
         self.may_use_wildcards && matches!(kind, Some(Kind::List { by_user: true, .. }))
     }
 
-    /// About other entries of the list that the context is in.
+    /// A condition on other entries of the list of the context.
     fn about_entries(&mut self) -> Option<String> {
         let context = self.context?;
         let list = self
@@ -365,7 +365,7 @@ impl Author<'_> {
         leaves.retain(|&id| match self.shape.of(id) {
             Some(Of::Leafref(reference)) => {
                 let is_readable = self.readable.contains(&reference.target);
-                // libyang makes an error of a reference to nothing.
+                // libyang reports an error for a dangling reference.
                 is_readable
                     && reference.is_required
                     && self.has_certain_first(id)
@@ -397,7 +397,7 @@ impl Author<'_> {
         Some(self.compare(&place, other))
     }
 
-    /// Whether there is never more than one node of the value of a reference.
+    /// Whether at most one node has the value of a reference.
     fn refers_to_one(&self, leaf: ItemId, target: ItemId) -> bool {
         let outer = self
             .shape
@@ -416,7 +416,7 @@ impl Author<'_> {
         }
     }
 
-    /// About the context's surroundings, whatever their names.
+    /// A condition on the surroundings of the context, without names.
     fn about_place(&mut self) -> String {
         self.features.note("xpath wildcard");
         let inner = self.context.filter(|&id| self.shape.of(id).is_none());
@@ -523,8 +523,8 @@ impl Author<'_> {
         }
     }
 
-    /// Whether it is certain which instance comes first, for functions that take the first: not of
-    /// what the system orders in a way of its own.
+    /// Whether the first instance is defined, for functions that use the first: not if the order is
+    /// system-defined.
     fn has_certain_first(&self, id: ItemId) -> bool {
         let is_sortable = |id: ItemId| {
             let of = self.shape.base(id);
@@ -545,7 +545,7 @@ impl Author<'_> {
             })
     }
 
-    /// About the values of a leaf or leaf-list, which a path leads to.
+    /// A condition on the values of a leaf or leaf-list at a path.
     fn compare(&mut self, path: &str, id: ItemId) -> String {
         let of = &self.shape.base(id).clone();
         let value = literal(self.random, of);
@@ -610,7 +610,7 @@ impl Author<'_> {
             1 => {
                 self.features.note("xpath div");
                 self.features.note("xpath floor");
-                // With a digit before it, for libyang takes floor(NaN) for the context node.
+                // With a leading digit, because libyang evaluates floor(NaN) as the context node.
                 format!("floor(concat('0', {path}) div 2) != {}", number / 2)
             }
             2 => {

@@ -1,4 +1,4 @@
-//! The skeleton of a schema: containers, lists, choices and leaves of plain types.
+//! Generates the skeleton of a schema: containers, lists, choices and leaves with plain types.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -7,13 +7,13 @@ use super::features::Features;
 use super::files::File;
 use super::shape::{Bounds, ItemId, Kind, Of, Shape, literal, pick};
 
-/// Items are added until there are this many, about.
+/// Approximate maximum number of items.
 const ITEMS_MAX: usize = 34;
 
-/// Data nodes are nested this deep at most.
+/// Maximum depth of data nodes.
 const DEPTH_MAX: usize = 4;
 
-/// Grows a skeleton.
+/// Generates a skeleton.
 pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
     let items_max = random.random_range(10..=ITEMS_MAX);
     let mut grower = Grower {
@@ -48,12 +48,12 @@ impl Grower<'_> {
                 _ => self.container(None, module, 0),
             }
         }
-        // At least one list and one container, so that there is something to say.
+        // At least one list and one container, so that expressions have something to read.
         self.list(None, module, 0);
         self.container(None, module, 0);
     }
 
-    /// Of the nodes of `m` at the top, some stand in the submodule.
+    /// Moves some top nodes of `m` to the submodule.
     fn place(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
         if item.parent.is_none() && item.module == 0 && self.chance(20) {
@@ -270,7 +270,7 @@ impl Grower<'_> {
         }
     }
 
-    /// A file that the one around can use groupings of.
+    /// A file whose groupings the surrounding file can use.
     fn file_of_grouping(&mut self, parent: ItemId) -> File {
         let around = match self.shape.items[parent].kind {
             Kind::Uses { file } => file,
@@ -285,7 +285,7 @@ impl Grower<'_> {
         pick(self.random, files)
     }
 
-    /// Augments, of the own module and by a second one.
+    /// Adds augments, of the same module and of another one.
     fn augments(&mut self) {
         let has_second = self.chance(35);
         for module in 0..=usize::from(has_second) {
@@ -324,7 +324,7 @@ impl Grower<'_> {
     }
 }
 
-/// The types of leaves that refer to nothing, the frequent ones more than once.
+/// The types of leaves that are not references; frequent ones are repeated.
 pub(super) fn plain_types() -> &'static [Of] {
     &[
         Of::Enumeration,
@@ -346,7 +346,7 @@ pub(super) fn plain_types() -> &'static [Of] {
     ]
 }
 
-/// Adds one node or a small tree of nodes to a container or list.
+/// Adds a node or a small subtree to a container or list.
 pub(super) fn add_nodes(
     random: &mut StdRng,
     shape: &mut Shape,
@@ -373,8 +373,7 @@ fn leaf_kind(of: Of, is_key: bool) -> Kind {
     }
 }
 
-/// libyang forgets the defaults of a case that exists only by a choice in it, so there are none
-/// beside a choice in a case.
+/// libyang ignores the defaults of a case that exists only by a choice in it, so these are removed.
 pub(super) fn settle_nested_choices(shape: &mut Shape) {
     for id in 0..shape.items.len() {
         let is_choice = matches!(shape.items[id].kind, Kind::Choice { .. });

@@ -1,5 +1,5 @@
-//! Where what a schema demands is written: definitions, refinements and deviations; and what is
-//! written without effect.
+//! Chooses where constraints are written: in definitions, refinements or deviations. Adds statements
+//! without effect.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use super::features::Features;
 use super::shape::{Bounds, ItemId, Kind, MODULES, Noise, Of, Place, Shape, pick};
 
-/// Chooses where everything is written.
+/// Chooses the place of every statement.
 pub(super) fn place(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
     let has_deviations = random.random_ratio(1, 2);
     let mut placer = Placer {
@@ -123,7 +123,7 @@ impl Placer<'_> {
     }
 }
 
-/// Whether it has something that is written where its place is.
+/// Whether it has statements that are written at its place.
 fn has_demands(kind: &Kind) -> bool {
     match kind {
         Kind::Leaf {
@@ -154,15 +154,15 @@ fn is_refinable(kind: &Kind) -> bool {
 }
 
 impl Shape {
-    /// The nearest `uses` around an item, with no augment between.
+    /// The nearest `uses` that contains an item, without an augment between.
     pub(super) fn uses_around(&self, id: ItemId) -> Option<ItemId> {
         let around = self.around(id).into_iter().skip(1);
         let mut around = around.take_while(|&at| !matches!(self.items[at].kind, Kind::Augment));
         around.find(|&at| matches!(self.items[at].kind, Kind::Uses { .. }))
     }
 
-    /// The names of the schema nodes below `outer` down to an item, choices and cases included, with
-    /// the case that a shorthand has.
+    /// The names of the schema nodes from `outer` down to an item, including choices and cases, and the
+    /// implicit case of a shorthand.
     pub(super) fn schema_names(&self, outer: Option<ItemId>, id: ItemId) -> Vec<String> {
         let mut names = Vec::new();
         let around = self.around(id);

@@ -1,4 +1,4 @@
-//! Leafrefs and instance-identifiers, in place of plain types.
+//! Replaces plain types by leafrefs and instance-identifiers.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use super::features::Features;
 use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, literal, pick};
 
-/// Of a hundred leaves, how many become references.
+/// Percentage of leaves that become references.
 const PERCENT: u32 = 28;
 
 /// Makes some leaves refer to others.
@@ -23,7 +23,7 @@ pub(super) fn refer(random: &mut StdRng, shape: &mut Shape, features: &mut Featu
             referrer.make(leaf);
         }
     }
-    // Which predicates there can be is known once every leaf has its type.
+    // The possible predicates depend on the types of all leaves.
     for leaf in leaves {
         referrer.find_path(leaf);
     }
@@ -90,14 +90,14 @@ impl Referrer<'_> {
                 Some(Of::SmallWithDefault) => false,
                 Some(_) => true,
             };
-            // Module m does not import n; a key does not refer to what is in its own list.
+            // Module m does not import n; a key does not refer to a node in its own list.
             let is_seen = self.shape.sees(leaf, id);
             let is_mine =
                 self.shape.is_key(leaf) && list.is_some_and(|list| self.shape.is_within(id, list));
             is_fit && is_seen && id != leaf && !is_mine && !self.depends(id, leaf)
         };
         let mut targets: Vec<ItemId> = (0..self.shape.items.len()).filter(is_target).collect();
-        // Keys and references more often than others.
+        // Keys and references are preferred.
         let often = targets.iter().copied().filter(|&id| {
             self.shape.is_key(id) || matches!(self.shape.of(id), Some(Of::Leafref(_)))
         });
@@ -126,7 +126,7 @@ impl Referrer<'_> {
         })
     }
 
-    /// Gives the reference that a leaf is, if it is one, its path.
+    /// Sets the path of a leaf's reference, if it is one.
     fn find_path(&mut self, leaf: ItemId) {
         let Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) = self.shape.of(leaf)
         else {
@@ -146,7 +146,7 @@ impl Referrer<'_> {
         }
     }
 
-    /// Whether a leaf's type comes from another's.
+    /// Whether the type of a leaf depends on another leaf.
     fn depends(&self, leaf: ItemId, on: ItemId) -> bool {
         match self.shape.of(leaf) {
             Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => {
@@ -181,13 +181,13 @@ impl Referrer<'_> {
         (path, has_predicate)
     }
 
-    /// A predicate on one key: the value of a leaf beside the reference (itself a reference to
-    /// that key, where there is one).
+    /// A predicate for one key: the value of a sibling of the reference (itself a reference to that key, if
+    /// there is one).
     fn predicate(&mut self, leaf: ItemId, list: ItemId, target: ItemId) -> Option<String> {
         let Kind::List { keys, .. } = &self.shape.items[list].kind else {
             return None;
         };
-        // libyang takes 0.0 for the key 0; the strings that XPath 1.0 compares (section 3.4) differ.
+        // libyang treats 0.0 as the key 0; the strings compared by XPath 1.0 (section 3.4) differ.
         let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), Of::Decimal);
         let keys = keys.iter().copied();
         let keys: Vec<ItemId> = keys

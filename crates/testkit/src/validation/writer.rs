@@ -1,4 +1,4 @@
-//! One module of a schema, written as YANG.
+//! Writes one module of a schema as YANG.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ const TYPES: &str = "\
 
 const DOG: &str = "  identity dog { base t:animal; }\n";
 
-/// The text of a file, one of `files`.
+/// The text of a file; `files` are all files.
 pub(super) fn write(shape: &Shape, conditions: Conditions, file: File, files: &[File]) -> String {
     let mut writer = Writer {
         shape,
@@ -33,7 +33,7 @@ pub(super) fn write(shape: &Shape, conditions: Conditions, file: File, files: &[
     writer.text
 }
 
-/// Whether something of an item is written as a deviation.
+/// Whether a part of an item is written as a deviation.
 pub(super) fn needs_deviation(shape: &Shape, id: ItemId) -> bool {
     let item = &shape.items[id];
     let is_deviated = |place: Place| matches!(place, Place::Added | Place::Replaced);
@@ -43,7 +43,7 @@ pub(super) fn needs_deviation(shape: &Shape, id: ItemId) -> bool {
         || item.noise.iter().any(|&noise| noise != Noise::FeatureOff)
 }
 
-/// What a node demands, but for `must` and `when`.
+/// The constraints of a node, except `must` and `when`.
 #[derive(Default)]
 struct Demands<'s> {
     mandatory: bool,
@@ -101,7 +101,7 @@ impl<'s> Demands<'s> {
         statements
     }
 
-    /// What is in the definition, and what is elsewhere.
+    /// The statements in the definition, and those at the other place.
     fn split(self, place: Place) -> (Vec<String>, Vec<String>) {
         match place {
             Place::Definition => (self.statements(), Vec::new()),
@@ -227,8 +227,8 @@ impl Writer<'_> {
                 self.item(root);
             }
         }
-        // libyang crashes on sets of nodes that are not in document order where the last node at
-        // the top has no children; this one always has one.
+        // libyang crashes on node sets that are not in document order if the last top node has no children;
+        // this one always has one.
         if self.file != File::Groupings {
             let name = self.file.name();
             self.line(&format!(
@@ -246,7 +246,7 @@ impl Writer<'_> {
         self.close();
     }
 
-    /// The names of schema nodes, with prefixes.
+    /// The path of schema nodes, with prefixes.
     fn path(&self, outer: Option<ItemId>, id: ItemId) -> String {
         let names = Names {
             file: self.file,
@@ -257,7 +257,7 @@ impl Writer<'_> {
         names.write(&self.shape.schema_names(outer, id).join("/"))
     }
 
-    /// `if-feature` and `when`.
+    /// Writes `if-feature` and `when`.
     fn head(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
         let names = self.shape.names(id);
