@@ -13,7 +13,7 @@ const THREADS: u8 = 3;
 const SUM: &[u8] = b"sum";
 
 /// The maximum delay of a watch event.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The value of the counter that [`add_while`] increments.
 pub fn sum(driver: &dyn Driver) -> i64 {
@@ -35,11 +35,12 @@ pub fn add_more_while(
     more: &(dyn Fn(u8, usize, &mut Batch) + Sync),
     hurt: impl FnOnce(),
 ) {
-    let (done, known, unknown) = (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
+    let (done, acknowledged, unknown) =
+        (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
     let before = sum(driver);
     thread::scope(|scope| {
         for thread in 0..THREADS {
-            let (done, known, unknown) = (&done, &known, &unknown);
+            let (done, acknowledged, unknown) = (&done, &acknowledged, &unknown);
             scope.spawn(move || {
                 for number in 0.. {
                     if done.load(Ordering::Acquire) {
@@ -49,7 +50,7 @@ pub fn add_more_while(
                     batch.add(SUM, 1);
                     more(thread, number, &mut batch);
                     match driver.commit(batch) {
-                        Ok(_) => known.fetch_add(1, Ordering::Relaxed),
+                        Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
                         Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {
                             unknown.fetch_add(1, Ordering::Relaxed)
                         }
@@ -61,12 +62,12 @@ pub fn add_more_while(
         hurt();
         done.store(true, Ordering::Release);
     });
-    let (known, unknown) = (known.into_inner(), unknown.into_inner());
+    let (acknowledged, unknown) = (acknowledged.into_inner(), unknown.into_inner());
     let added = sum(driver) - before;
-    assert!(known > 0);
+    assert!(acknowledged > 0);
     assert!(
-        added >= known && added <= known + unknown,
-        "{added} after {known} acknowledged and {unknown} unknown"
+        added >= acknowledged && added <= acknowledged + unknown,
+        "{added} after {acknowledged} acknowledged and {unknown} unknown"
     );
     assert_eq!(driver.check().expect("a check"), []);
 }
@@ -75,7 +76,7 @@ pub fn add_more_while(
 pub struct SumWatch {
     watch: Box<dyn Watch>,
     /// The value of the counter at the last reported commit.
-    told: i64,
+    reported_sum: i64,
 }
 
 impl SumWatch {
@@ -85,14 +86,14 @@ impl SumWatch {
         let watch = driver.watch(KeyRange::prefix(SUM), version);
         Self {
             watch: watch.expect("a watch"),
-            told: sum(driver),
+            reported_sum: sum(driver),
         }
     }
 
     /// Asserts that every commit so far is reported exactly once.
     pub fn assert_all_told(&mut self, driver: &dyn Driver) {
         let gap = self.follow(driver);
-        assert_eq!(gap, None, "after {} commits", self.told);
+        assert_eq!(gap, None, "after {} commits", self.reported_sum);
     }
 
     /// Like [`Self::assert_all_told`], for engines that may report a gap.
@@ -103,14 +104,19 @@ impl SumWatch {
     /// Reads events up to the current value of the counter, or to the first gap.
     fn follow(&mut self, driver: &dyn Driver) -> Option<WatchEvent> {
         let sum = sum(driver);
-        while self.told < sum {
-            match self.watch.next(PATIENCE).expect("a watch") {
-                Some(WatchEvent::Commit { changes, .. }) => self.told += changes.len() as i64,
+        while self.reported_sum < sum {
+            match self.watch.next(EVENT_TIMEOUT).expect("a watch") {
+                Some(WatchEvent::Commit { changes, .. }) => {
+                    self.reported_sum += changes.len() as i64
+                }
                 Some(gap) => return Some(gap),
-                None => panic!("{} of {sum} commits were reported", self.told),
+                None => panic!("{} of {sum} commits were reported", self.reported_sum),
             }
         }
-        assert_eq!(self.told, sum, "more commits were reported than made");
+        assert_eq!(
+            self.reported_sum, sum,
+            "more commits were reported than made"
+        );
         None
     }
 }

@@ -37,18 +37,18 @@ pub fn part(driver: Arc<dyn Driver>) {
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let driver = &*driver;
-            scope.spawn(move || commit_for_ever(driver, thread));
+            scope.spawn(move || commit_until_killed(driver, thread));
         }
     });
 }
 
-fn commit_for_ever(driver: &dyn Driver, thread: u8) {
+fn commit_until_killed(driver: &dyn Driver, thread: u8) {
     for number in state_of(driver, thread) + 1.. {
         let committed = if number % WRITES == 0 {
-            driver.write(&[], &mut |writer| tell(writer, thread, number))
+            driver.write(&[], &mut |writer| write_batch(writer, thread, number))
         } else {
             let mut batch = Batch::new();
-            fill(&mut batch, thread, number);
+            fill_batch(&mut batch, thread, number);
             driver.commit(batch)
         };
         committed.expect("a commit");
@@ -58,20 +58,20 @@ fn commit_for_ever(driver: &dyn Driver, thread: u8) {
 
 /// The operations of a batch: a number in every key, a counter, a key of its own, and the deletion of old
 /// keys.
-fn fill(batch: &mut Batch, thread: u8, number: u64) {
+fn fill_batch(batch: &mut Batch, thread: u8, number: u64) {
     let value = number.to_be_bytes();
     (0..KEYS).for_each(|at| batch.put([thread, b'k', at], value));
     batch.add([thread, b'c'], 1);
     batch.put(own_key(thread, number), vec![thread; own_bytes(number)]);
-    batch.delete_range(forgotten(thread, number));
+    batch.delete_range(expired_keys(thread, number));
 }
 
-fn tell(writer: &mut dyn Writer, thread: u8, number: u64) -> Result<()> {
+fn write_batch(writer: &mut dyn Writer, thread: u8, number: u64) -> Result<()> {
     let value = number.to_be_bytes();
     (0..KEYS).try_for_each(|at| writer.put(&[thread, b'k', at], &value))?;
     writer.add(&[thread, b'c'], 1)?;
     writer.put(&own_key(thread, number), &vec![thread; own_bytes(number)])?;
-    writer.delete_range(&forgotten(thread, number))
+    writer.delete_range(&expired_keys(thread, number))
 }
 
 fn own_key(thread: u8, number: u64) -> Vec<u8> {
@@ -82,7 +82,7 @@ fn own_bytes(number: u64) -> usize {
     (number * 97 % 10_000) as usize
 }
 
-fn forgotten(thread: u8, number: u64) -> KeyRange {
+fn expired_keys(thread: u8, number: u64) -> KeyRange {
     let end = (number + 1).saturating_sub(KEPT);
     KeyRange::new(own_key(thread, 0), own_key(thread, end))
 }

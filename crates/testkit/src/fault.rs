@@ -65,13 +65,13 @@ pub struct Fault {
 /// A driver that injects faults.
 pub struct Faulty {
     inner: Arc<dyn Driver>,
-    plan: Arc<Plan>,
+    state: Arc<FaultState>,
     /// Replaces the capability of `inner`.
     capability: Option<Capability>,
 }
 
 #[derive(Default)]
-struct Plan {
+struct FaultState {
     armed: Mutex<Option<Armed>>,
 }
 
@@ -85,7 +85,7 @@ impl Faulty {
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
-            plan: Arc::default(),
+            state: Arc::default(),
             capability: None,
         }
     }
@@ -100,31 +100,31 @@ impl Faulty {
 
     /// Arms a fault; replaces the previous one.
     pub fn arm(&self, fault: Fault) {
-        *self.plan.armed.lock() = Some(Armed { fault, calls: 0 });
+        *self.state.armed.lock() = Some(Armed { fault, calls: 0 });
     }
 
     /// Disarms the fault; returns how many calls it has counted.
     pub fn disarm(&self) -> u64 {
-        let armed = self.plan.armed.lock().take();
+        let armed = self.state.armed.lock().take();
         armed.map_or(0, |armed| armed.calls)
     }
 
     /// A snapshot that can fail, as can its creation.
-    fn faulty(
+    fn faulty_snapshot(
         &self,
-        take: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
+        create: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
     ) -> Result<Box<dyn Snapshot + Send>> {
-        self.plan.pass(Site::Snapshot)?;
+        self.state.count_call(Site::Snapshot)?;
         Ok(Box::new(FaultySnapshot {
-            inner: take(&*self.inner)?,
-            plan: Arc::clone(&self.plan),
+            inner: create(&*self.inner)?,
+            state: Arc::clone(&self.state),
         }))
     }
 }
 
-impl Plan {
+impl FaultState {
     /// Counts a call, and returns an error if the fault applies.
-    fn pass(&self, site: Site) -> Result<()> {
+    fn count_call(&self, site: Site) -> Result<()> {
         let mut armed = self.armed.lock();
         let Some(Armed { fault, calls }) = armed.as_mut() else {
             return Ok(());
@@ -155,39 +155,39 @@ impl Driver for Faulty {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot())
+        self.faulty_snapshot(|inner| inner.snapshot())
     }
 
     fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_expecting(expect))
+        self.faulty_snapshot(|inner| inner.snapshot_expecting(expect))
     }
 
     fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_to_change(expect))
+        self.faulty_snapshot(|inner| inner.snapshot_to_change(expect))
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        self.plan.pass(Site::Commit)?;
+        self.state.count_call(Site::Commit)?;
         let committed = self.inner.commit_step(batch)?;
-        self.plan.pass(Site::AfterCommit)?;
+        self.state.count_call(Site::AfterCommit)?;
         Ok(committed)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
-        self.plan.pass(Site::Commit)?;
-        let plan = &self.plan;
+        self.state.count_call(Site::Commit)?;
+        let state = &self.state;
         let version = self.inner.write(preconditions, &mut |inner| {
-            fill(&mut FaultyWriter { inner, plan })
+            fill(&mut FaultyWriter { inner, state })
         })?;
-        self.plan.pass(Site::AfterCommit)?;
+        self.state.count_call(Site::AfterCommit)?;
         Ok(version)
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.plan.pass(Site::Watch)?;
+        self.state.count_call(Site::Watch)?;
         Ok(Box::new(FaultyWatch {
             inner: self.inner.watch(range, after)?,
-            plan: Arc::clone(&self.plan),
+            state: Arc::clone(&self.state),
         }))
     }
 
@@ -200,7 +200,7 @@ impl Driver for Faulty {
     }
 
     fn flush(&self) -> Result<()> {
-        self.plan.pass(Site::Flush)?;
+        self.state.count_call(Site::Flush)?;
         self.inner.flush()
     }
 
@@ -227,19 +227,19 @@ impl Driver for Faulty {
 
 struct FaultyWatch {
     inner: Box<dyn Watch>,
-    plan: Arc<Plan>,
+    state: Arc<FaultState>,
 }
 
 impl Watch for FaultyWatch {
     fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
-        self.plan.pass(Site::Watch)?;
+        self.state.count_call(Site::Watch)?;
         self.inner.next(timeout)
     }
 }
 
 struct FaultySnapshot<S> {
     inner: S,
-    plan: Arc<Plan>,
+    state: Arc<FaultState>,
 }
 
 impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
@@ -248,82 +248,82 @@ impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        self.plan.pass(Site::Get)?;
+        self.state.count_call(Site::Get)?;
         self.inner.get(key)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        self.plan.pass(Site::Get)?;
+        self.state.count_call(Site::Get)?;
         self.inner.get_many(keys)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        self.plan.pass(Site::Scan)?;
+        self.state.count_call(Site::Scan)?;
         Ok(Box::new(FaultyCursor {
             inner: self.inner.scan(range, direction)?,
-            plan: &self.plan,
+            state: &self.state,
         }))
     }
 }
 
 struct FaultyCursor<'a> {
     inner: Box<dyn Cursor + 'a>,
-    plan: &'a Plan,
+    state: &'a FaultState,
 }
 
 impl Cursor for FaultyCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.plan.pass(Site::Step)?;
+        self.state.count_call(Site::Step)?;
         self.inner.next()
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Scan)?;
+        self.state.count_call(Site::Scan)?;
         self.inner.seek(key)
     }
 }
 
 struct FaultyWriter<'a> {
     inner: &'a mut dyn Writer,
-    plan: &'a Arc<Plan>,
+    state: &'a Arc<FaultState>,
 }
 
 impl Writer for FaultyWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.put(key, value)
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.put_new(key, value)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.get(key)
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         Ok(Box::new(FaultySnapshot {
             inner: self.inner.snapshot()?,
-            plan: Arc::clone(self.plan),
+            state: Arc::clone(self.state),
         }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.delete(key)
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.delete_range(range)
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.add(key, delta)
     }
 }

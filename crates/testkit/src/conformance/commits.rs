@@ -3,7 +3,7 @@
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, counter};
 
 use super::Open;
-use super::acts::{all, get, numbered, put, put_keys, refusal};
+use super::operations::{all, error_kind, get, numbered, put, put_keys};
 
 /// A later operation of a batch sees an earlier one.
 pub fn operations_apply_in_order(open: Open<'_>) {
@@ -79,9 +79,9 @@ pub fn preconditions_that_were_met(open: Open<'_>) {
         driver.commit(batch)
     };
     let two = commit(b"one", one).expect("it is the newest version");
-    assert_eq!(refusal(commit(b"one", one)), ErrorKind::Conflict);
+    assert_eq!(error_kind(commit(b"one", one)), ErrorKind::Conflict);
     commit(b"one+", one).expect("it holds, independently of the claimed version");
-    assert_eq!(refusal(commit(b"one+", two)), ErrorKind::Conflict);
+    assert_eq!(error_kind(commit(b"one+", two)), ErrorKind::Conflict);
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"one++"[..]));
 }
 
@@ -106,7 +106,7 @@ pub fn preconditions_see_the_state_before(open: Open<'_>) {
     let mut batch = Batch::new();
     batch.put("key", "other");
     batch.require("key", Some(b"other".to_vec()));
-    assert_eq!(refusal(driver.commit(batch)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(batch)), ErrorKind::Conflict);
 }
 
 /// Counters: absent is 0, sums may be negative, both ends of the range are reachable.
@@ -155,7 +155,7 @@ pub fn a_value_that_is_no_counter(open: Open<'_>) {
         put(&*driver, b"key", value);
         let mut batch = Batch::new();
         batch.add("key", 1);
-        assert_eq!(refusal(driver.commit(batch)), ErrorKind::Overflow);
+        assert_eq!(error_kind(driver.commit(batch)), ErrorKind::Overflow);
         assert_eq!(get(&*driver, b"key").as_deref(), Some(value));
     }
 }
@@ -238,7 +238,7 @@ pub fn a_commit_of_nothing(open: Open<'_>) {
     }
     let mut broken = Batch::new();
     broken.require("key", None);
-    assert_eq!(refusal(driver.commit(broken)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(broken)), ErrorKind::Conflict);
     assert!(
         put(&*driver, b"key", b"value") > version,
         "a put is a change"
@@ -266,7 +266,7 @@ fn a_batch_of(open: Open<'_>, keys: u64) {
     check_all(&*driver, keys, b"one");
     let mut conflicting = batch("two");
     conflicting.require(numbered(keys / 2), Some(b"two".to_vec()));
-    assert_eq!(refusal(driver.commit(conflicting)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(conflicting)), ErrorKind::Conflict);
     check_all(&*driver, keys, b"one");
     let mut halving = Batch::new();
     halving.delete_range(KeyRange::new(numbered(0), numbered(keys / 2)));

@@ -10,9 +10,9 @@
 //! }
 //! ```
 
-mod acts;
 pub mod commits;
 pub mod limits;
+mod operations;
 pub mod own_writes;
 pub mod points;
 pub mod scans;

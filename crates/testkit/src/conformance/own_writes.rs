@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use espalier_keyspace::{Direction, KeyRange, Writer, counter};
 
 use super::Open;
-use super::acts::{Pairs, all, get, get_in, numbered, put, put_keys, scan};
+use super::operations::{Pairs, all, get, get_in, numbered, put, put_keys, scan};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use espalier_keyspace::{Batch, Expected, KEY_BYTES_MAX, Snapshot};
 
 use super::Open;
-use super::acts::{all, delete, get, get_in, numbered, put};
+use super::operations::{all, delete, get, get_in, numbered, put};
 
 /// A put is visible in the next snapshot, and a second one replaces it.
 pub fn what_is_put_is_got(open: Open<'_>) {

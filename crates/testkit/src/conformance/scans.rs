@@ -3,7 +3,7 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot, VALUE_BYTES_MAX};
 
 use super::Open;
-use super::acts::{Pairs, put, put_keys, scan};
+use super::operations::{Pairs, put, put_keys, scan};
 
 const KEYS: &[&[u8]] = &[
     b"\0",

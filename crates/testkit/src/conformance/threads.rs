@@ -11,7 +11,7 @@ use espalier_keyspace::{
 };
 
 use super::Open;
-use super::acts::{get, get_in, numbered, put, put_keys, refusal, scan};
+use super::operations::{error_kind, get, get_in, numbered, put, put_keys, scan};
 
 const THREADS: u64 = 8;
 const COMMITS: u64 = 100;
@@ -20,7 +20,7 @@ const COMMITS: u64 = 100;
 const COMMITS_FEW: u64 = 10;
 
 /// The maximum delay of a watch event.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A snapshot never changes.
 pub fn a_snapshot_never_changes(open: Open<'_>) {
@@ -171,43 +171,50 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
         }
     });
     let last = put(&*driver, b"last", b"last");
-    let mut told = BTreeMap::new();
-    while told.last_key_value().is_none_or(|(told, _)| *told < last) {
-        match watch.next(PATIENCE).expect("an event").expect("in time") {
-            WatchEvent::Commit { version, changes } => told.insert(version, Some(changes)),
-            WatchEvent::Gap { version } => told.insert(version, None),
+    let mut reported = BTreeMap::new();
+    while reported
+        .last_key_value()
+        .is_none_or(|(reported, _)| *reported < last)
+    {
+        match watch
+            .next(EVENT_TIMEOUT)
+            .expect("an event")
+            .expect("in time")
+        {
+            WatchEvent::Commit { version, changes } => reported.insert(version, Some(changes)),
+            WatchEvent::Gap { version } => reported.insert(version, None),
         };
     }
     let steps = steps.into_inner().expect("no panic");
     for (from, version, batch) in steps {
-        let change = told.get(&version).expect("a reported version");
+        let change = reported.get(&version).expect("a reported version");
         if let Some(changes) = change {
-            is_told_as(&batch, changes);
+            assert_reported(&batch, changes);
         }
-        let before = told.range(..version).next_back();
+        let before = reported.range(..version).next_back();
         let before = before.map_or(first, |(version, _)| *version);
         assert_eq!(from, before, "the version before {version:?}");
     }
 }
 
 /// Every operation is reported in order, except deletions of absent keys.
-fn is_told_as(batch: &Batch, changes: &[Change]) {
+fn assert_reported(batch: &Batch, changes: &[Change]) {
     let mut changes = changes.iter().peekable();
     for operation in batch.operations() {
-        let is_told = changes.next_if(|change| match (operation, change) {
+        let is_reported = changes.next_if(|change| match (operation, change) {
             (
                 OperationRef::Put(key, value),
                 Change::Put {
-                    key: told,
+                    key: reported,
                     value: held,
                 },
-            ) => (key, value) == (&told[..], &held[..]),
-            (OperationRef::Add(key, _), Change::Put { key: told, .. })
-            | (OperationRef::Delete(key), Change::Delete { key: told }) => key == told,
+            ) => (key, value) == (&reported[..], &held[..]),
+            (OperationRef::Add(key, _), Change::Put { key: reported, .. })
+            | (OperationRef::Delete(key), Change::Delete { key: reported }) => key == reported,
             _ => false,
         });
-        let may_be_silent = matches!(operation, OperationRef::Delete(_));
-        assert!(is_told.is_some() || may_be_silent, "{operation:?}");
+        let may_be_omitted = matches!(operation, OperationRef::Delete(_));
+        assert!(is_reported.is_some() || may_be_omitted, "{operation:?}");
     }
     assert_eq!(changes.next(), None, "more than {batch:?}");
 }
@@ -230,7 +237,7 @@ pub fn a_failing_commit_fails_alone(open: Open<'_>) {
                     continue;
                 }
             }
-            let kind = refusal(driver.commit(batch));
+            let kind = error_kind(driver.commit(batch));
             assert!(matches!(kind, ErrorKind::Overflow | ErrorKind::Conflict));
             assert_eq!(get(&*driver, &key), None);
         }
@@ -283,9 +290,9 @@ fn readers_see_whole_batches_after(open: Open<'_>, commits: u64) {
                         values.windows(2).all(|pair| pair[0] == pair[1]),
                         "a torn batch"
                     );
-                    let seen = (snapshot.version(), values);
-                    assert!(seen >= last, "a reader saw an older state than before");
-                    last = seen;
+                    let state = (snapshot.version(), values);
+                    assert!(state >= last, "a reader saw an older state than before");
+                    last = state;
                 }
             })
         })

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Batch, KeyRange};
 
 use super::Open;
-use super::acts::{all, numbered, put};
+use super::operations::{all, numbered, put};
 
 /// Committed data is present after the engine is closed and opened again.
 pub fn a_durable_engine_keeps_everything(open: Open<'_>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use espalier_keyspace::{Batch, Direction, Expected, KEY_BYTES_MAX, KeyRange, Snapshot};
 
 use super::Open;
-use super::acts::{Pairs, get_in, put, put_keys, scan};
+use super::operations::{Pairs, get_in, put, put_keys, scan};
 
 /// The changes of one commit: a value for each key, or none for a deletion.
 type Step = &'static [(&'static [u8], Option<&'static [u8]>)];
@@ -156,7 +156,10 @@ pub fn a_view_to_change_shows_its_own_commits(open: Open<'_>) {
     for round in 0..5_u8 {
         let view = driver.snapshot_to_change(&expect).expect("a view");
         assert_eq!(get_in(&*view, b"n"), newest, "{round}");
-        assert!(driver.is_current(view.version()).expect("the version"), "{round}");
+        assert!(
+            driver.is_current(view.version()).expect("the version"),
+            "{round}"
+        );
         let mut batch = Batch::new();
         batch.require(b"n", newest);
         batch.put(b"n", [round]);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{Batch, Change, Driver, KeyRange, Version, Watch, WatchEvent, counter};
 
 use super::Open;
-use super::acts::{delete, get_in, numbered, put};
+use super::operations::{delete, get_in, numbered, put};
 
 /// The maximum delay of an event on any engine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a test waits to see that no event arrives.
-const QUIET: Duration = Duration::from_millis(60);
+const QUIET_PERIOD: Duration = Duration::from_millis(60);
 
 fn newest(driver: &dyn Driver) -> Version {
     driver.snapshot().expect("a snapshot").version()
@@ -23,7 +23,7 @@ fn watch(driver: &dyn Driver, range: KeyRange) -> Box<dyn Watch> {
 }
 
 fn event(watch: &mut dyn Watch) -> WatchEvent {
-    let event = watch.next(PATIENCE).expect("a watch");
+    let event = watch.next(EVENT_TIMEOUT).expect("a watch");
     event.expect("an event in time")
 }
 
@@ -99,7 +99,7 @@ pub fn only_the_range_is_told(open: Open<'_>) {
     assert_eq!(changes(&mut *watch, put_version), expected);
     let expected = [Change::DeleteRange(KeyRange::new("b", "bb"))];
     assert_eq!(changes(&mut *watch, delete_version), expected);
-    assert_eq!(watch.next(QUIET).expect("a watch"), None);
+    assert_eq!(watch.next(QUIET_PERIOD).expect("a watch"), None);
 }
 
 /// History that is no longer kept is reported as a gap, after which the events continue.
@@ -168,15 +168,15 @@ pub fn a_watch_wakes_up(open: Open<'_>) {
     let mut watch = watch(&*driver, KeyRange::all());
     let watcher = thread::spawn(move || {
         let start = Instant::now();
-        let event = watch.next(PATIENCE * 6).expect("a watch");
+        let event = watch.next(EVENT_TIMEOUT * 6).expect("a watch");
         (event, start.elapsed())
     });
-    thread::sleep(QUIET);
+    thread::sleep(QUIET_PERIOD);
     let version = put(&*driver, b"key", b"value");
     let (event, waited) = watcher.join().expect("the watcher");
     let changes = vec![put_of(b"key", b"value")];
     assert_eq!(event, Some(WatchEvent::Commit { version, changes }));
-    assert!(waited < PATIENCE, "woken after {waited:?}");
+    assert!(waited < EVENT_TIMEOUT, "woken after {waited:?}");
 }
 
 /// Without a change, `next` returns `None` at the timeout; a commit without changes is no event.
@@ -186,8 +186,8 @@ pub fn no_event_is_none(open: Open<'_>) {
     let mut watch = watch(&*driver, KeyRange::all());
     delete(&*driver, b"absent");
     let start = Instant::now();
-    assert_eq!(watch.next(QUIET).expect("a watch"), None);
-    assert!(start.elapsed() >= QUIET);
+    assert_eq!(watch.next(QUIET_PERIOD).expect("a watch"), None);
+    assert!(start.elapsed() >= QUIET_PERIOD);
     assert_eq!(watch.next(Duration::ZERO).expect("a watch"), None);
 }
 
@@ -233,15 +233,15 @@ pub fn a_watcher_misses_nothing(open: Open<'_>) {
         }
     });
     let last = newest(&*driver);
-    let (mut told, mut seen) = (0, Version::default());
+    let (mut reported, mut seen) = (0, Version::default());
     while seen < last {
         match event(&mut *watch) {
             WatchEvent::Commit { version, changes } => {
                 assert!(version > seen);
-                (told, seen) = (told + changes.len() as u64, version);
+                (reported, seen) = (reported + changes.len() as u64, version);
             }
             WatchEvent::Gap { version } => panic!("a gap up to {version:?}"),
         }
     }
-    assert_eq!(told, THREADS * COMMITS);
+    assert_eq!(reported, THREADS * COMMITS);
 }

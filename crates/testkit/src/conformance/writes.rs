@@ -11,10 +11,10 @@ use espalier_keyspace::{
 };
 
 use super::Open;
-use super::acts::{all, get, get_in, numbered, put, put_keys, refusal, scan};
+use super::operations::{all, error_kind, get, get_in, numbered, put, put_keys, scan};
 
 /// How long a write waits for a concurrent commit, which the engine may block.
-const LET_IN: Duration = Duration::from_millis(300);
+const CONCURRENT_COMMIT_WAIT: Duration = Duration::from_millis(300);
 
 /// All operations of a writer, in order.
 pub fn what_is_written_is_there(open: Open<'_>) {
@@ -155,7 +155,7 @@ pub fn preconditions_of_a_write(open: Open<'_>) {
         value: None,
     }];
     let refused = driver.write(&long, &mut |_| Ok(()));
-    assert_eq!(refusal(refused), ErrorKind::KeyTooLong);
+    assert_eq!(error_kind(refused), ErrorKind::KeyTooLong);
 }
 
 /// A panic in the callback reverts the write and leaves the driver usable.
@@ -183,11 +183,11 @@ pub fn an_overflow_in_a_write(open: Open<'_>) {
         writer.put(b"new", b"value")?;
         writer.add(b"high", 1)
     });
-    assert_eq!(refusal(refused), ErrorKind::Overflow);
+    assert_eq!(error_kind(refused), ErrorKind::Overflow);
     assert_eq!(get(&*driver, b"new"), None);
     driver
         .write(&[], &mut |writer| {
-            assert_eq!(refusal(writer.add(b"high", 1)), ErrorKind::Overflow);
+            assert_eq!(error_kind(writer.add(b"high", 1)), ErrorKind::Overflow);
             writer.add(b"high", -1)
         })
         .expect("the rest of the write");
@@ -245,35 +245,35 @@ pub fn snapshots_during_a_write(open: Open<'_>) {
 }
 
 /// A write callback with a function that lets another commit run.
-type FillLettingIn<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
+type FillWithCommit<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
 
 /// Runs a write during which another commit changes what it reads: through a second handle if the engine
 /// can be opened twice, otherwise through the same one.
-fn overtaken(
+fn write_during_commit(
     open: Open<'_>,
     other: Batch,
-    fill: FillLettingIn<'_>,
+    fill: FillWithCommit<'_>,
 ) -> (Arc<dyn Driver>, Result<Version>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"d"]);
     put(&*driver, b"b", &counter::encode(1));
-    let others = match driver.capability().shared {
+    let other_driver = match driver.capability().shared {
         true => open(),
         false => Arc::clone(&driver),
     };
-    let (begin, begun) = mpsc::channel();
-    let (end, ended) = mpsc::channel();
+    let (begin, begin_received) = mpsc::channel();
+    let (end, end_received) = mpsc::channel();
     let written = thread::scope(|scope| {
         let committing = scope.spawn(move || {
-            begun.recv().expect("a write that reads");
-            let committed = others.commit(other);
+            begin_received.recv().expect("a write that reads");
+            let committed = other_driver.commit(other);
             end.send(()).ok();
             committed
         });
         let written = driver.write(&[], &mut |writer| {
             fill(writer, &mut || {
                 begin.send(()).expect("somebody who commits");
-                ended.recv_timeout(LET_IN).ok();
+                end_received.recv_timeout(CONCURRENT_COMMIT_WAIT).ok();
             })
         });
         committing.join().expect("no panic").expect("a commit");
@@ -287,9 +287,9 @@ fn overtaken(
 fn no_change_is_lost(open: Open<'_>, read: fn(&mut dyn Writer) -> Result<i64>) {
     let mut other = Batch::new();
     other.add("b", 10);
-    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+    let (driver, written) = write_during_commit(open, other, &mut |writer, run_other_commit| {
         let seen = read(writer)?;
-        let_in();
+        run_other_commit();
         writer.put(b"b", &counter::encode(seen + 100))
     });
     let sum = match written {
@@ -353,14 +353,15 @@ pub fn a_write_is_not_applied_over_a_key_that_it_did_not_find(open: Open<'_>) {
         let mut other = Batch::new();
         other.delete_range(KeyRange::prefix(b"m"));
         other.put("c", "came");
-        let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
-            let found = scan(&*writer.snapshot()?, &KeyRange::new("c", "d"), direction);
-            let_in();
-            match found.is_empty() {
-                true => writer.put(b"m", b"nothing at c"),
-                false => writer.put(b"m", b"something at c"),
-            }
-        });
+        let (driver, written) =
+            write_during_commit(open, other, &mut |writer, run_other_commit| {
+                let found = scan(&*writer.snapshot()?, &KeyRange::new("c", "d"), direction);
+                run_other_commit();
+                match found.is_empty() {
+                    true => writer.put(b"m", b"nothing at c"),
+                    false => writer.put(b"m", b"something at c"),
+                }
+            });
         driver.catch_up().expect("the newest");
         // If both were applied, the write was first, and its put was deleted.
         if let Err(error) = &written {
@@ -379,7 +380,7 @@ pub fn a_write_is_applied_beside_what_it_did_not_read(open: Open<'_>) {
     let mut other = Batch::new();
     other.put("d", "changed");
     other.put("e", "new");
-    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+    let (driver, written) = write_during_commit(open, other, &mut |writer, run_other_commit| {
         let view = writer.snapshot()?;
         let found = scan(&*view, &KeyRange::new("a", "c"), Direction::Forward);
         let none = scan(&*view, &KeyRange::new("f", "z"), Direction::Backward);
@@ -389,7 +390,7 @@ pub fn a_write_is_applied_beside_what_it_did_not_read(open: Open<'_>) {
         cursor.next()?;
         drop(cursor);
         drop(view);
-        let_in();
+        run_other_commit();
         writer.put(b"b", b"written")
     });
     written.expect("a write without conflict");

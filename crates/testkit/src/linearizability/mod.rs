@@ -16,8 +16,8 @@
 //! Existing crates with such a checker accept only complete histories; here processes are killed during
 //! operations.
 
-mod account;
 mod record;
+mod recorded_history;
 mod run;
 mod search;
 pub mod space;

@@ -4,54 +4,54 @@ use super::space::{Change, State};
 
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct Record {
     /// The operation, unique in the run; for a change, its stamp.
     pub(super) operation: u64,
     /// Nanoseconds of the monotonic clock of the machine.
     pub(super) at: u64,
-    pub(super) said: Said,
+    pub(super) event: Event,
 }
 
 /// The event of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Event {
     /// A read starts.
-    Reads,
+    ReadStarted,
     /// A change starts.
-    Changes(Change),
+    ChangeStarted(Change),
     /// The result of a read: a state and its version.
-    Saw(State, u64),
+    ReadResult(State, u64),
     /// The change was committed in this version.
-    Made(u64),
+    Committed(u64),
     /// The change was rejected, because the register holds another stamp.
-    Refused,
+    Rejected,
     /// The operation failed without effect.
     Failed,
     /// The outcome is unknown.
     Unknown,
 }
 
-impl Line {
+impl Record {
     pub(super) fn print(&self) -> String {
-        let said = match &self.said {
-            Said::Reads => "reads".to_owned(),
-            Said::Changes(change) => {
+        let event = match &self.event {
+            Event::ReadStarted => "reads".to_owned(),
+            Event::ChangeStarted(change) => {
                 let expected = change
                     .expected
                     .map_or("any".to_owned(), |it| it.to_string());
                 let (register, counts) = (change.register, u8::from(change.counts));
                 format!("changes {register} {expected} {counts}")
             }
-            Said::Saw(state, version) => {
+            Event::ReadResult(state, version) => {
                 let registers = state.registers.map(|stamp| stamp.to_string());
                 format!("saw {version} {} {}", state.count, registers.join(" "))
             }
-            Said::Made(version) => format!("made {version}"),
-            Said::Refused => "refused".to_owned(),
-            Said::Failed => "failed".to_owned(),
-            Said::Unknown => "unknown".to_owned(),
+            Event::Committed(version) => format!("made {version}"),
+            Event::Rejected => "refused".to_owned(),
+            Event::Failed => "failed".to_owned(),
+            Event::Unknown => "unknown".to_owned(),
         };
-        format!("{} {} {said}", self.operation, self.at)
+        format!("{} {} {event}", self.operation, self.at)
     }
 
     /// Parses a line; `None` if it is incomplete, as after a kill.
@@ -60,9 +60,9 @@ impl Line {
         let mut next = || words.next();
         let operation = next()?.parse().ok()?;
         let at = next()?.parse().ok()?;
-        let said = match next()? {
-            "reads" => Said::Reads,
-            "changes" => Said::Changes(Change {
+        let event = match next()? {
+            "reads" => Event::ReadStarted,
+            "changes" => Event::ChangeStarted(Change {
                 register: next()?.parse().ok()?,
                 expected: match next()? {
                     "any" => None,
@@ -80,18 +80,18 @@ impl Line {
                 for stamp in &mut state.registers {
                     *stamp = next()?.parse().ok()?;
                 }
-                Said::Saw(state, version)
+                Event::ReadResult(state, version)
             }
-            "made" => Said::Made(next()?.parse().ok()?),
-            "refused" => Said::Refused,
-            "failed" => Said::Failed,
-            "unknown" => Said::Unknown,
+            "made" => Event::Committed(next()?.parse().ok()?),
+            "refused" => Event::Rejected,
+            "failed" => Event::Failed,
+            "unknown" => Event::Unknown,
             _ => return None,
         };
         Some(Self {
             operation,
             at,
-            said,
+            event,
         })
     }
 }
@@ -118,25 +118,25 @@ mod tests {
             count: 9,
         };
         let all = [
-            Said::Reads,
-            Said::Changes(change),
-            Said::Changes(any),
-            Said::Saw(state, 8),
-            Said::Made(3),
-            Said::Refused,
-            Said::Failed,
-            Said::Unknown,
+            Event::ReadStarted,
+            Event::ChangeStarted(change),
+            Event::ChangeStarted(any),
+            Event::ReadResult(state, 8),
+            Event::Committed(3),
+            Event::Rejected,
+            Event::Failed,
+            Event::Unknown,
         ];
-        for said in all {
+        for event in all {
             let (operation, at) = (5, 6);
-            let line = Line {
+            let line = Record {
                 operation,
                 at,
-                said,
+                event,
             };
-            assert_eq!(Line::parse(&line.print()), Some(line));
+            assert_eq!(Record::parse(&line.print()), Some(line));
         }
-        assert_eq!(Line::parse("5 6 mad"), None);
-        assert_eq!(Line::parse("5 6 saw 1 2"), None);
+        assert_eq!(Record::parse("5 6 mad"), None);
+        assert_eq!(Record::parse("5 6 saw 1 2"), None);
     }
 }

@@ -74,12 +74,12 @@ struct Search<'a, O: Object> {
     entries: Vec<Entry>,
     /// The entry of the return of each operation.
     returns: Vec<Option<usize>>,
-    taken: Taken,
+    applied: AppliedSet,
     /// The applied calls, each with the state before it.
     order: Vec<(usize, O::State)>,
-    reached: HashSet<(usize, Box<[u64]>, O::State)>,
+    visited: HashSet<(usize, Box<[u64]>, O::State)>,
     /// Number of remaining operations that have returned.
-    left: usize,
+    remaining: usize,
     longest: Vec<usize>,
     stuck: usize,
 }
@@ -117,11 +117,11 @@ impl<'a, O: Object> Search<'a, O> {
             object,
             history,
             entries,
-            left: returns.iter().flatten().count(),
+            remaining: returns.iter().flatten().count(),
             returns,
-            taken: Taken::none(history.len()),
+            applied: AppliedSet::none(history.len()),
             order: Vec::new(),
-            reached: HashSet::new(),
+            visited: HashSet::new(),
             longest: Vec::new(),
             stuck: 0,
         }
@@ -131,12 +131,12 @@ impl<'a, O: Object> Search<'a, O> {
         let mut state = self.object.start();
         let mut at = self.entries[HEAD].after;
         for _ in 0..steps_max {
-            if self.left == 0 {
+            if self.remaining == 0 {
                 return Verdict::Linearizable(self.operations());
             }
             let entry = self.entries[at];
             if entry.is_call {
-                at = match self.take(at, &mut state) {
+                at = match self.apply(at, &mut state) {
                     true => self.entries[HEAD].after,
                     false => entry.after,
                 };
@@ -151,59 +151,59 @@ impl<'a, O: Object> Search<'a, O> {
                 return Verdict::Impossible { order, stuck };
             };
             state = before;
-            self.put_back(call);
+            self.undo(call);
             at = self.entries[call].after;
         }
         Verdict::GivenUp
     }
 
     fn operations(&self) -> Vec<usize> {
-        let taken = self.order.iter();
-        taken
+        let applied = self.order.iter();
+        applied
             .map(|(call, _)| self.entries[*call].operation)
             .collect()
     }
 
     /// Applies the operation of a call, if its result is possible and the configuration is new.
-    fn take(&mut self, call: usize, state: &mut O::State) -> bool {
+    fn apply(&mut self, call: usize, state: &mut O::State) -> bool {
         let operation = self.entries[call].operation;
         let act = &self.history[operation].act;
         let Some(next) = self.object.step(state, act) else {
             return false;
         };
-        self.taken.flip(operation);
-        let (from, words) = self.taken.key();
-        if !self.reached.insert((from, words, next.clone())) {
-            self.taken.flip(operation);
+        self.applied.flip(operation);
+        let (from, words) = self.applied.key();
+        if !self.visited.insert((from, words, next.clone())) {
+            self.applied.flip(operation);
             return false;
         }
         self.order.push((call, std::mem::replace(state, next)));
-        self.lift(call);
+        self.unlink(call);
         if let Some(returned) = self.returns[operation] {
-            self.lift(returned);
-            self.left -= 1;
+            self.unlink(returned);
+            self.remaining -= 1;
         }
         true
     }
 
-    fn put_back(&mut self, call: usize) {
+    fn undo(&mut self, call: usize) {
         let operation = self.entries[call].operation;
-        self.taken.flip(operation);
+        self.applied.flip(operation);
         // In reverse order, so that each entry finds its neighbours.
         if let Some(returned) = self.returns[operation] {
-            self.unlift(returned);
-            self.left += 1;
+            self.relink(returned);
+            self.remaining += 1;
         }
-        self.unlift(call);
+        self.relink(call);
     }
 
-    fn lift(&mut self, at: usize) {
+    fn unlink(&mut self, at: usize) {
         let Entry { before, after, .. } = self.entries[at];
         self.entries[before].after = after;
         self.entries[after].before = before;
     }
 
-    fn unlift(&mut self, at: usize) {
+    fn relink(&mut self, at: usize) {
         let Entry { before, after, .. } = self.entries[at];
         self.entries[before].after = at;
         self.entries[after].before = at;
@@ -211,11 +211,11 @@ impl<'a, O: Object> Search<'a, O> {
 }
 
 /// A set of operations. Nearly all with small indexes are in it, and none with large ones.
-struct Taken {
+struct AppliedSet {
     words: Vec<u64>,
 }
 
-impl Taken {
+impl AppliedSet {
     fn none(count: usize) -> Self {
         Self {
             words: vec![0; count.div_ceil(64)],

@@ -114,7 +114,7 @@ impl Change {
     }
 
     /// The change as calls of a writer.
-    pub(super) fn tell(&self, writer: &mut dyn Writer) -> Result<()> {
+    pub(super) fn write(&self, writer: &mut dyn Writer) -> Result<()> {
         if self.register == NARROW {
             writer.delete_range(&KeyRange::prefix(WIDE))?;
         }

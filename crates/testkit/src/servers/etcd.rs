@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{IN_MEMORY, Launch, Place, Process, Signal, wait_until};
-use super::wanted::is_wanted;
+use super::enabled::is_wanted;
+use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, wait_until};
 
 const NAME: &str = "etcd";
 
@@ -16,7 +16,7 @@ const NAME: &str = "etcd";
 const MEMBERS: usize = 3;
 
 /// Timeout of a request.
-const ANSWER: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The quota of one test run: 8 GiB, because nothing is compacted.
 const QUOTA_BYTES: u64 = 8 << 30;
@@ -53,7 +53,7 @@ impl Etcd {
         is_wanted(NAME).then(|| Self::launch(1, IN_MEMORY, options))
     }
 
-    fn launch(count: usize, directory: Place, options: &[&str]) -> Self {
+    fn launch(count: usize, directory: NewDirectory, options: &[&str]) -> Self {
         let ports = free_ports(3 * count);
         let (clients, others) = ports.split_at(count);
         let (peers, metrics) = others.split_at(count);
@@ -178,7 +178,7 @@ fn free_ports(count: usize) -> Vec<u16> {
 
 fn get(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();

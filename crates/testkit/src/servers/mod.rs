@@ -6,6 +6,7 @@
 //! one server of each kind among its tests (`shared`), each with its own names; tests that disturb a server
 //! `start` their own.
 
+mod enabled;
 mod etcd;
 mod mongo;
 mod postgres;
@@ -14,8 +15,8 @@ mod proxy;
 mod redis;
 mod replica_set;
 mod shared;
-mod wanted;
 
+pub use enabled::{SERVERS_VARIABLE, is_wanted};
 pub use etcd::Etcd;
 pub use mongo::Mongo;
 pub use postgres::{PASSWORD, Postgres, USER};
@@ -24,4 +25,3 @@ pub use proxy::Proxy;
 pub use redis::Redis;
 pub use replica_set::ReplicaSet;
 pub use shared::{SHARED, shareable_urls, shared_among, shared_url, steps_on};
-pub use wanted::{SERVERS_VARIABLE, is_wanted};

@@ -15,11 +15,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{IN_MEMORY, Launch, Place, Process, Signal, free_port};
-use super::wanted::is_wanted;
+use super::enabled::is_wanted;
+use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, free_port};
 
 /// Timeout of a request.
-const ANSWER: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Cache size of a server in MiB: many run at once, each with little data.
 const CACHE_MIB: u32 = 256;
@@ -152,7 +152,7 @@ impl Mongo {
         is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))
     }
 
-    fn launch(kind: Kind, directory: Place, options: &[&str]) -> Self {
+    fn launch(kind: Kind, directory: NewDirectory, options: &[&str]) -> Self {
         let port = free_port();
         let is_plain = !options.iter().any(|option| {
             ["--listen-tls-cert-file", "--tlsMode"]
@@ -200,13 +200,13 @@ impl Mongo {
     /// Runs a command, given as JSON, on a database. Panics if the server rejects it.
     pub fn run(&self, database: &str, command: &str) -> serde_json::Value {
         let command: bson::Document = serde_json::from_str(command).expect("a document");
-        let answer = self.answer(database, command).expect("an answer");
-        assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
-        serde_json::to_value(answer).expect("JSON")
+        let response = self.send(database, command).expect("an answer");
+        assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
+        serde_json::to_value(response).expect("JSON")
     }
 
     /// Sends a command to a database.
-    pub(super) fn answer(
+    pub(super) fn send(
         &self,
         database: &str,
         command: bson::Document,
@@ -217,8 +217,8 @@ impl Mongo {
     /// All documents of a collection, in the order of `_id`.
     pub fn documents(&self, database: &str, collection: &str) -> Vec<bson::Document> {
         let find = bson::doc! { "find": collection, "sort": { "_id": 1 }, "batchSize": 100_000 };
-        let answer = self.answer(database, find).expect("an answer");
-        let found = answer.get_document("cursor").and_then(|cursor| {
+        let response = self.send(database, find).expect("an answer");
+        let found = response.get_document("cursor").and_then(|cursor| {
             let documents = cursor.get_array("firstBatch")?.iter();
             Ok(documents.filter_map(bson::Bson::as_document).cloned())
         });
@@ -228,8 +228,8 @@ impl Mongo {
     /// Inserts a document with a new `_id`.
     pub fn insert(&self, database: &str, collection: &str, document: bson::Document) {
         let insert = bson::doc! { "insert": collection, "documents": [document] };
-        let answer = self.answer(database, insert).expect("an answer");
-        assert!(!answer.contains_key("writeErrors"), "{answer}");
+        let response = self.send(database, insert).expect("an answer");
+        assert!(!response.contains_key("writeErrors"), "{response}");
     }
 
     /// The process, for fault injection.
@@ -257,16 +257,16 @@ fn ready(port: u16, is_plain: bool) -> Result<(), String> {
 fn run(port: u16, database: &str, mut command: bson::Document) -> io::Result<bson::Document> {
     const OP_MSG: u32 = 2013;
     /// Header, flags and the kind of the only section.
-    const BEFORE: usize = 16 + 4 + 1;
+    const PREFIX_BYTES: usize = 16 + 4 + 1;
     command.insert("$db", database);
     let document = command.to_vec().map_err(io::Error::other)?;
-    let length = u32::try_from(BEFORE + document.len()).expect("a short command");
+    let length = u32::try_from(PREFIX_BYTES + document.len()).expect("a short command");
     let words = [length, 1, 0, OP_MSG, 0].map(u32::to_le_bytes);
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     stream.write_all(&[&words.concat()[..], &[0], &document].concat())?;
-    let mut before = [0; BEFORE];
-    stream.read_exact(&mut before)?;
+    let mut prefix = [0; PREFIX_BYTES];
+    stream.read_exact(&mut prefix)?;
     bson::Document::from_reader(stream).map_err(io::Error::other)
 }
 

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::enabled::is_wanted;
 use super::process::{Launch, Process, Signal, free_port};
-use super::wanted::is_wanted;
 
 const NAME: &str = "postgres";
 
@@ -32,7 +32,7 @@ const PROGRAMS: &str = "/usr/lib/postgresql";
 const CONNECTIONS_MAX: u32 = 400;
 
 /// Timeout of a request.
-const ANSWER: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running PostgreSQL server.
 pub struct Postgres {
@@ -57,8 +57,8 @@ impl Postgres {
     fn launch(settings: &[&str]) -> Self {
         let dir = Process::directory(NAME);
         let data = dir.path().join("data");
-        give(dir.path());
-        initialise(dir.path(), &data);
+        change_owner(dir.path());
+        run_initdb(dir.path(), &data);
         let port = free_port();
         let mut launch = Launch::new(NAME, programs().join("postgres"))
             .arguments(["-D", &data.display().to_string()])
@@ -121,12 +121,12 @@ impl Postgres {
         fs::write(&path, text).expect("the data directory");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         fs::set_permissions(&path, mode).expect("the mode");
-        give(&path);
+        change_owner(&path);
     }
 
     /// Changes the owner of a directory to the user of the server.
     pub fn own(&self, dir: &Path) {
-        give(dir);
+        change_owner(dir);
     }
 
     /// Runs statements with `psql` and returns its output: rows, with `|` between columns.
@@ -163,7 +163,7 @@ fn programs() -> PathBuf {
 }
 
 /// Changes the owner of a file or directory to the user of the server, if the tests run as root.
-fn give(path: &Path) {
+fn change_owner(path: &Path) {
     if !rustix::process::getuid().is_root() {
         return;
     }
@@ -177,10 +177,10 @@ fn give(path: &Path) {
     chown(path, Some(id("-u")), Some(id("-g"))).expect("root may change owners");
 }
 
-fn initialise(dir: &Path, data: &Path) {
+fn run_initdb(dir: &Path, data: &Path) {
     let password = dir.join("password");
     fs::write(&password, PASSWORD).expect("the directory");
-    give(&password);
+    change_owner(&password);
     let mut command = Command::new("setpriv");
     if rustix::process::getuid().is_root() {
         command.args([
@@ -208,16 +208,16 @@ fn initialise(dir: &Path, data: &Path) {
 /// Whether the server accepts connections: a request for a password means that it is neither starting nor
 /// stopping.
 fn ready(port: u16) -> Result<(), String> {
-    let asked = ask(port).map_err(|error| error.to_string())?;
-    match asked {
+    let response = startup_response(port).map_err(|error| error.to_string())?;
+    match response {
         b'R' => Ok(()),
         other => Err(format!("the response is {:?}", char::from(other))),
     }
 }
 
-fn ask(port: u16) -> std::io::Result<u8> {
+fn startup_response(port: u16) -> std::io::Result<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     // PostgreSQL, Message Formats: StartupMessage, version 3.0.
     let parameters = format!("user\0{USER}\0database\0postgres\0\0");
     let length = u32::try_from(8 + parameters.len()).expect("short");

@@ -26,9 +26,9 @@ const POLL: Duration = Duration::from_millis(20);
 const REMOVER: &str = "trap '' INT TERM HUP; read -r _; rm -rf \"$0\"; sleep 1; rm -rf \"$0\"";
 
 /// Creates the directory of a server.
-pub(super) type Place = fn(&'static str) -> Directory;
+pub(super) type NewDirectory = fn(&'static str) -> Directory;
 
-pub(super) const IN_MEMORY: Place = Directory::in_memory;
+pub(super) const IN_MEMORY: NewDirectory = Directory::in_memory;
 
 /// The command to start a server.
 #[derive(Clone, Debug)]
@@ -272,15 +272,15 @@ fn spawn(command: Command, launch: &Launch) -> Child {
     let starter = STARTER.get_or_init(|| {
         let (orders, received) = channel::<Order>();
         thread::spawn(move || {
-            for (mut command, answer) in received {
+            for (mut command, response) in received {
                 // The receiver is gone if the caller panicked.
-                let _ = answer.send(command.spawn());
+                let _ = response.send(command.spawn());
             }
         });
         Mutex::new(orders)
     });
-    let (answer, answered) = channel();
-    let order = (command, answer);
+    let (response, answered) = channel();
+    let order = (command, response);
     starter.lock().send(order).expect("the starter runs");
     let child = answered.recv().expect("the starter responds");
     child.unwrap_or_else(|error| {

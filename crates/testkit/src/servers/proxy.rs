@@ -18,14 +18,14 @@ pub struct Proxy {
 struct Shared {
     open: Mutex<Vec<TcpStream>>,
     /// Whether responses are discarded.
-    is_deaf: AtomicBool,
+    discards_responses: AtomicBool,
 }
 
 /// The direction of a byte stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Requests,
-    Answers,
+    Responses,
 }
 
 impl Proxy {
@@ -44,8 +44,8 @@ impl Proxy {
                 for stream in [&client, &server] {
                     open.push(stream.try_clone().expect("a stream"));
                 }
-                pump(&client, &server, Way::Requests, &accepted);
-                pump(&server, &client, Way::Answers, &accepted);
+                forward(&client, &server, Direction::Requests, &accepted);
+                forward(&server, &client, Direction::Responses, &accepted);
             }
         });
         Self { port, shared }
@@ -67,25 +67,31 @@ impl Proxy {
     /// From now on requests still reach the server, and responses are lost, until
     /// [`Self::cut_after_requests`].
     pub fn lose_answers(&self) {
-        self.shared.is_deaf.store(true, Ordering::Release);
+        self.shared
+            .discards_responses
+            .store(true, Ordering::Release);
     }
 
     /// Closes all connections, after [`Self::lose_answers`]: the requests since then were executed, and
     /// their responses lost. New connections work normally.
     pub fn cut_after_requests(&self) {
         self.cut();
-        self.shared.is_deaf.store(false, Ordering::Release);
+        self.shared
+            .discards_responses
+            .store(false, Ordering::Release);
     }
 }
 
-fn pump(from: &TcpStream, to: &TcpStream, way: Way, shared: &Arc<Shared>) {
+fn forward(from: &TcpStream, to: &TcpStream, direction: Direction, shared: &Arc<Shared>) {
     let mut from = from.try_clone().expect("a stream");
     let mut to = to.try_clone().expect("a stream");
     let shared = Arc::clone(shared);
     thread::spawn(move || {
         let mut buffer = [0; 16 << 10];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if way == Way::Answers && shared.is_deaf.load(Ordering::Acquire) {
+            if direction == Direction::Responses
+                && shared.discards_responses.load(Ordering::Acquire)
+            {
                 // Nothing may follow the lost data on this connection.
                 while let Ok(1..) = from.read(&mut buffer) {}
                 break;

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::enabled::is_wanted;
 use super::process::{Launch, Process, Signal, free_port, wait_until};
-use super::wanted::is_wanted;
 
 const NAME: &str = "redis";
 
@@ -16,7 +16,7 @@ const NAME: &str = "redis";
 const PORT_MAX: u16 = u16::MAX - 10_000;
 
 /// Timeout of a request.
-const ANSWER: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running Redis server.
 pub struct Redis {
@@ -42,7 +42,7 @@ impl Redis {
                 redis.command("CLUSTER ADDSLOTSRANGE 0 16383");
                 let serving = || match redis.command("GET key").as_str() {
                     "$-1" => Ok(()),
-                    answer => Err(answer.to_owned()),
+                    response => Err(response.to_owned()),
                 };
                 wait_until(serving).expect("the Cluster is ready");
                 redis
@@ -119,16 +119,16 @@ impl Redis {
 
 /// Any response is accepted (it may request a password), except that the server is loading.
 fn ready(port: u16) -> Result<(), String> {
-    let answer = command(port, "PING").map_err(|error| error.to_string())?;
-    if answer.is_empty() || answer.contains("LOADING") {
-        return Err(format!("the response is {answer:?}"));
+    let response = command(port, "PING").map_err(|error| error.to_string())?;
+    if response.is_empty() || response.contains("LOADING") {
+        return Err(format!("the response is {response:?}"));
     }
     Ok(())
 }
 
 fn command(port: u16, words: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     stream.write_all(format!("{words}\r\n").as_bytes())?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;

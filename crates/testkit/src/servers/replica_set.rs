@@ -39,15 +39,16 @@ impl ReplicaSet {
             "settings": { "electionTimeoutMillis": ELECTION_MS },
         };
         let initiate = bson::doc! { "replSetInitiate": config };
-        let answer = set.members[0].answer("admin", initiate).expect("an answer");
-        assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
-        set.wait_until_any_may_lead();
+        let response = set.members[0].send("admin", initiate).expect("an answer");
+        assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
+        set.wait_until_replicated();
         Some(set)
     }
 
     /// Waits until there is a primary and all others have its data.
-    fn wait_until_any_may_lead(&self) {
-        let has_all = |member: &Mongo| is(member, "secondary") || is(member, "isWritablePrimary");
+    fn wait_until_replicated(&self) {
+        let has_all =
+            |member: &Mongo| has_role(member, "secondary") || has_role(member, "isWritablePrimary");
         let waited = wait_until(|| match self.members.iter().all(has_all) {
             true => Ok(()),
             false => Err("members have not copied everything yet".to_owned()),
@@ -74,7 +75,7 @@ impl ReplicaSet {
     pub fn primary(&self) -> &Mongo {
         let mut found = None;
         let is_found = wait_until(|| {
-            let primary = |member: &&Mongo| is(member, "isWritablePrimary");
+            let primary = |member: &&Mongo| has_role(member, "isWritablePrimary");
             found = self.members.iter().find(primary);
             found
                 .map(drop)
@@ -91,13 +92,13 @@ impl ReplicaSet {
         let step =
             bson::doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
         // It may close the connection instead of responding.
-        let _ = self.primary().answer("admin", step);
+        let _ = self.primary().send("admin", step);
     }
 }
 
 /// Whether a member reports this property of itself.
-fn is(member: &Mongo, what: &str) -> bool {
-    let hello = member.answer("admin", bson::doc! { "hello": 1 });
+fn has_role(member: &Mongo, what: &str) -> bool {
+    let hello = member.send("admin", bson::doc! { "hello": 1 });
     hello.is_ok_and(|hello| hello.get_bool(what).unwrap_or_default())
 }
 

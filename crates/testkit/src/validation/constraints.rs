@@ -3,9 +3,9 @@
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use super::expressions::Author;
+use super::expressions::ExpressionWriter;
 use super::features::Features;
-use super::shape::{ItemId, Kind, Must, Of, Place, Shape, pick};
+use super::shape::{ItemId, Kind, LeafType, Must, Shape, StatementPlace, pick};
 
 /// Adds constraints.
 pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
@@ -71,7 +71,7 @@ impl Constrainer<'_> {
     }
 
     /// `mandatory`, `min-elements`, `max-elements`, `unique`.
-    fn demand(&mut self, id: ItemId) {
+    fn add_constraint(&mut self, id: ItemId) {
         let may_require = self.may_require(id);
         let min = match may_require && self.chance(15) {
             true => self.random.random_range(1..=2),
@@ -93,7 +93,7 @@ impl Constrainer<'_> {
                 default: None,
                 mandatory,
                 is_key: false,
-            } if !matches!(of, Of::SmallWithDefault) => {
+            } if !matches!(of, LeafType::SmallWithDefault) => {
                 *mandatory = requires;
                 if requires {
                     self.features.note("mandatory");
@@ -215,13 +215,13 @@ impl Constrainer<'_> {
         else {
             return false;
         };
-        if matches!(of, Of::Empty)
+        if matches!(of, LeafType::Empty)
             || *is_key
             || self.shape.items[leaf].module != self.shape.items[list].module
         {
             return false;
         }
-        let has_default = default.is_some() || matches!(of, Of::SmallWithDefault);
+        let has_default = default.is_some() || matches!(of, LeafType::SmallWithDefault);
         for at in self.shape.around(leaf).into_iter().skip(1) {
             match self.shape.items[at].kind {
                 _ if at == list => return true,
@@ -267,7 +267,7 @@ impl Constrainer<'_> {
             text,
             message,
             app_tag,
-            place: Place::Definition,
+            place: StatementPlace::Definition,
         });
     }
 
@@ -332,7 +332,7 @@ impl Constrainer<'_> {
         });
         let has_default = |id: ItemId| match &self.shape.items[id].kind {
             Kind::Leaf { of, default, .. } => {
-                default.is_some() || matches!(of, Of::SmallWithDefault)
+                default.is_some() || matches!(of, LeafType::SmallWithDefault)
             }
             Kind::LeafList { defaults, .. } => !defaults.is_empty(),
             _ => false,
@@ -360,7 +360,7 @@ impl Constrainer<'_> {
         readable: Vec<ItemId>,
         may_use_wildcards: bool,
     ) -> (Option<String>, Vec<ItemId>) {
-        let mut author = Author {
+        let mut author = ExpressionWriter {
             random: self.random,
             shape: self.shape,
             features: self.features,

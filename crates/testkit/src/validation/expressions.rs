@@ -4,10 +4,10 @@ use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{ItemId, Kind, Of, Shape, Style, literal, pick};
+use super::shape::{ItemId, Kind, LeafType, Shape, Style, literal, pick};
 
 /// Generates expressions for one context node.
-pub(super) struct Author<'a> {
+pub(super) struct ExpressionWriter<'a> {
     pub(super) random: &'a mut StdRng,
     pub(super) shape: &'a Shape,
     pub(super) features: &'a mut Features,
@@ -23,7 +23,7 @@ pub(super) struct Author<'a> {
     pub(super) may_use_wildcards: bool,
 }
 
-impl Author<'_> {
+impl ExpressionWriter<'_> {
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -88,7 +88,7 @@ impl Author<'_> {
     }
 
     /// A leaf whose type fits.
-    fn leaf(&mut self, fits: fn(&Of) -> bool) -> Option<ItemId> {
+    fn leaf(&mut self, fits: fn(&LeafType) -> bool) -> Option<ItemId> {
         let mut leaves = self.leaves();
         leaves.retain(|&id| fits(self.shape.base(id)));
         if leaves.is_empty() {
@@ -205,7 +205,7 @@ impl Author<'_> {
         self.reads.push(leaf);
         let name = self.shape.name(leaf);
         if self.chance(35)
-            && let Some(value) = self.value_beside(leaf)
+            && let Some(value) = self.sibling_value(leaf)
         {
             return format!("[{name} = {value}]");
         }
@@ -220,7 +220,7 @@ impl Author<'_> {
     }
 
     /// `current()/..` and a leaf with the same values, or the context itself.
-    fn value_beside(&mut self, of: ItemId) -> Option<String> {
+    fn sibling_value(&mut self, of: ItemId) -> Option<String> {
         let context = self.context?;
         let kind = std::mem::discriminant(self.shape.base(of));
         let around = [Some(context), self.shape.data_parent(context)];
@@ -363,7 +363,7 @@ impl Author<'_> {
     fn about_references(&mut self) -> Option<String> {
         let mut leaves = self.leaves();
         leaves.retain(|&id| match self.shape.of(id) {
-            Some(Of::Leafref(reference)) => {
+            Some(LeafType::Leafref(reference)) => {
                 let is_readable = self.readable.contains(&reference.target);
                 // libyang reports an error for a dangling reference.
                 is_readable
@@ -378,7 +378,7 @@ impl Author<'_> {
         }
         let leaf = pick(self.random, &leaves);
         self.reads.push(leaf);
-        let Some(Of::Leafref(reference)) = self.shape.of(leaf) else {
+        let Some(LeafType::Leafref(reference)) = self.shape.of(leaf) else {
             return None;
         };
         let target = reference.target;
@@ -508,7 +508,8 @@ impl Author<'_> {
 
     fn about_leaf(&mut self) -> String {
         if self.chance(12)
-            && let Some(numbers) = self.leaf(|of| matches!(of, Of::Small | Of::SmallWithDefault))
+            && let Some(numbers) =
+                self.leaf(|of| matches!(of, LeafType::Small | LeafType::SmallWithDefault))
         {
             self.features.note("xpath sum");
             let path = self.path(numbers);
@@ -530,7 +531,7 @@ impl Author<'_> {
             let of = self.shape.base(id);
             matches!(
                 of,
-                Of::Small | Of::SmallWithDefault | Of::Word | Of::Decimal
+                LeafType::Small | LeafType::SmallWithDefault | LeafType::Word | LeafType::Decimal
             )
         };
         self.shape
@@ -550,15 +551,17 @@ impl Author<'_> {
         let of = &self.shape.base(id).clone();
         let value = literal(self.random, of);
         let is_plain = self.chance(25) || !self.has_certain_first(id);
-        if is_plain && !matches!(of, Of::Empty | Of::InstanceIdentifier { .. }) {
+        if is_plain && !matches!(of, LeafType::Empty | LeafType::InstanceIdentifier { .. }) {
             let operator = pick(self.random, &["=", "!="]);
             return format!("{path} {operator} '{value}'");
         }
         match of {
-            Of::Small | Of::SmallWithDefault => self.compare_number(path),
-            Of::Word | Of::Union | Of::UnionWithLeafref(_) => self.compare_text(path),
-            Of::Enumeration => match self.random.random_range(0..3) {
-                0 if matches!(self.shape.of(id), Some(Of::Enumeration)) => {
+            LeafType::Small | LeafType::SmallWithDefault => self.compare_number(path),
+            LeafType::Word | LeafType::Union | LeafType::UnionWithLeafref(_) => {
+                self.compare_text(path)
+            }
+            LeafType::Enumeration => match self.random.random_range(0..3) {
+                0 if matches!(self.shape.of(id), Some(LeafType::Enumeration)) => {
                     self.features.note("xpath enum-value");
                     format!("enum-value({path}) >= {}", self.random.random_range(0..6))
                 }
@@ -571,7 +574,7 @@ impl Author<'_> {
                 }
                 _ => format!("{path} = '{value}'"),
             },
-            Of::Identity => {
+            LeafType::Identity => {
                 let base = pick(self.random, &["{t}animal", "{t}cat", "{t}lion", "{i}dog"]);
                 let function = pick(self.random, &["derived-from", "derived-from-or-self"]);
                 self.features.note(match function {
@@ -580,14 +583,14 @@ impl Author<'_> {
                 });
                 format!("{function}({path}, '{base}')")
             }
-            Of::Bits => {
+            LeafType::Bits => {
                 self.features.note("xpath bit-is-set");
                 let bit = pick(self.random, &["b0", "b1", "b2"]);
                 format!("bit-is-set({path}, '{bit}')")
             }
-            Of::Boolean => format!("{path} = '{value}'"),
-            Of::Decimal => format!("{path} < 1"),
-            Of::InstanceIdentifier { is_required: true }
+            LeafType::Boolean => format!("{path} = '{value}'"),
+            LeafType::Decimal => format!("{path} < 1"),
+            LeafType::InstanceIdentifier { is_required: true }
                 if self.may_use_wildcards && self.has_certain_first(id) =>
             {
                 self.features.note("xpath deref");

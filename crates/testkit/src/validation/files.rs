@@ -98,7 +98,7 @@ impl File {
 
 /// How to write names at one place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names {
+pub(super) struct NameStyle {
     pub(super) file: File,
     /// The module of the described node, an index into [`MODULES`].
     pub(super) module: usize,
@@ -108,7 +108,7 @@ pub(super) struct Names {
     pub(super) is_unprefixed: bool,
 }
 
-impl Names {
+impl NameStyle {
     /// Writes a text with prefixes.
     pub(super) fn write(self, text: &str) -> String {
         let mut written = String::new();
@@ -157,8 +157,8 @@ impl Shape {
     }
 
     /// How names are written in the definition of an item.
-    pub(super) fn names(&self, id: ItemId) -> Names {
-        Names {
+    pub(super) fn names(&self, id: ItemId) -> NameStyle {
+        NameStyle {
             file: self.file(id),
             module: self.items[id].module,
             has_dog_in_types: self.has_dog_in_types,

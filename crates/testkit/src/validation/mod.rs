@@ -15,17 +15,17 @@
 //! Excluded, because RFC 7950 does not define the result: circular `when` conditions, and `when` conditions
 //! on nodes of a choice with a default case.
 
+mod consistency;
 mod constraints;
 mod evolution;
 mod expressions;
 mod features;
 mod files;
-mod grow;
 mod placement;
 mod references;
 mod render;
 mod shape;
-mod upkeep;
+mod skeleton;
 mod writer;
 
 pub use evolution::SchemaEdit;

@@ -5,7 +5,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{Bounds, ItemId, Kind, MODULES, Noise, Of, Place, Shape, pick};
+use super::shape::{Bounds, ItemId, Kind, LeafType, MODULES, Noise, Shape, StatementPlace, pick};
 
 /// Chooses the place of every statement.
 pub(super) fn place(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
@@ -48,20 +48,20 @@ impl Placer<'_> {
         }
         for index in 0..self.shape.items[id].musts.len() {
             let place = match self.one_place(id) {
-                Place::Replaced => Place::Definition,
+                StatementPlace::Replaced => StatementPlace::Definition,
                 place => place,
             };
             self.shape.items[id].musts[index].place = place;
         }
     }
 
-    fn one_place(&mut self, id: ItemId) -> Place {
+    fn one_place(&mut self, id: ItemId) -> StatementPlace {
         let is_in_grouping = self.shape.uses_around(id).is_some();
         match self.random.random_range(0..100) {
-            0..14 if self.has_deviations => Place::Added,
-            14..24 if self.has_deviations => Place::Replaced,
-            24..50 if is_in_grouping => Place::Refine,
-            _ => Place::Definition,
+            0..14 if self.has_deviations => StatementPlace::Added,
+            14..24 if self.has_deviations => StatementPlace::Replaced,
+            24..50 if is_in_grouping => StatementPlace::Refine,
+            _ => StatementPlace::Definition,
         }
     }
 
@@ -88,11 +88,13 @@ impl Placer<'_> {
 
     fn note(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
-        let has_demands = has_demands(&item.kind);
+        let has_constraints = has_constraints(&item.kind);
         let is_elsewhere = self.shape.file(id).module_name() != MODULES[item.module];
-        let is_leafref = matches!(self.shape.of(id), Some(Of::Leafref(_)));
+        let is_leafref = matches!(self.shape.of(id), Some(LeafType::Leafref(_)));
         let places = item.musts.iter().map(|must| must.place);
-        let places: Vec<Place> = places.chain(has_demands.then_some(item.place)).collect();
+        let places: Vec<StatementPlace> = places
+            .chain(has_constraints.then_some(item.place))
+            .collect();
         let notes = [
             ("grouping of another module", is_elsewhere),
             (
@@ -107,9 +109,12 @@ impl Placer<'_> {
                 "leafref in a grouping of another module",
                 is_elsewhere && is_leafref,
             ),
-            ("refine", places.contains(&Place::Refine)),
-            ("deviate add", places.contains(&Place::Added)),
-            ("deviate replace", places.contains(&Place::Replaced)),
+            ("refine", places.contains(&StatementPlace::Refine)),
+            ("deviate add", places.contains(&StatementPlace::Added)),
+            (
+                "deviate replace",
+                places.contains(&StatementPlace::Replaced),
+            ),
             ("deviate delete", item.noise.contains(&Noise::DeletedMust)),
             ("not-supported", item.noise.contains(&Noise::NotSupported)),
             ("feature off", item.noise.contains(&Noise::FeatureOff)),
@@ -124,7 +129,7 @@ impl Placer<'_> {
 }
 
 /// Whether it has statements that are written at its place.
-fn has_demands(kind: &Kind) -> bool {
+fn has_constraints(kind: &Kind) -> bool {
     match kind {
         Kind::Leaf {
             mandatory, default, ..

@@ -4,7 +4,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, literal, pick};
+use super::shape::{ItemId, Kind, LeafType, Reference, Shape, Style, literal, pick};
 
 /// Percentage of leaves that become references.
 const PERCENT: u32 = 28;
@@ -45,17 +45,17 @@ impl Referrer<'_> {
             0 if !is_key => {
                 self.features.note("instance-identifier");
                 let is_required = self.random.random_bool(0.7);
-                Some(Of::InstanceIdentifier { is_required })
+                Some(LeafType::InstanceIdentifier { is_required })
             }
             1 if !is_key => self.reference(leaf).map(|reference| {
                 self.features.note("union with leafref");
-                Of::UnionWithLeafref(reference)
+                LeafType::UnionWithLeafref(reference)
             }),
-            _ => self.reference(leaf).map(Of::Leafref),
+            _ => self.reference(leaf).map(LeafType::Leafref),
         };
         let Some(new) = of else { return };
         let value = match &new {
-            Of::Leafref(reference) => {
+            LeafType::Leafref(reference) => {
                 let base = self.shape.base(reference.target).clone();
                 Some(literal(self.random, &base))
             }
@@ -85,9 +85,13 @@ impl Referrer<'_> {
         let list = self.shape.data_parent(leaf);
         let is_target = |&id: &ItemId| {
             let is_fit = match self.shape.of(id) {
-                Some(Of::Empty | Of::InstanceIdentifier { .. } | Of::UnionWithLeafref(_))
+                Some(
+                    LeafType::Empty
+                    | LeafType::InstanceIdentifier { .. }
+                    | LeafType::UnionWithLeafref(_),
+                )
                 | None => false,
-                Some(Of::SmallWithDefault) => false,
+                Some(LeafType::SmallWithDefault) => false,
                 Some(_) => true,
             };
             // Module m does not import n; a key does not refer to a node in its own list.
@@ -99,7 +103,7 @@ impl Referrer<'_> {
         let mut targets: Vec<ItemId> = (0..self.shape.items.len()).filter(is_target).collect();
         // Keys and references are preferred.
         let often = targets.iter().copied().filter(|&id| {
-            self.shape.is_key(id) || matches!(self.shape.of(id), Some(Of::Leafref(_)))
+            self.shape.is_key(id) || matches!(self.shape.of(id), Some(LeafType::Leafref(_)))
         });
         let often: Vec<ItemId> = often.collect();
         targets.extend(often.iter().copied());
@@ -113,7 +117,7 @@ impl Referrer<'_> {
         if !is_required {
             self.features.note("leafref not required");
         }
-        if matches!(self.shape.of(target), Some(Of::Leafref(_))) {
+        if matches!(self.shape.of(target), Some(LeafType::Leafref(_))) {
             self.features.note("leafref chain");
         }
         if matches!(self.shape.items[target].kind, Kind::LeafList { .. }) {
@@ -128,7 +132,8 @@ impl Referrer<'_> {
 
     /// Sets the path of a leaf's reference, if it is one.
     fn find_path(&mut self, leaf: ItemId) {
-        let Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) = self.shape.of(leaf)
+        let Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) =
+            self.shape.of(leaf)
         else {
             return;
         };
@@ -140,7 +145,7 @@ impl Referrer<'_> {
             self.features.note("leafref with predicate");
         }
         if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } = &mut self.shape.items[leaf].kind
-            && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+            && let LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference) = of
         {
             reference.path = path;
         }
@@ -149,7 +154,7 @@ impl Referrer<'_> {
     /// Whether the type of a leaf depends on another leaf.
     fn depends(&self, leaf: ItemId, on: ItemId) -> bool {
         match self.shape.of(leaf) {
-            Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => {
+            Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
                 reference.target == on || self.depends(reference.target, on)
             }
             _ => false,
@@ -188,7 +193,7 @@ impl Referrer<'_> {
             return None;
         };
         // libyang treats 0.0 as the key 0; the strings compared by XPath 1.0 (section 3.4) differ.
-        let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), Of::Decimal);
+        let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), LeafType::Decimal);
         let keys = keys.iter().copied();
         let keys: Vec<ItemId> = keys
             .filter(|&key| key != target && !is_decimal(key))
@@ -205,7 +210,7 @@ impl Referrer<'_> {
             .filter(|&id| !is_decimal(id))
             .collect();
         let refers = |id: ItemId| match self.shape.of(id) {
-            Some(Of::Leafref(reference)) => reference.target == key,
+            Some(LeafType::Leafref(reference)) => reference.target == key,
             _ => false,
         };
         if values.iter().any(|&id| refers(id)) {

@@ -6,10 +6,10 @@ use rand::rngs::StdRng;
 use super::constraints::constrain;
 use super::features::Features;
 use super::files::File;
-use super::grow::{grow, settle_nested_choices};
 use super::placement::place;
 use super::references::refer;
-use super::shape::{Bounds, Item, Kind, Place, Shape};
+use super::shape::{Bounds, Item, Kind, Shape, StatementPlace};
+use super::skeleton::{build_skeleton, remove_defaults_of_nested_choices};
 use super::writer::{needs_deviation, write};
 
 /// Whether the `when` statements are written.
@@ -32,9 +32,9 @@ pub struct GeneratedSchema {
 /// Generates a schema. libyang may reject it; then generate another one.
 pub fn schema(random: &mut StdRng) -> GeneratedSchema {
     let mut features = Features::default();
-    let mut shape = grow(random, &mut features);
+    let mut shape = build_skeleton(random, &mut features);
     refer(random, &mut shape, &mut features);
-    settle_nested_choices(&mut shape);
+    remove_defaults_of_nested_choices(&mut shape);
     constrain(random, &mut shape, &mut features);
     place(random, &mut shape, &mut features);
     GeneratedSchema { shape, features }
@@ -96,17 +96,17 @@ impl GeneratedSchema {
             for must in 0..item.musts.len() {
                 with(&|item| drop(item.musts.remove(must)));
             }
-            if item.place != Place::Definition {
-                with(&|item| item.place = Place::Definition);
+            if item.place != StatementPlace::Definition {
+                with(&|item| item.place = StatementPlace::Definition);
             }
             if item
                 .musts
                 .iter()
-                .any(|must| must.place != Place::Definition)
+                .any(|must| must.place != StatementPlace::Definition)
             {
                 with(&|item| {
                     for must in &mut item.musts {
-                        must.place = Place::Definition;
+                        must.place = StatementPlace::Definition;
                     }
                 });
             }

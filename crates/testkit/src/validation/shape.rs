@@ -13,7 +13,7 @@ pub(super) type ItemId = usize;
 
 /// The type of a leaf.
 #[derive(Clone, Debug)]
-pub(super) enum Of {
+pub(super) enum LeafType {
     Enumeration,
     /// `uint8` from 0 to 5.
     Small,
@@ -55,12 +55,12 @@ pub(super) struct Must {
     pub(super) text: String,
     pub(super) message: Option<String>,
     pub(super) app_tag: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: StatementPlace,
 }
 
 /// The place of a constraint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StatementPlace {
     /// In the definition of the node.
     #[default]
     Definition,
@@ -102,13 +102,13 @@ pub(super) enum Kind {
         unique: Vec<String>,
     },
     Leaf {
-        of: Of,
+        of: LeafType,
         default: Option<String>,
         mandatory: bool,
         is_key: bool,
     },
     LeafList {
-        of: Of,
+        of: LeafType,
         by_user: bool,
         bounds: Bounds,
         defaults: Vec<String>,
@@ -143,7 +143,7 @@ pub(super) struct Item {
     pub(super) when_reads: Vec<ItemId>,
     pub(super) musts: Vec<Must>,
     /// The place of `mandatory`, defaults, `unique` and the bounds.
-    pub(super) place: Place,
+    pub(super) place: StatementPlace,
     /// Additional statements without effect.
     pub(super) noise: Vec<Noise>,
     /// Whether it has an `if-feature` that is true.
@@ -199,7 +199,7 @@ impl Shape {
             when: None,
             when_reads: Vec::new(),
             musts: Vec::new(),
-            place: Place::Definition,
+            place: StatementPlace::Definition,
             noise: Vec::new(),
             has_feature: false,
             is_off: false,
@@ -244,7 +244,7 @@ impl Shape {
     }
 
     /// The type of a leaf or leaf-list.
-    pub(super) fn of(&self, id: ItemId) -> Option<&Of> {
+    pub(super) fn of(&self, id: ItemId) -> Option<&LeafType> {
         match &self.items[id].kind {
             Kind::Leaf { of, .. } | Kind::LeafList { of, .. } => Some(of),
             _ => None,
@@ -252,11 +252,11 @@ impl Shape {
     }
 
     /// The type of the values: for a leafref, that of the target.
-    pub(super) fn base(&self, id: ItemId) -> &Of {
+    pub(super) fn base(&self, id: ItemId) -> &LeafType {
         match self.of(id) {
-            Some(Of::Leafref(reference)) => self.base(reference.target),
+            Some(LeafType::Leafref(reference)) => self.base(reference.target),
             Some(of) => of,
-            None => &Of::Empty,
+            None => &LeafType::Empty,
         }
     }
 
@@ -376,20 +376,20 @@ pub(super) fn pick<T: Clone>(random: &mut StdRng, from: &[T]) -> T {
 }
 
 /// A value of a type that is not a reference.
-pub(super) fn literal(random: &mut StdRng, of: &Of) -> String {
+pub(super) fn literal(random: &mut StdRng, of: &LeafType) -> String {
     let texts: &[&str] = match of {
-        Of::Enumeration => &["red", "green", "blue"],
-        Of::Tiny => &["0", "1", "2"],
-        Of::Number => &["0", "5", "300"],
-        Of::Text => &["a", "ab", "xyz"],
-        Of::Small | Of::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
-        Of::Decimal => &["0.0", "0.5", "1.5", "2.0"],
-        Of::Word => &["a", "b", "ab", "ba"],
-        Of::Boolean => &["true", "false"],
-        Of::Identity => &["{t}cat", "{t}lion", "{i}dog"],
-        Of::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
-        Of::Union | Of::UnionWithLeafref(_) => &["0", "2", "a", "b"],
-        Of::Empty | Of::Leafref(_) | Of::InstanceIdentifier { .. } => &[""],
+        LeafType::Enumeration => &["red", "green", "blue"],
+        LeafType::Tiny => &["0", "1", "2"],
+        LeafType::Number => &["0", "5", "300"],
+        LeafType::Text => &["a", "ab", "xyz"],
+        LeafType::Small | LeafType::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
+        LeafType::Decimal => &["0.0", "0.5", "1.5", "2.0"],
+        LeafType::Word => &["a", "b", "ab", "ba"],
+        LeafType::Boolean => &["true", "false"],
+        LeafType::Identity => &["{t}cat", "{t}lion", "{i}dog"],
+        LeafType::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
+        LeafType::Union | LeafType::UnionWithLeafref(_) => &["0", "2", "a", "b"],
+        LeafType::Empty | LeafType::Leafref(_) | LeafType::InstanceIdentifier { .. } => &[""],
     };
     pick(random, texts).to_owned()
 }

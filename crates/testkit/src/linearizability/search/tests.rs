@@ -55,7 +55,7 @@ fn check(acts: &[(&str, Act)], is_linearizable: bool) {
     let verdict = search(&Register, &history, 1_000_000);
     let found = matches!(verdict, Verdict::Linearizable(_));
     assert_eq!(found, is_linearizable, "{verdict:?}");
-    assert_eq!(by_force(&history), is_linearizable);
+    assert_eq!(brute_force(&history), is_linearizable);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_search_stops_at_its_limit() {
 #[test]
 fn a_long_history() {
     seed::run("a long history", |random| {
-        let history = made(random, 20_000, 8, 500);
+        let history = linearizable_history(random, 20_000, 8, 500);
         let verdict = search(&Register, &history, 10_000_000);
         assert!(matches!(verdict, Verdict::Linearizable(_)));
     });
@@ -138,7 +138,7 @@ fn a_long_history() {
 #[test]
 fn a_long_history_with_one_wrong_answer() {
     seed::run("a wrong answer", |random| {
-        let mut history = made(random, 20_000, 8, u32::MAX);
+        let mut history = linearizable_history(random, 20_000, 8, u32::MAX);
         let wrong = random.random_range(0..history.len());
         history[wrong].act = Read(200);
         let verdict = search(&Register, &history, 10_000_000);
@@ -148,7 +148,12 @@ fn a_long_history_with_one_wrong_answer() {
 
 /// A linearizable history of `threads` threads on one register, in which one operation in `lost` never
 /// returns.
-fn made(random: &mut StdRng, count: usize, threads: usize, lost: u32) -> Vec<Operation<Act>> {
+fn linearizable_history(
+    random: &mut StdRng,
+    count: usize,
+    threads: usize,
+    lost: u32,
+) -> Vec<Operation<Act>> {
     let (mut state, mut free) = (0, vec![0; threads]);
     let mut history = Vec::new();
     for now in (1..).step_by(10).take(count) {
@@ -164,7 +169,9 @@ fn made(random: &mut StdRng, count: usize, threads: usize, lost: u32) -> Vec<Ope
             2 => Refused { not: 100 },
             _ => Read(state),
         };
-        state = Register.step(&state, &act).expect("the operation is possible");
+        state = Register
+            .step(&state, &act)
+            .expect("the operation is possible");
         let returned = (!random.random_ratio(1, lost)).then_some(free[thread]);
         history.push(Operation {
             called,
@@ -184,7 +191,7 @@ fn random_histories_have_the_same_result_as_brute_force() {
         for _ in 0..5000 {
             let count = random.random_range(0..=6);
             let history: Vec<_> = (0..count).map(|_| any(random)).collect();
-            let expected = by_force(&history);
+            let expected = brute_force(&history);
             linearizable += u32::from(expected);
             match search(&Register, &history, 1_000_000) {
                 Verdict::Linearizable(order) => {
@@ -218,7 +225,7 @@ fn any(random: &mut StdRng) -> Operation<Act> {
 }
 
 /// Whether any order of the operations, including all that returned, is valid.
-fn by_force(history: &[Operation<Act>]) -> bool {
+fn brute_force(history: &[Operation<Act>]) -> bool {
     fn extend(history: &[Operation<Act>], order: &mut Vec<usize>) -> bool {
         if is_order(history, order) {
             return true;

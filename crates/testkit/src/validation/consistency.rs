@@ -1,10 +1,10 @@
 //! Keeps a schema consistent while it changes: references to removed nodes are removed.
 
-use super::shape::{ItemId, Kind, Of, Shape, Style};
+use super::shape::{ItemId, Kind, LeafType, Shape, Style};
 
 impl Kind {
     /// A key.
-    pub(super) fn key(of: Of) -> Self {
+    pub(super) fn key(of: LeafType) -> Self {
         Self::Leaf {
             of,
             default: None,
@@ -27,7 +27,7 @@ impl Shape {
     }
 
     /// Whether it can be removed: not the last case of a choice, nor the default one.
-    pub(super) fn may_go(&self, id: ItemId) -> bool {
+    pub(super) fn is_removable(&self, id: ItemId) -> bool {
         let Some(parent) = self.items[id].parent else {
             return self.roots.len() > 1;
         };
@@ -64,7 +64,7 @@ impl Shape {
     }
 
     /// Sets the type of a leaf or leaf-list, and removes the default.
-    pub(super) fn set_type(&mut self, id: ItemId, new: Of) {
+    pub(super) fn set_type(&mut self, id: ItemId, new: LeafType) {
         match &mut self.items[id].kind {
             Kind::Leaf {
                 of,
@@ -72,7 +72,7 @@ impl Shape {
                 mandatory,
                 ..
             } => {
-                *mandatory = *mandatory && !matches!(new, Of::SmallWithDefault);
+                *mandatory = *mandatory && !matches!(new, LeafType::SmallWithDefault);
                 (*of, *default) = (new, None);
             }
             Kind::LeafList { of, defaults, .. } => {
@@ -98,23 +98,25 @@ impl Shape {
     }
 
     /// Removes everything that refers to an item or its descendants, by name or type.
-    pub(super) fn forget(&mut self, id: ItemId) {
+    pub(super) fn remove_references_to(&mut self, id: ItemId) {
         let gone = self.subtree(id);
-        self.forget_names(&gone);
+        self.remove_named_constraints(&gone);
         for leaf in 0..self.items.len() {
             let target = match self.of(leaf) {
-                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference.target,
+                Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
+                    reference.target
+                }
                 _ => continue,
             };
             if gone.contains(&target) {
-                self.set_type(leaf, Of::Word);
+                self.set_type(leaf, LeafType::Word);
             }
         }
     }
 
     /// Removes the conditions and `unique` statements that name one of these items, and the conditions of
     /// these items.
-    pub(super) fn forget_names(&mut self, named: &[ItemId]) {
+    pub(super) fn remove_named_constraints(&mut self, named: &[ItemId]) {
         let names: Vec<String> = named
             .iter()
             .filter(|&&id| self.is_data(id))
@@ -145,7 +147,9 @@ impl Shape {
         let names: Vec<String> = changed.iter().map(|&id| self.name(id)).collect();
         for leaf in 0..self.items.len() {
             let reference = match self.of(leaf) {
-                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference,
+                Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
+                    reference
+                }
                 _ => continue,
             };
             let target = reference.target;
@@ -165,10 +169,10 @@ impl Shape {
             };
             let path = self.path(Some(leaf), target, style, &mut |_| String::new());
             if !self.is_attached(target) || !self.sees(leaf, target) || path == "." {
-                self.set_type(leaf, Of::Word);
+                self.set_type(leaf, LeafType::Word);
             } else if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } =
                 &mut self.items[leaf].kind
-                && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+                && let LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference) = of
             {
                 reference.path = path;
             }

@@ -49,7 +49,7 @@ pub(super) fn scan(snapshot: &dyn Snapshot, range: &KeyRange, direction: Directi
 
 /// The kind of the error that a call must return.
 #[track_caller]
-pub(super) fn refusal<T>(result: Result<T>) -> ErrorKind {
+pub(super) fn error_kind<T>(result: Result<T>) -> ErrorKind {
     match result {
         Ok(_) => panic!("a call succeeded that must fail"),
         Err(error) => error.kind(),

@@ -2,42 +2,42 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::record::{Line, Said};
+use super::record::{Event, Record};
 use super::search::Operation;
 use super::space::{Act, Change, State};
 
 /// All records of a run.
 #[derive(Default)]
-pub(super) struct Account {
-    calls: BTreeMap<u64, Line>,
-    returns: HashMap<u64, Line>,
+pub(super) struct RecordedHistory {
+    calls: BTreeMap<u64, Record>,
+    returns: HashMap<u64, Record>,
 }
 
 /// The number of operations by result.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(super) struct OutcomeCounts {
     pub(super) reads: usize,
-    pub(super) made: usize,
-    pub(super) refused: usize,
+    pub(super) committed: usize,
+    pub(super) rejected: usize,
     pub(super) failed: usize,
     /// Operations whose process was killed, or whose outcome is unknown.
     pub(super) unknown: usize,
     /// Those of them that were applied.
-    pub(super) unknown_made: usize,
+    pub(super) unknown_committed: usize,
 }
 
-impl Account {
-    pub(super) fn add(&mut self, line: Line) {
+impl RecordedHistory {
+    pub(super) fn add(&mut self, line: Record) {
         let operation = line.operation;
-        let earlier = match line.said {
-            Said::Reads | Said::Changes(_) => self.calls.insert(operation, line),
+        let earlier = match line.event {
+            Event::ReadStarted | Event::ChangeStarted(_) => self.calls.insert(operation, line),
             _ => self.returns.insert(operation, line),
         };
         assert_eq!(earlier, None, "an operation is recorded twice");
     }
 
     /// Writes all records to a file, for the analysis of a failure.
-    pub(super) fn keep(&self) {
+    pub(super) fn write_to_file(&self) {
         let lines = self.calls.values().chain(self.returns.values());
         let mut lines: Vec<_> = lines.collect();
         lines.sort_by_key(|line| line.at);
@@ -52,21 +52,25 @@ impl Account {
 
     /// The history, given the receipts found at the end. Panics if an acknowledged commit left no receipt,
     /// or a failed one left one.
-    pub(super) fn history(&self, receipts: &BTreeMap<u64, bool>) -> (Vec<Operation<Act>>, Numbers) {
-        let (mut history, mut numbers) = (Vec::new(), Numbers::default());
+    pub(super) fn history(
+        &self,
+        receipts: &BTreeMap<u64, bool>,
+    ) -> (Vec<Operation<Act>>, OutcomeCounts) {
+        let (mut history, mut numbers) = (Vec::new(), OutcomeCounts::default());
         for (stamp, counts) in receipts {
-            let said = self.calls.get(stamp).map(|call| &call.said);
-            let is_known = matches!(said, Some(Said::Changes(change)) if change.counts == *counts);
+            let event = self.calls.get(stamp).map(|call| &call.event);
+            let is_known =
+                matches!(event, Some(Event::ChangeStarted(change)) if change.counts == *counts);
             assert!(is_known, "a receipt without a commit: {stamp:#x}");
         }
         for call in self.calls.values() {
-            let act = match &call.said {
-                Said::Changes(change) => self.change(*change, receipts, &mut numbers),
+            let act = match &call.event {
+                Event::ChangeStarted(change) => self.change(*change, receipts, &mut numbers),
                 _ => self.read(call.operation, &mut numbers),
             };
             let returned = self.returns.get(&call.operation);
             let returned = match returned {
-                Some(line) if line.said != Said::Unknown => line.at,
+                Some(line) if line.event != Event::Unknown => line.at,
                 _ => u64::MAX,
             };
             history.extend(act.map(|act| Operation {
@@ -79,9 +83,9 @@ impl Account {
         (history, numbers)
     }
 
-    fn read(&self, operation: u64, numbers: &mut Numbers) -> Option<Act> {
-        match &self.returns.get(&operation)?.said {
-            Said::Saw(state, _) => {
+    fn read(&self, operation: u64, numbers: &mut OutcomeCounts) -> Option<Act> {
+        match &self.returns.get(&operation)?.event {
+            Event::ReadResult(state, _) => {
                 numbers.reads += 1;
                 Some(Act::Saw(state.clone()))
             }
@@ -93,21 +97,21 @@ impl Account {
         &self,
         change: Change,
         receipts: &BTreeMap<u64, bool>,
-        numbers: &mut Numbers,
+        numbers: &mut OutcomeCounts,
     ) -> Option<Act> {
         let stamp = change.stamp;
         let is_there = receipts.contains_key(&stamp);
-        match self.returns.get(&stamp).map(|line| &line.said) {
-            Some(Said::Made(_)) => {
+        match self.returns.get(&stamp).map(|line| &line.event) {
+            Some(Event::Committed(_)) => {
                 assert!(is_there, "an acknowledged commit is lost: {change:x?}");
-                numbers.made += 1;
+                numbers.committed += 1;
             }
-            Some(Said::Refused) => {
+            Some(Event::Rejected) => {
                 assert!(!is_there, "a rejected commit was applied: {change:x?}");
-                numbers.refused += 1;
+                numbers.rejected += 1;
                 return Some(Act::Refused(change));
             }
-            Some(Said::Failed) => {
+            Some(Event::Failed) => {
                 assert!(
                     !is_there,
                     "a commit was applied that was reported as failed: {change:x?}"
@@ -116,7 +120,7 @@ impl Account {
             }
             _ => {
                 numbers.unknown += 1;
-                numbers.unknown_made += usize::from(is_there);
+                numbers.unknown_committed += usize::from(is_there);
             }
         }
         is_there.then_some(Act::Made(change))
@@ -125,19 +129,21 @@ impl Account {
     /// Checks that versions define the order: a reader of a version sees in each register the latest
     /// acknowledged commit up to it, or one with an unknown outcome.
     pub(super) fn check_versions(&self) {
-        let mut made: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
+        let mut committed: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
         let mut acknowledged = HashMap::new();
         for call in self.calls.values() {
-            let returned = self.returns.get(&call.operation).map(|line| &line.said);
-            if let (Said::Changes(change), Some(Said::Made(version))) = (&call.said, returned) {
+            let returned = self.returns.get(&call.operation).map(|line| &line.event);
+            if let (Event::ChangeStarted(change), Some(Event::Committed(version))) =
+                (&call.event, returned)
+            {
                 let at = (change.register, *version);
-                made.entry(at).or_default().push(change.stamp);
+                committed.entry(at).or_default().push(change.stamp);
                 acknowledged.insert(change.stamp, *version);
             }
         }
         for line in self.returns.values() {
-            if let Said::Saw(state, version) = &line.said {
-                check_version(state, *version, &made, &acknowledged);
+            if let Event::ReadResult(state, version) = &line.event {
+                check_version(state, *version, &committed, &acknowledged);
             }
         }
     }
@@ -146,11 +152,13 @@ impl Account {
 fn check_version(
     state: &State,
     version: u64,
-    made: &BTreeMap<(usize, u64), Vec<u64>>,
+    committed: &BTreeMap<(usize, u64), Vec<u64>>,
     acknowledged: &HashMap<u64, u64>,
 ) {
     for (register, stamp) in state.registers.iter().enumerate() {
-        let latest = made.range((register, 0)..=(register, version)).next_back();
+        let latest = committed
+            .range((register, 0)..=(register, version))
+            .next_back();
         let is_right = match (latest, acknowledged.get(stamp)) {
             (Some((_, stamps)), Some(_)) => stamps.contains(stamp),
             (None, Some(_)) => false,
@@ -171,13 +179,16 @@ mod tests {
     use super::*;
 
     /// The history of these records, with these receipts.
-    fn judged(lines: &[&str], receipts: &[(u64, bool)]) -> (Vec<Operation<Act>>, Numbers) {
-        let mut account = Account::default();
+    fn history_of(
+        lines: &[&str],
+        receipts: &[(u64, bool)],
+    ) -> (Vec<Operation<Act>>, OutcomeCounts) {
+        let mut recorded = RecordedHistory::default();
         for line in lines {
-            account.add(Line::parse(line).expect("a line"));
+            recorded.add(Record::parse(line).expect("a line"));
         }
-        account.check_versions();
-        account.history(&receipts.iter().copied().collect())
+        recorded.check_versions();
+        recorded.history(&receipts.iter().copied().collect())
     }
 
     #[test]
@@ -190,25 +201,25 @@ mod tests {
             "3 14 unknown",
             "4 15 changes 0 any 0",
         ];
-        let (history, numbers) = judged(&lines, &[(1, true), (3, false)]);
+        let (history, numbers) = history_of(&lines, &[(1, true), (3, false)]);
         let stamps: Vec<_> = history
             .iter()
-            .map(|made| (made.called, made.returned))
+            .map(|committed| (committed.called, committed.returned))
             .collect();
         assert_eq!(stamps, [(10, Some(u64::MAX)), (13, Some(u64::MAX))]);
-        assert_eq!((numbers.unknown, numbers.unknown_made), (4, 2));
+        assert_eq!((numbers.unknown, numbers.unknown_committed), (4, 2));
     }
 
     #[test]
     #[should_panic(expected = "an acknowledged commit is lost")]
     fn an_acknowledged_commit_leaves_a_receipt() {
-        judged(&["1 10 changes 0 any 1", "1 11 made 7"], &[]);
+        history_of(&["1 10 changes 0 any 1", "1 11 made 7"], &[]);
     }
 
     #[test]
     #[should_panic(expected = "a commit was applied that was reported as failed")]
     fn a_failed_commit_leaves_none() {
-        judged(&["1 10 changes 0 any 1", "1 11 failed"], &[(1, true)]);
+        history_of(&["1 10 changes 0 any 1", "1 11 failed"], &[(1, true)]);
     }
 
     #[test]
@@ -222,6 +233,6 @@ mod tests {
             "3 14 reads",
             "3 15 saw 8 0 1 0 0 0 0",
         ];
-        judged(&lines, &[(1, false), (2, false)]);
+        history_of(&lines, &[(1, false), (2, false)]);
     }
 }

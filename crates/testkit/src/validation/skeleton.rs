@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 
 use super::features::Features;
 use super::files::File;
-use super::shape::{Bounds, ItemId, Kind, Of, Shape, literal, pick};
+use super::shape::{Bounds, ItemId, Kind, LeafType, Shape, literal, pick};
 
 /// Approximate maximum number of items.
 const ITEMS_MAX: usize = 34;
@@ -14,9 +14,9 @@ const ITEMS_MAX: usize = 34;
 const DEPTH_MAX: usize = 4;
 
 /// Generates a skeleton.
-pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
+pub(super) fn build_skeleton(random: &mut StdRng, features: &mut Features) -> Shape {
     let items_max = random.random_range(10..=ITEMS_MAX);
-    let mut grower = Grower {
+    let mut grower = SkeletonBuilder {
         random,
         features,
         shape: Shape::default(),
@@ -27,14 +27,14 @@ pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
     grower.shape
 }
 
-struct Grower<'a> {
+struct SkeletonBuilder<'a> {
     random: &'a mut StdRng,
     features: &'a mut Features,
     shape: Shape,
     items_max: usize,
 }
 
-impl Grower<'_> {
+impl SkeletonBuilder<'_> {
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -139,12 +139,12 @@ impl Grower<'_> {
         let mut made = Vec::new();
         for index in 0..count {
             let types = [
-                Of::Word,
-                Of::Word,
-                Of::Small,
-                Of::Small,
-                Of::Enumeration,
-                Of::Identity,
+                LeafType::Word,
+                LeafType::Word,
+                LeafType::Small,
+                LeafType::Small,
+                LeafType::Enumeration,
+                LeafType::Identity,
             ];
             let of = pick(self.random, &types);
             let name = names[(first + index) % names.len()].to_owned();
@@ -156,16 +156,16 @@ impl Grower<'_> {
         self.fill(id, module, depth);
     }
 
-    fn plain_type(&mut self) -> Of {
+    fn plain_type(&mut self) -> LeafType {
         let of = pick(self.random, plain_types());
         self.features.note(match of {
-            Of::Enumeration => "enumeration",
-            Of::Decimal => "decimal64",
-            Of::Identity => "identityref",
-            Of::Bits => "bits",
-            Of::Empty => "empty",
-            Of::Union => "union",
-            Of::SmallWithDefault => "typedef default",
+            LeafType::Enumeration => "enumeration",
+            LeafType::Decimal => "decimal64",
+            LeafType::Identity => "identityref",
+            LeafType::Bits => "bits",
+            LeafType::Empty => "empty",
+            LeafType::Union => "union",
+            LeafType::SmallWithDefault => "typedef default",
             _ => return of,
         });
         of
@@ -174,7 +174,7 @@ impl Grower<'_> {
     fn leaf(&mut self, parent: Option<ItemId>, module: usize) {
         let of = self.plain_type();
         let mut kind = leaf_kind(of.clone(), false);
-        let may_default = !matches!(of, Of::Empty | Of::SmallWithDefault);
+        let may_default = !matches!(of, LeafType::Empty | LeafType::SmallWithDefault);
         if may_default && self.chance(25) {
             self.features.note("default");
             if let Kind::Leaf { default, .. } = &mut kind {
@@ -187,7 +187,7 @@ impl Grower<'_> {
 
     fn leaf_list(&mut self, parent: Option<ItemId>, module: usize) {
         let of = match self.plain_type() {
-            Of::Empty | Of::SmallWithDefault | Of::Boolean => Of::Word,
+            LeafType::Empty | LeafType::SmallWithDefault | LeafType::Boolean => LeafType::Word,
             of => of,
         };
         let by_user = self.chance(30);
@@ -325,24 +325,24 @@ impl Grower<'_> {
 }
 
 /// The types of leaves that are not references; frequent ones are repeated.
-pub(super) fn plain_types() -> &'static [Of] {
+pub(super) fn plain_types() -> &'static [LeafType] {
     &[
-        Of::Enumeration,
-        Of::Enumeration,
-        Of::Small,
-        Of::Small,
-        Of::Small,
-        Of::Word,
-        Of::Word,
-        Of::Word,
-        Of::SmallWithDefault,
-        Of::Decimal,
-        Of::Boolean,
-        Of::Boolean,
-        Of::Identity,
-        Of::Bits,
-        Of::Empty,
-        Of::Union,
+        LeafType::Enumeration,
+        LeafType::Enumeration,
+        LeafType::Small,
+        LeafType::Small,
+        LeafType::Small,
+        LeafType::Word,
+        LeafType::Word,
+        LeafType::Word,
+        LeafType::SmallWithDefault,
+        LeafType::Decimal,
+        LeafType::Boolean,
+        LeafType::Boolean,
+        LeafType::Identity,
+        LeafType::Bits,
+        LeafType::Empty,
+        LeafType::Union,
     ]
 }
 
@@ -353,7 +353,7 @@ pub(super) fn add_nodes(
     features: &mut Features,
     parent: ItemId,
 ) {
-    let mut grower = Grower {
+    let mut grower = SkeletonBuilder {
         random,
         features,
         shape: std::mem::take(shape),
@@ -364,7 +364,7 @@ pub(super) fn add_nodes(
     *shape = grower.shape;
 }
 
-fn leaf_kind(of: Of, is_key: bool) -> Kind {
+fn leaf_kind(of: LeafType, is_key: bool) -> Kind {
     Kind::Leaf {
         of,
         default: None,
@@ -374,7 +374,7 @@ fn leaf_kind(of: Of, is_key: bool) -> Kind {
 }
 
 /// libyang ignores the defaults of a case that exists only by a choice in it, so these are removed.
-pub(super) fn settle_nested_choices(shape: &mut Shape) {
+pub(super) fn remove_defaults_of_nested_choices(shape: &mut Shape) {
     for id in 0..shape.items.len() {
         let is_choice = matches!(shape.items[id].kind, Kind::Choice { .. });
         let mut around = shape.around(id).into_iter().skip(1);
@@ -395,8 +395,8 @@ fn remove_defaults(kind: &mut Kind) {
         Kind::Container { presence } => *presence = true,
         Kind::Leaf { of, default, .. } => {
             *default = None;
-            if matches!(of, Of::SmallWithDefault) {
-                *of = Of::Small;
+            if matches!(of, LeafType::SmallWithDefault) {
+                *of = LeafType::Small;
             }
         }
         Kind::LeafList { defaults, .. } => defaults.clear(),

@@ -12,11 +12,12 @@ pub fn is_wanted(server: &str) -> bool {
     let Ok(list) = env::var(SERVERS_VARIABLE) else {
         return true;
     };
-    let wanted = list.split(',').any(|name| name.trim() == server);
-    if !wanted {
-        let warning = format!("SKIPPED: a test that requires {server}: {SERVERS_VARIABLE}={list}\n");
+    let is_enabled = list.split(',').any(|name| name.trim() == server);
+    if !is_enabled {
+        let warning =
+            format!("SKIPPED: a test that requires {server}: {SERVERS_VARIABLE}={list}\n");
         // Standard error may be closed, which is fine.
         let _ = std::io::stderr().write_all(warning.as_bytes());
     }
-    wanted
+    is_enabled
 }
