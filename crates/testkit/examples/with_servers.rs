@@ -28,8 +28,10 @@ fn main() -> ExitCode {
     let mongo = Mongo::start_on_disk();
     let urls = [
         postgres.as_ref().map(Postgres::base),
-        redis.as_ref().map(|redis| told(redis, "durable")),
-        redis_relaxed.as_ref().map(|redis| told(redis, "relaxed")),
+        redis.as_ref().map(|redis| url_for(redis, "durable")),
+        redis_relaxed
+            .as_ref()
+            .map(|redis| url_for(redis, "relaxed")),
         etcd.as_ref().map(Etcd::base),
         mongo.as_ref().map(Mongo::base),
     ];
@@ -52,6 +54,6 @@ fn main() -> ExitCode {
 }
 
 /// The URL of a server that is used only for commits of this durability.
-fn told(redis: &Redis, durability: &str) -> String {
+fn url_for(redis: &Redis, durability: &str) -> String {
     format!("{}?durability={durability}", redis.base())
 }

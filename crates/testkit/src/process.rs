@@ -122,11 +122,11 @@ impl Iterator for Lines {
             if length == 0 {
                 return None;
             }
-            let said = line
+            let text = line
                 .strip_suffix('\n')
                 .and_then(|line| line.split_once(MARK));
-            if let Some((_, said)) = said {
-                return Some(said.to_owned());
+            if let Some((_, text)) = text {
+                return Some(text.to_owned());
             }
         }
     }

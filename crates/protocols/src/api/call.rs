@@ -48,13 +48,16 @@ impl<S> Call<'_, S> {
 
     /// The value of a query parameter.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        let found = self.query.iter().find(|(known, _)| known == name);
+        let found = self.query.iter().find(|(defined, _)| defined == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// The values of a query parameter that may be repeated.
     pub(crate) fn parameters(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.query.iter().filter(move |(known, _)| known == name);
+        let found = self
+            .query
+            .iter()
+            .filter(move |(defined, _)| defined == name);
         found.map(|(_, value)| value.as_str())
     }
 

@@ -149,15 +149,16 @@ fn check_query<S>(
 ) -> Result<Vec<(String, String)>> {
     let mut single = BTreeSet::new();
     for (name, _) in &query {
-        let known = operation.query.iter().find(|known| known.name == name);
-        let known = known.ok_or_else(|| Problem::request(format!("unknown parameter {name:?}")))?;
-        if known.value_type != ParameterType::TextList && !single.insert(known.name) {
+        let defined = operation.query.iter().find(|defined| defined.name == name);
+        let defined =
+            defined.ok_or_else(|| Problem::request(format!("unknown parameter {name:?}")))?;
+        if defined.value_type != ParameterType::TextList && !single.insert(defined.name) {
             let detail = format!("the parameter {name} is given several times");
             return Err(Problem::request(detail));
         }
     }
-    let mut required = operation.query.iter().filter(|known| known.is_required);
-    match required.find(|known| query.iter().all(|(name, _)| name != known.name)) {
+    let mut required = operation.query.iter().filter(|defined| defined.is_required);
+    match required.find(|defined| query.iter().all(|(name, _)| name != defined.name)) {
         Some(missing) => {
             let detail = format!("the parameter {} is missing", missing.name);
             Err(Problem::request(detail))

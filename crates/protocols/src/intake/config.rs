@@ -9,9 +9,9 @@ use super::spill::Spill;
 #[derive(Clone, Debug)]
 pub struct IntakeConfig {
     /// Maximum size of a body in memory; a larger one is written to a file.
-    pub held_bytes_max: usize,
+    pub memory_bytes_max: usize,
     /// Maximum size of all bodies in memory; beyond it, small ones are written to a file too.
-    pub held_bytes_max_all: u64,
+    pub memory_bytes_max_all: u64,
     /// Maximum size of all bodies in files.
     pub spill_bytes_max: u64,
     /// Space to leave free on the disk of these files.
@@ -20,18 +20,18 @@ pub struct IntakeConfig {
     pub spill_dir: PathBuf,
     /// Maximum number of bodies that are loaded from files into memory at the same time, for requests that
     /// need that.
-    pub recalled_max: usize,
+    pub loads_max: usize,
 }
 
 impl Default for IntakeConfig {
     fn default() -> Self {
         Self {
-            held_bytes_max: 1 << 20,
-            held_bytes_max_all: 256 << 20,
+            memory_bytes_max: 1 << 20,
+            memory_bytes_max_all: 256 << 20,
             spill_bytes_max: 64 << 30,
             spill_free_bytes_min: 256 << 20,
             spill_dir: default_spill_dir(),
-            recalled_max: 16,
+            loads_max: 16,
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Intake {
     config: Arc<IntakeConfig>,
     held: Arc<Budget>,
     spilled: Arc<Budget>,
-    recalled: Arc<Semaphore>,
+    loads: Arc<Semaphore>,
 }
 
 impl Default for Intake {
@@ -40,9 +40,9 @@ impl Intake {
     /// An intake with its own limits.
     pub fn new(config: IntakeConfig) -> Self {
         Self {
-            held: Budget::new(config.held_bytes_max_all),
+            held: Budget::new(config.memory_bytes_max_all),
             spilled: Budget::new(config.spill_bytes_max),
-            recalled: Arc::new(Semaphore::new(config.recalled_max.max(1))),
+            loads: Arc::new(Semaphore::new(config.loads_max.max(1))),
             config: Arc::new(config),
         }
     }
@@ -69,7 +69,7 @@ impl Intake {
             Storage::Memory(held) => return Ok(held),
             Storage::File(spill) => spill,
         };
-        let permit = Arc::clone(&self.recalled).acquire_owned().await.ok();
+        let permit = Arc::clone(&self.loads).acquire_owned().await.ok();
         let bytes = spawn_blocking(move || {
             let mut spill = spill;
             spill.rewind()?;
@@ -173,7 +173,7 @@ impl<'a> BodyReceiver<'a> {
             let bytes_max = self.bytes_max;
             return Err(IntakeError::TooLarge { bytes_max });
         }
-        let is_small = self.length <= self.intake.config.held_bytes_max as u64;
+        let is_small = self.length <= self.intake.config.memory_bytes_max as u64;
         if self.spill.is_none() && is_small && self.reservation.grow(bytes) {
             self.held.add(data);
             return Ok(());
@@ -247,8 +247,8 @@ mod tests {
 
     fn intake(each: usize, all: u64, spill: u64) -> Intake {
         Intake::new(IntakeConfig {
-            held_bytes_max: each,
-            held_bytes_max_all: all,
+            memory_bytes_max: each,
+            memory_bytes_max_all: all,
             spill_bytes_max: spill,
             spill_free_bytes_min: 0,
             ..IntakeConfig::default()
@@ -330,7 +330,7 @@ mod tests {
     #[tokio::test]
     async fn a_nearly_full_disk_rejects_the_body() {
         let intake = Intake::new(IntakeConfig {
-            held_bytes_max: 0,
+            memory_bytes_max: 0,
             spill_free_bytes_min: u64::MAX,
             ..IntakeConfig::default()
         });

@@ -41,7 +41,7 @@ impl XmlPath {
             None => token,
         };
         if !module.is_empty() {
-            if !self.modules.iter().any(|known| known == module) {
+            if !self.modules.iter().any(|defined| defined == module) {
                 self.modules.push((*module).to_owned());
             }
             self.text.push_str(module);

@@ -10,7 +10,7 @@ pub struct Limits {
     /// Maximum size of the body of a request for the whole datastore.
     pub load_bytes_max: u64,
     /// Maximum pause of a client while it reads a streamed response.
-    pub answer_pause_max: Duration,
+    pub response_pause_max: Duration,
     /// Maximum number of concurrent streamed responses; more wait.
     pub streams_max: usize,
     /// Maximum number of concurrent commits and loads; more wait.
@@ -24,7 +24,7 @@ impl Default for Limits {
         Self {
             edit_bytes_max: 16 << 20,
             load_bytes_max: 64 << 30,
-            answer_pause_max: Duration::from_secs(60),
+            response_pause_max: Duration::from_secs(60),
             streams_max: 64,
             writes_max: 64,
             query_bytes_max: 64 << 10,

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn without_accept_the_answer_is_json() {
+    fn without_accept_the_response_is_json() {
         assert_eq!(negotiate(&HeaderMap::new()).unwrap(), MediaType::YangJson);
     }
 }

@@ -105,7 +105,7 @@ async fn stream_response(
         _ => {
             let permit = Arc::clone(&service.streams).acquire_owned().await;
             let permit = permit.map_err(|error| Failure::internal(&error))?;
-            let pause_max = service.config.limits.answer_pause_max;
+            let pause_max = service.config.limits.response_pause_max;
             let (writer, body) = response_body::stream(pause_max);
             spawn_blocking(move || {
                 job.stream(writer);

@@ -81,9 +81,9 @@ impl Restconf {
             return Ok(main.beside(Datastore::PrivateCandidate, &who.session)?);
         }
         let name = identity.strip_prefix("ietf-datastores:");
-        let mut known = self.datastores.iter();
-        known
-            .find(|(known, _)| Some(*known) == name)
+        let mut defined = self.datastores.iter();
+        defined
+            .find(|(defined, _)| Some(*defined) == name)
             .map(|(_, tree)| tree.clone())
             .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
     }

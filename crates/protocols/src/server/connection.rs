@@ -217,7 +217,7 @@ impl Connections {
         let (now, state) = (Instant::now(), activity.snapshot());
         let Limits {
             header_timeout,
-            answer_pause_max,
+            response_pause_max,
             shutdown_receive_timeout,
             ..
         } = *self.limits;
@@ -229,11 +229,11 @@ impl Connections {
             (None, phase) => {
                 let at = match phase {
                     Phase::Waiting => state.since + header_timeout,
-                    Phase::Sending => state.since + answer_pause_max,
+                    Phase::Sending => state.since + response_pause_max,
                     Phase::Receiving | Phase::Working => now + header_timeout,
                 };
                 // The phase may change in the meantime.
-                at.min(now + header_timeout.min(answer_pause_max) / CHECKS_PER_TIMEOUT)
+                at.min(now + header_timeout.min(response_pause_max) / CHECKS_PER_TIMEOUT)
             }
         }
     }
@@ -253,7 +253,7 @@ impl Connections {
         since.elapsed()
             >= match (closed_at, state.phase) {
                 (Some(_), _) => self.limits.shutdown_receive_timeout,
-                (None, Phase::Sending) => self.limits.answer_pause_max,
+                (None, Phase::Sending) => self.limits.response_pause_max,
                 (None, _) => self.limits.header_timeout,
             }
     }

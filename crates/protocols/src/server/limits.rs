@@ -29,7 +29,7 @@ pub struct Limits {
     /// counts.
     pub body_rate_min: u64,
     /// How long a client may pause while it reads a response.
-    pub answer_pause_max: Duration,
+    pub response_pause_max: Duration,
     /// How long the server keeps reading after the last response of a connection, so that a client that is
     /// still sending can receive it.
     pub linger_timeout: Duration,
@@ -57,7 +57,7 @@ impl Default for Limits {
             body_pause_max: Duration::from_secs(30),
             body_grace: Duration::from_secs(60),
             body_rate_min: 1024,
-            answer_pause_max: Duration::from_secs(60),
+            response_pause_max: Duration::from_secs(60),
             linger_timeout: Duration::from_secs(30),
             linger_pause: Duration::from_secs(5),
             linger_bytes_max: 64 << 20,

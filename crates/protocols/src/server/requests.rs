@@ -51,7 +51,7 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             local,
         } = self.clone();
         Box::pin(async move {
-            let answering = Arc::clone(&activity);
+            let response_activity = Arc::clone(&activity);
             let (parts, body) = request.into_parts();
             let version = parts.version;
             let is_read = Arc::new(AtomicBool::new(body.is_end_stream()));
@@ -66,8 +66,8 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
                         }
                     };
                     let mut router = router;
-                    let answering = router.call(Request::from_parts(parts, body));
-                    answering.await.unwrap_or_else(|never| match never {})
+                    let handled = router.call(Request::from_parts(parts, body));
+                    handled.await.unwrap_or_else(|never| match never {})
                 }
             };
             // The rest of the body precedes the next request, so this connection must end. Without this
@@ -78,7 +78,7 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             }
             Ok(response.map(|body| ResponseBody {
                 body,
-                activity: answering,
+                activity: response_activity,
                 is_sending: false,
                 _in_progress: in_progress,
             }))

@@ -44,12 +44,12 @@ impl Call<'_> {
         let stats = self.service;
         let granularity = self.parameter("granularity").unwrap_or(GRANULARITY_DEFAULT);
         let granularity: Granularity = granularity.parse()?;
-        let known = stats.settings().granularities;
-        if !known.contains(&granularity) {
-            let known: Vec<_> = known.iter().map(ToString::to_string).collect();
-            let known = known.join(" ");
+        let available = stats.settings().granularities;
+        if !available.contains(&granularity) {
+            let available: Vec<_> = available.iter().map(ToString::to_string).collect();
+            let available = available.join(" ");
             let detail =
-                format!("the granularity {granularity} is not configured; available: {known}");
+                format!("the granularity {granularity} is not configured; available: {available}");
             return Err(Problem::request(detail));
         }
         // The clock is read once: otherwise a range from now could begin after its end.

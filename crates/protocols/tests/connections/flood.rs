@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use espalier_protocols::server::Limits;
 
 use crate::served::Server;
-use crate::support::{answer, connect, start, status};
+use crate::support::{connect, read_response, start, status};
 
 const CONNECTIONS_MAX: usize = 64;
 
@@ -33,13 +33,13 @@ fn connections_without_requests_do_not_block_others() {
     let server = start(limits);
     let body = "POST /stats/track HTTP/1.1\r\nHost: localhost\r\n\
         Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
-    let mut held = Vec::new();
+    let mut idle = Vec::new();
     for sent in ["", "PRI * HT", "GET /heal", body] {
-        held.extend(flooded(&server, sent.as_bytes()));
+        idle.extend(flooded(&server, sent.as_bytes()));
         for _ in 0..10 {
             let mut stream = connect(&server);
             stream.write_all(GET).expect("sent");
-            assert_eq!(status(&answer(&mut stream)), 200, "{sent:?}");
+            assert_eq!(status(&read_response(&mut stream)), 200, "{sent:?}");
         }
     }
 }
@@ -52,12 +52,12 @@ fn an_active_connection_survives_a_flood_of_idle_ones() {
         ..Limits::default()
     };
     let server = start(limits);
-    let mut asking = connect(&server);
+    let mut active = connect(&server);
     for _ in 0..3 {
-        asking.write_all(GET).expect("sent");
-        assert_eq!(status(&answer(&mut asking)), 200);
+        active.write_all(GET).expect("sent");
+        assert_eq!(status(&read_response(&mut active)), 200);
         flooded(&server, b"");
     }
-    asking.write_all(GET).expect("sent");
-    assert_eq!(status(&answer(&mut asking)), 200);
+    active.write_all(GET).expect("sent");
+    assert_eq!(status(&read_response(&mut active)), 200);
 }

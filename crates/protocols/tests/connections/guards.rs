@@ -67,11 +67,15 @@ fn send(
     expected: u16,
 ) {
     let body = matches!(method.as_str(), "POST" | "PUT" | "PATCH").then_some("{}");
-    let answer = server.request(method, path, headers, body);
-    let shown = format!("{method} {path} {headers:?}: {answer:?}");
-    assert_eq!(answer.status, expected, "{shown}");
-    assert_eq!(answer.header("content-type"), error_media(path), "{shown}");
-    assert!(!answer.body.is_empty(), "{shown}");
+    let response = server.request(method, path, headers, body);
+    let shown = format!("{method} {path} {headers:?}: {response:?}");
+    assert_eq!(response.status, expected, "{shown}");
+    assert_eq!(
+        response.header("content-type"),
+        error_media(path),
+        "{shown}"
+    );
+    assert!(!response.body.is_empty(), "{shown}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use espalier_protocols::server::Limits;
 
-use crate::support::{answer, connect, rest, start, status};
+use crate::support::{connect, read_response, rest, start, status};
 
 /// Requests that are rejected because of their headers.
 const REFUSED: [(&str, &str, &str, u16); 8] = [
@@ -38,8 +38,8 @@ fn check(length: usize) {
         for piece in body.chunks(10_000) {
             stream.write_all(piece).expect("the server keeps reading");
         }
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), expected, "{line}: {answer:?}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), expected, "{line}: {response:?}");
     }
 }
 
@@ -63,16 +63,19 @@ fn an_error_before_the_body_was_read_closes_the_connection() {
             "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {media}\r\nContent-Length: 100\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).expect("sent");
-        let said = answer(&mut stream);
-        assert_eq!(status(&said), expected, "{line}: {said:?}");
-        let said = said.to_ascii_lowercase();
-        assert!(said.contains("connection: close"), "{line}: {said:?}");
+        let response = read_response(&mut stream);
+        assert_eq!(status(&response), expected, "{line}: {response:?}");
+        let response = response.to_ascii_lowercase();
+        assert!(
+            response.contains("connection: close"),
+            "{line}: {response:?}"
+        );
     }
     let mut stream = connect(&server);
     let get = "POST /stats/track HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
     for _ in 0..2 {
         stream.write_all(get.as_bytes()).expect("sent");
-        assert_eq!(status(&answer(&mut stream)), 415);
+        assert_eq!(status(&read_response(&mut stream)), 415);
     }
 }
 
@@ -102,7 +105,7 @@ fn a_body_that_is_too_large_is_413() {
                 .expect("the server keeps reading");
         }
         stream.write_all(b" ").expect("the server keeps reading");
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), 413, "{line}: {answer:?}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), 413, "{line}: {response:?}");
     }
 }

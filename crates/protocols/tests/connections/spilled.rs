@@ -17,7 +17,7 @@ fn start(config: IntakeConfig) -> Server {
 fn bodies_in_files_and_in_memory_give_the_same_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = start(IntakeConfig {
-        held_bytes_max: 0,
+        memory_bytes_max: 0,
         spill_free_bytes_min: 0,
         spill_dir: folder.path().to_owned(),
         ..IntakeConfig::default()
@@ -54,7 +54,7 @@ fn names(folder: &std::path::Path) -> usize {
 #[test]
 fn a_body_without_space_is_507_and_releases_its_space() {
     let server = start(IntakeConfig {
-        held_bytes_max: 100,
+        memory_bytes_max: 100,
         spill_bytes_max: 2_000_000,
         spill_free_bytes_min: 0,
         ..IntakeConfig::default()
@@ -81,12 +81,12 @@ fn a_body_without_space_is_507_and_releases_its_space() {
 #[test]
 fn an_error_of_storing_a_body_names_the_directory() {
     let server = start(IntakeConfig {
-        held_bytes_max: 0,
+        memory_bytes_max: 0,
         spill_dir: "/nonexistent/folder".into(),
         ..IntakeConfig::default()
     });
     let track = crate::support::write();
-    let answer = server.request("POST", "/stats/track", JSON, Some(&track));
-    let body = answer.with(500).body;
+    let response = server.request("POST", "/stats/track", JSON, Some(&track));
+    let body = response.with(500).body;
     assert!(body.contains("/nonexistent/folder"), "{body}");
 }

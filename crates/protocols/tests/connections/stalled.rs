@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use espalier_protocols::server::Limits;
 
 use crate::served::Server;
-use crate::support::{PATIENCE, SHORT, answer, connect, rest, short, start, status, write};
+use crate::support::{SHORT, TIMEOUT, connect, read_response, rest, short, start, status, write};
 
 /// The headers of a request with a body of a million bytes.
 fn head(method: &str, path: &str, media: &str) -> String {
@@ -63,7 +63,7 @@ fn a_connection_with_trickling_headers_is_closed() {
     let begin = Instant::now();
     let mut sent = stream.write_all(b"GET /");
     while sent.is_ok() {
-        assert!(begin.elapsed() < PATIENCE, "still open");
+        assert!(begin.elapsed() < TIMEOUT, "still open");
         std::thread::sleep(SHORT / 10);
         sent = stream.write_all(b"a");
     }
@@ -75,7 +75,7 @@ fn an_idle_connection_is_closed_after_an_answer() {
     let mut stream = connect(&server);
     let get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
     assert_eq!(rest(&mut stream), "");
 }
 
@@ -88,9 +88,12 @@ fn a_body_that_stops_is_408_on_every_route() {
         let request = head(method, path, media).replace("1000000", "1000");
         stream.write_all(request.as_bytes()).expect("sent");
         stream.write_all(b"{\"a").expect("sent");
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), 408, "{method} {path}: {answer}");
-        assert!(answer.contains("no byte of the body arrived"), "{answer}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), 408, "{method} {path}: {response}");
+        assert!(
+            response.contains("no byte of the body arrived"),
+            "{response}"
+        );
     }
 }
 
@@ -99,7 +102,7 @@ fn a_body_that_stops_is_408_on_every_route() {
 fn a_trickling_body_is_408() {
     let limits = Limits {
         body_grace: SHORT,
-        body_pause_max: PATIENCE,
+        body_pause_max: TIMEOUT,
         ..Limits::default()
     };
     let server = start(limits);
@@ -113,9 +116,9 @@ fn a_trickling_body_is_408() {
                 std::thread::sleep(SHORT / 10);
             }
         });
-        let said = answer(&mut stream);
-        assert_eq!(status(&said), 408, "{method} {path}: {said}");
-        assert!(said.contains("bytes per second"), "{said}");
+        let response = read_response(&mut stream);
+        assert_eq!(status(&response), 408, "{method} {path}: {response}");
+        assert!(response.contains("bytes per second"), "{response}");
         let _ = stream.shutdown(std::net::Shutdown::Both);
         drip.join().expect("the client");
     }
@@ -125,7 +128,7 @@ fn a_trickling_body_is_408() {
 #[test]
 fn a_body_with_short_pauses_is_accepted() {
     let limits = Limits {
-        body_pause_max: PATIENCE,
+        body_pause_max: TIMEOUT,
         ..short()
     };
     let server = start(limits);
@@ -139,7 +142,7 @@ fn a_body_with_short_pauses_is_accepted() {
         stream.write_all(&[byte]).expect("sent");
     }
     stream.write_all(&body.as_bytes()[4..]).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
 }
 
 /// Clients with stalled bodies of over a megabyte, on all routes that write.
@@ -169,8 +172,8 @@ fn stalled_bodies_do_not_delay_writes() {
         ("PUT", "/restconf/data", all.as_str()),
         ("PATCH", "/restconf/data", all.as_str()),
     ] {
-        let answer = server.request(method, path, &yang, Some(body));
-        assert!(matches!(answer.status, 201 | 204), "{answer:?}");
+        let response = server.request(method, path, &yang, Some(body));
+        assert!(matches!(response.status, 201 | 204), "{response:?}");
     }
     server
         .request("POST", "/stats/track", crate::served::JSON, Some(&write()))
@@ -191,7 +194,7 @@ fn stalled_bodies_do_not_delay_writes() {
 fn stalled_clients_do_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
-        shutdown_timeout: 4 * PATIENCE,
+        shutdown_timeout: 4 * TIMEOUT,
         ..Limits::default()
     };
     let server = start(limits);
@@ -204,5 +207,5 @@ fn stalled_clients_do_not_delay_shutdown() {
     std::thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     drop(server);
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
 }

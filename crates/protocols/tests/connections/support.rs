@@ -26,7 +26,7 @@ const GARDEN: &str = include_str!("../models/garden.yang");
 pub const SHORT: Duration = Duration::from_millis(300);
 
 /// The maximum wait of a test; far beyond [`SHORT`], also on a slow machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Limits with short timeouts.
 pub fn short() -> Limits {
@@ -87,7 +87,7 @@ pub fn start(limits: Limits) -> Server {
 /// A connection.
 pub fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.address()).expect("a connection");
-    let set = stream.set_read_timeout(Some(PATIENCE));
+    let set = stream.set_read_timeout(Some(TIMEOUT));
     set.expect("a time-out");
     stream
 }
@@ -112,15 +112,15 @@ pub fn exchange(server: &Server, bytes: &[u8]) -> String {
 }
 
 /// The status of a response; 0 if there is none.
-pub fn status(answer: &str) -> u16 {
-    let word = answer
+pub fn status(response: &str) -> u16 {
+    let word = response
         .strip_prefix("HTTP/1.1 ")
         .and_then(|rest| rest.get(..3));
     word.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 /// Reads the headers of a response, and its body by `Content-Length`.
-pub fn answer(stream: &mut TcpStream) -> String {
+pub fn read_response(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let mut byte = [0];
     while !all.ends_with(b"\r\n\r\n") {
@@ -140,7 +140,7 @@ pub fn answer(stream: &mut TcpStream) -> String {
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
+        assert!(begin.elapsed() < TIMEOUT, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

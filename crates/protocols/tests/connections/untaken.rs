@@ -17,7 +17,7 @@ use espalier_protocols::server::Limits;
 use hyper::body::{Body as HttpBody, Frame};
 
 use crate::served::Server;
-use crate::support::{PATIENCE, SHORT, answer, connect, status, wait_until};
+use crate::support::{SHORT, TIMEOUT, connect, read_response, status, wait_until};
 
 /// A body without an end; records its drop.
 struct Endless(Arc<AtomicBool>);
@@ -60,14 +60,14 @@ fn untaken(server: &Server) -> TcpStream {
     let mut stream = connect(server);
     let get = b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
     stream
 }
 
 #[test]
 fn an_unread_response_is_aborted() {
     let limits = Limits {
-        answer_pause_max: SHORT,
+        response_pause_max: SHORT,
         ..Limits::default()
     };
     let (server, is_dropped) = start(limits);
@@ -88,7 +88,7 @@ fn an_unread_response_is_evicted_for_another_connection() {
     let mut other = connect(&server);
     let get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     other.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut other)), 200);
+    assert_eq!(status(&read_response(&mut other)), 200);
     assert!(is_dropped.load(Ordering::SeqCst));
 }
 
@@ -96,12 +96,12 @@ fn an_unread_response_is_evicted_for_another_connection() {
 fn an_unread_response_does_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
-        shutdown_timeout: 4 * PATIENCE,
+        shutdown_timeout: 4 * TIMEOUT,
         ..Limits::default()
     };
     let (server, _) = start(limits);
     let _client = untaken(&server);
     let begin = Instant::now();
     drop(server);
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
 }

@@ -156,8 +156,8 @@ fn a_version_of_another_history_is_a_gap() {
     server
         .send("POST", "/documents/cars/items", &Value::Null)
         .with(201);
-    let told = client.expect("commit");
-    assert_eq!(told.data["changes"], json!([{"key": 0, "document": null}]));
+    let event = client.expect("commit");
+    assert_eq!(event.data["changes"], json!([{"key": 0, "document": null}]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::served::{Answer, JSON, LINES, Server};
+use crate::served::{HttpResponse, JSON, LINES, Server};
 use crate::support::with_cars;
 
 const POLICIES: [&str; 5] = ["uncached", "indexed", "recent", "cached", "ram"];
@@ -29,13 +29,13 @@ fn insert_and_patch(server: &Server) {
     assert_eq!(got.json(), json!({"name": "a", "color": "red"}));
     assert_eq!(got.header("etag"), made.header("etag"));
     let tag = got.header("etag").to_owned();
-    let known = server.request(
+    let not_modified = server.request(
         "GET",
         "/documents/cars/items/0",
         &[("if-none-match", &tag)],
         None,
     );
-    assert!(known.with(304).body.is_empty());
+    assert!(not_modified.with(304).body.is_empty());
 
     let patch = |tag: &str, body: &str| {
         let headers = [
@@ -177,10 +177,10 @@ fn collections_are_exported_and_imported() {
 }
 
 /// Asserts a problem document with this status and text.
-fn problem(answer: Answer, status: u16, words: &str) {
-    let answer = answer.with(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    let problem = answer.json();
+fn problem(response: HttpResponse, status: u16, words: &str) {
+    let response = response.with(status);
+    assert_eq!(response.header("content-type"), "application/problem+json");
+    let problem = response.json();
     assert_eq!(problem["status"], status);
     let detail = problem["detail"].as_str().expect("text");
     assert!(detail.contains(words), "{problem}");

@@ -34,11 +34,11 @@ fn all_pages(server: &Server, query: &str) -> Vec<u64> {
     let mut path = format!("/documents/cars/items?{query}");
     let mut all = Vec::new();
     loop {
-        let answer = server.get(&path).with(200);
-        all.extend(keys(&answer.json()));
-        let link = answer.header("link").to_owned();
+        let response = server.get(&path).with(200);
+        all.extend(keys(&response.json()));
+        let link = response.header("link").to_owned();
         let Some(next) = link.strip_prefix('<').and_then(|link| link.split_once('>')) else {
-            assert!(answer.json()["next"].is_null());
+            assert!(response.json()["next"].is_null());
             return all;
         };
         path = next.0.to_owned();
@@ -216,8 +216,8 @@ fn the_tag_of_a_list_belongs_to_its_page() {
         });
         // In another server, with the same number of commits but other content.
         let (tag, page) = list(&filled(policy));
-        for (known, before) in &pages {
-            assert_eq!(*known == tag, *before == page, "{policy}");
+        for (earlier_tag, before) in &pages {
+            assert_eq!(*earlier_tag == tag, *before == page, "{policy}");
         }
     }
 }

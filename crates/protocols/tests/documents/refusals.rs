@@ -343,10 +343,10 @@ fn a_stored_collection_with_the_name_of_an_in_memory_one_is_a_conflict() {
         panic!("one collection of a name: {listed}");
     };
     assert_eq!((&one["name"], &one["policy"]), (&json!("c"), &json!("ram")));
-    let told = one["problem"].as_str().expect("a problem");
+    let detail = one["problem"].as_str().expect("a problem");
     assert!(
-        told.contains("another program stored a collection with this name"),
-        "{told}"
+        detail.contains("another program stored a collection with this name"),
+        "{detail}"
     );
     problem(
         server.get("/documents/c"),

@@ -12,8 +12,8 @@ fn server() -> Server {
 }
 
 fn tag(server: &Server, path: &str, accept: &str) -> String {
-    let answer = server.send("GET", path, &[("accept", accept)], "");
-    answer.header("etag").to_owned()
+    let response = server.send("GET", path, &[("accept", accept)], "");
+    response.header("etag").to_owned()
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn unmodified_resources_are_304() {
     ];
     for (name, value, status) in table {
         for method in ["GET", "HEAD"] {
-            let answer = server.send(method, KEYED, &[(name, value)], "");
-            assert_eq!(answer.status, status, "{method} {name}: {value}");
+            let response = server.send(method, KEYED, &[(name, value)], "");
+            assert_eq!(response.status, status, "{method} {name}: {value}");
             if status == 304 {
                 assert_eq!(
-                    (answer.body.as_str(), answer.header("etag")),
+                    (response.body.as_str(), response.header("etag")),
                     ("", tag.as_str())
                 );
             }
@@ -128,8 +128,8 @@ fn loads_are_conditional() {
         "x".repeat(2 << 20)
     );
     let headers = [("content-type", JSON), ("if-match", "\"other\"")];
-    let answer = server.send("PUT", "/restconf/data", &headers, &body);
-    check_error(&answer, 412, "operation-failed");
+    let response = server.send("PUT", "/restconf/data", &headers, &body);
+    check_error(&response, 412, "operation-failed");
     assert_eq!(server.send("GET", KEYED, &[], "").status, 200);
 }
 

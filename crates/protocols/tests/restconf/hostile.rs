@@ -133,9 +133,9 @@ fn broken_requests_are_answered_or_rejected() {
 fn exchange(server: &Server, request: &[u8]) -> u16 {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let _ = stream.write_all(request);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    let text = String::from_utf8_lossy(&answer);
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    let text = String::from_utf8_lossy(&response);
     let status = text.split(' ').nth(1).and_then(|word| word.parse().ok());
     status.unwrap_or(400)
 }

@@ -26,12 +26,12 @@ fn depth_limits_levels() {
         ),
     ];
     for (path, expected) in table {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 200, "{path}");
+        let response = server.get(path);
+        assert_eq!(response.status, 200, "{path}");
         if path.ends_with("depth=1") || path.ends_with("unbounded") {
-            check_json(&answer, expected);
+            check_json(&response, expected);
         } else {
-            assert!(!answer.body.contains("leek"), "{}", answer.body);
+            assert!(!response.body.contains("leek"), "{}", response.body);
         }
     }
 }
@@ -133,8 +133,8 @@ fn invalid_parameters_are_rejected() {
         ("PUT", "content=all"),
         ("PATCH", "insert=first"),
     ] {
-        let answer = server.json(method, &format!("/garden:garden?{query}"), body);
-        check_error(&answer, 400, "invalid-value");
+        let response = server.json(method, &format!("/garden:garden?{query}"), body);
+        check_error(&response, 400, "invalid-value");
     }
     check_error(
         &server.json("DELETE", "/garden:garden?depth=1", ""),
@@ -148,8 +148,8 @@ fn entries_ordered_by_user_are_placed() {
     let server = server();
     let post = |query: &str, who: &str| {
         let body = format!(r#"{{"garden:visit":[{{"who":"{who}"}}]}}"#);
-        let answer = server.json("POST", &format!("/garden:garden{query}"), &body);
-        assert_eq!(answer.status, 201, "{query}: {answer:?}");
+        let response = server.json("POST", &format!("/garden:garden{query}"), &body);
+        assert_eq!(response.status, 201, "{query}: {response:?}");
     };
     post("", "c");
     post("?insert=first", "a");
@@ -158,8 +158,8 @@ fn entries_ordered_by_user_are_placed() {
     post("?insert=after&point=/garden:garden/visit=c", "d's");
     post("?insert=after&point=/garden:garden/visit=d%2527s", "d2");
     let order = |expected: &str| {
-        let answer = server.get("/garden:garden/visit?fields=who");
-        let list: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let response = server.get("/garden:garden/visit?fields=who");
+        let list: serde_json::Value = serde_json::from_str(&response.body).unwrap();
         let names = list["garden:visit"].as_array().unwrap().iter();
         let names: Vec<&str> = names.map(|entry| entry["who"].as_str().unwrap()).collect();
         assert_eq!(names.join(" "), expected);
@@ -202,12 +202,12 @@ fn invalid_positions_are_rejected() {
         ("?insert=before&point=/garden:garden/visit=none", visit),
     ];
     for (query, body) in table {
-        let answer = server.json("POST", &format!("/garden:garden{query}"), body);
-        assert_eq!(answer.status, 400, "{query}: {answer:?}");
+        let response = server.json("POST", &format!("/garden:garden{query}"), body);
+        assert_eq!(response.status, 400, "{query}: {response:?}");
         // RFC 7950 §15.7.
-        let is_told = answer
+        let has_error = response
             .body
             .contains(r#""error-app-tag":"missing-instance""#);
-        assert_eq!(is_told, query.ends_with("none"), "{answer:?}");
+        assert_eq!(has_error, query.ends_with("none"), "{response:?}");
     }
 }

@@ -7,7 +7,7 @@ use espalier_protocols::restconf::RestconfConfig;
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 
-use crate::support::{Answer, JSON, Server, XML, check_json};
+use crate::support::{HttpResponse, JSON, Server, XML, check_json};
 
 pub const NAMESPACE: &str = "urn:espalier:test:plot";
 pub const NC: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
@@ -43,7 +43,7 @@ pub fn send(
     (method, path): (&str, &str),
     media: &str,
     body: &str,
-) -> Answer {
+) -> HttpResponse {
     let mut headers = vec![("accept", media), ("espalier-session", session)];
     if !body.is_empty() {
         headers.push(("content-type", media));
@@ -52,10 +52,10 @@ pub fn send(
 }
 
 /// The tag of the first error, in either format.
-pub fn tag(answer: &Answer) -> &str {
-    let rest = match answer.body.split_once("\"error-tag\":\"") {
+pub fn tag(response: &HttpResponse) -> &str {
+    let rest = match response.body.split_once("\"error-tag\":\"") {
         Some((_, rest)) => rest,
-        None => answer
+        None => response
             .body
             .split_once("<error-tag>")
             .map_or("", |(_, rest)| rest),
@@ -82,10 +82,10 @@ pub fn check_rejected(cases: &[Case<'_>]) {
         let before = send(&server, datastore, ("GET", ""), JSON, "").body;
         for case in cases {
             for (media, body) in [(JSON, case.json), (XML, case.xml)] {
-                let answer = send(&server, datastore, (case.method, case.path), media, body);
-                let found = (answer.status, tag(&answer));
+                let response = send(&server, datastore, (case.method, case.path), media, body);
+                let found = (response.status, tag(&response));
                 let request = format!("{} {}{} {body}", case.method, datastore.0, case.path);
-                assert_eq!(found, (case.status, case.tag), "{request}: {answer:?}");
+                assert_eq!(found, (case.status, case.tag), "{request}: {response:?}");
                 let after = send(&server, datastore, ("GET", ""), JSON, "").body;
                 assert_eq!(after, before, "{request}");
             }
@@ -140,8 +140,8 @@ fn the_default_of_a_target_is_its_value() {
             ("DELETE", "/plot:c/weight", 404),
         ];
         for (method, path, status) in table {
-            let answer = get(method, path, JSON);
-            assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+            let response = get(method, path, JSON);
+            assert_eq!(response.status, status, "{method} {path}: {response:?}");
         }
         // Its parent does not report it.
         assert!(!get("GET", "", JSON).body.contains("weight"));
@@ -218,9 +218,9 @@ fn every_response_has_caching_headers() {
         ("PUT", "/.well-known/host-meta", &[], "", 405),
     ];
     for (method, path, headers, body, status) in table {
-        let answer = server.send(method, path, headers, body);
-        assert_eq!(answer.status, *status, "{method} {path}: {answer:?}");
-        let found = (answer.header("cache-control"), answer.header("vary"));
+        let response = server.send(method, path, headers, body);
+        assert_eq!(response.status, *status, "{method} {path}: {response:?}");
+        let found = (response.header("cache-control"), response.header("vary"));
         assert_eq!(found, ("no-cache", "Accept"), "{method} {path}");
     }
 }
@@ -295,13 +295,13 @@ fn a_bare_document_replaces_a_datastore_even_if_it_is_empty() {
     let server = server();
     server.put("/plot:c", r#"{"plot:c":{"text":"x"}}"#);
     let headers = [("content-type", JSON), ("espalier-document", "bare")];
-    let answer = server.send(
+    let response = server.send(
         "PUT",
         "/restconf/data",
         &headers,
         r#"{"plot:c":{"text":"x"}}"#,
     );
-    assert_eq!(answer.status, 204, "{answer:?}");
+    assert_eq!(response.status, 204, "{response:?}");
     assert_eq!(
         server.send("PUT", "/restconf/data", &headers, "{}").status,
         204
@@ -391,9 +391,9 @@ fn depth_starts_at_the_selected_fields() {
         ),
     ];
     for (path, expected) in table {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 200, "{path}");
-        let found: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let response = server.get(path);
+        assert_eq!(response.status, 200, "{path}");
+        let found: serde_json::Value = serde_json::from_str(&response.body).unwrap();
         let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
         assert_eq!(found, expected, "{path}");
     }
@@ -457,8 +457,8 @@ fn a_patch_need_not_repeat_the_keys_of_its_target() {
         );
         let path = "/plot:c/e=a,1";
         let patch = |media: &str, body: &str| {
-            let answer = send(&server, datastore, ("PATCH", path), media, body);
-            (answer.status, tag(&answer).to_owned())
+            let response = send(&server, datastore, ("PATCH", path), media, body);
+            (response.status, tag(&response).to_owned())
         };
         let done = (204, String::new());
         assert_eq!(patch(JSON, r#"{"plot:e":[{"o":"json"}]}"#), done);
@@ -472,17 +472,17 @@ fn a_patch_need_not_repeat_the_keys_of_its_target() {
         assert_eq!(patch(JSON, r#"{"plot:e":[{"l":2}]}"#), other);
         assert_eq!(patch(XML, &xml("<k>b</k>")), other);
         let within = r#"{"plot:c":{"e":[{"o":"x"}]}}"#;
-        let answer = send(&server, datastore, ("PATCH", "/plot:c"), JSON, within);
-        assert_eq!((answer.status, tag(&answer)), (400, "missing-element"));
+        let response = send(&server, datastore, ("PATCH", "/plot:c"), JSON, within);
+        assert_eq!((response.status, tag(&response)), (400, "missing-element"));
         // PUT requires the whole resource.
-        let answer = send(
+        let response = send(
             &server,
             datastore,
             ("PUT", path),
             JSON,
             r#"{"plot:e":[{"o":"x"}]}"#,
         );
-        assert_eq!((answer.status, tag(&answer)), (400, "missing-element"));
+        assert_eq!((response.status, tag(&response)), (400, "missing-element"));
     }
 }
 
@@ -503,13 +503,13 @@ fn operations_that_no_module_defines_are_not_found() {
         ("POST", "/restconf/data/plot:c/walk", 404),
     ];
     for (method, path, status) in table {
-        let answer = server.send(
+        let response = server.send(
             method,
             path,
             &headers,
             if method == "POST" { "{}" } else { "" },
         );
-        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        assert_eq!(response.status, status, "{method} {path}: {response:?}");
     }
 }
 
@@ -529,12 +529,12 @@ fn unsupported_bodies_are_415_with_the_supported_types() {
             for coding in ["gzip", "br", "identity, gzip", "GZIP"] {
                 for method in ["PUT", "PATCH", "POST"] {
                     let headers = [("content-type", JSON), ("content-encoding", coding)];
-                    let answer = server.send(method, &path, &headers, "{}");
+                    let response = server.send(method, &path, &headers, "{}");
                     if method == "POST" && path.ends_with("text") {
-                        assert_eq!(answer.status, 405);
+                        assert_eq!(response.status, 405);
                         continue;
                     }
-                    let found = (answer.status, answer.header("accept-encoding"));
+                    let found = (response.status, response.header("accept-encoding"));
                     assert_eq!(found, (415, "identity"), "{method} {path} {coding}");
                 }
             }
@@ -542,8 +542,8 @@ fn unsupported_bodies_are_415_with_the_supported_types() {
     }
     let headers = [("content-type", JSON), ("content-encoding", "identity")];
     let body = r#"{"plot:text":"x"}"#;
-    let answer = server.send("PUT", "/restconf/data/plot:c/text", &headers, body);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let response = server.send("PUT", "/restconf/data/plot:c/text", &headers, body);
+    assert_eq!(response.status, 201, "{response:?}");
 }
 
 /// RFC 8040 §7: a violated constraint is a client error.
@@ -588,14 +588,14 @@ fn a_violated_constraint_is_412() {
     ];
     for (method, path, json, xml) in &table {
         for (media, body) in [(JSON, *json), (XML, xml.as_str())] {
-            let answer = send(&server, DATASTORES[0], (method, path), media, body);
-            let found = (answer.status, tag(&answer));
+            let response = send(&server, DATASTORES[0], (method, path), media, body);
+            let found = (response.status, tag(&response));
             assert_eq!(
                 found,
                 (412, "operation-failed"),
-                "{method} {path}: {answer:?}"
+                "{method} {path}: {response:?}"
             );
-            assert!(answer.body.contains("error-path"), "{answer:?}");
+            assert!(response.body.contains("error-path"), "{response:?}");
         }
     }
 }
@@ -607,13 +607,13 @@ fn a_new_datastore_has_its_creation_time() {
     let server = server();
     for (base, session) in DATASTORES {
         let headers = [("espalier-session", session)];
-        let answer = server.send("GET", base, &headers, "");
-        let time = httpdate::parse_http_date(answer.header("last-modified")).unwrap();
+        let response = server.send("GET", base, &headers, "");
+        let time = httpdate::parse_http_date(response.header("last-modified")).unwrap();
         assert!(
             time >= start && time <= SystemTime::now(),
-            "{base}: {answer:?}"
+            "{base}: {response:?}"
         );
-        assert!(!answer.header("etag").is_empty());
+        assert!(!response.header("etag").is_empty());
     }
     let startup = server.send("GET", "/restconf/ds/ietf-datastores:startup", &[], "");
     let time = httpdate::parse_http_date(startup.header("last-modified")).unwrap();
@@ -624,9 +624,9 @@ fn a_new_datastore_has_its_creation_time() {
 #[test]
 fn a_slash_within_a_key_is_explained() {
     let server = server();
-    let answer = server.get("/plot:c/tl=ge-0/0/0");
-    assert_eq!(answer.status, 400, "{answer:?}");
-    assert!(answer.body.contains("%2F"), "{}", answer.body);
+    let response = server.get("/plot:c/tl=ge-0/0/0");
+    assert_eq!(response.status, 400, "{response:?}");
+    assert!(response.body.contains("%2F"), "{}", response.body);
 }
 
 /// An empty container without presence cannot be read, but nodes can be created in it.
@@ -636,9 +636,9 @@ fn an_empty_container_without_presence_is_not_found() {
     for datastore in DATASTORES {
         for media in [JSON, XML] {
             for path in ["/plot:c", "/plot:c/pc"] {
-                let answer = send(&server, datastore, ("GET", path), media, "");
+                let response = send(&server, datastore, ("GET", path), media, "");
                 assert_eq!(
-                    (answer.status, tag(&answer)),
+                    (response.status, tag(&response)),
                     (404, "invalid-value"),
                     "{path}"
                 );

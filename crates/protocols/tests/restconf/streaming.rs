@@ -29,13 +29,13 @@ fn a_large_datastore_is_loaded_and_read_back() {
     let document = document();
     let put = server.json("PUT", "", &document);
     assert_eq!(put.status, 201, "{put:?}");
-    let answer = server.get("");
-    assert_eq!(answer.header("content-length"), "");
-    check_json(&answer, &document);
+    let response = server.get("");
+    assert_eq!(response.header("content-length"), "");
+    check_json(&response, &document);
     let head = server.send("HEAD", "/restconf/data", &[], "");
     assert_eq!(
         (head.status, head.header("etag")),
-        (200, answer.header("etag"))
+        (200, response.header("etag"))
     );
     let xml = server.get_xml("").body;
     assert_eq!(xml.matches("<keyed").count(), ENTRIES);
@@ -69,10 +69,10 @@ fn a_large_post_creates_one_resource() {
         r#"{{"garden:keyed":[{{"v":"{}","k":"a/b"}}]}}"#,
         "x".repeat(2 << 20)
     );
-    let answer = server.json("POST", "", &body);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let response = server.json("POST", "", &body);
+    assert_eq!(response.status, 201, "{response:?}");
     assert_eq!(
-        answer.header("location"),
+        response.header("location"),
         "/restconf/data/garden:keyed=a%2Fb"
     );
     assert_eq!(server.json("POST", "", &body).status, 409);
@@ -92,12 +92,12 @@ fn a_truncated_document_changes_nothing() {
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(document.as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
     assert!(
-        !answer.starts_with(b"HTTP/1.1 204"),
+        !response.starts_with(b"HTTP/1.1 204"),
         "{}",
-        String::from_utf8_lossy(&answer)
+        String::from_utf8_lossy(&response)
     );
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
@@ -131,11 +131,11 @@ fn shutdown_is_graceful() {
     let mut busy = TcpStream::connect(server.address).unwrap();
     busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .unwrap();
-    let mut answer = vec![0; 1000];
-    busy.read_exact(&mut answer).unwrap();
+    let mut response = vec![0; 1000];
+    busy.read_exact(&mut response).unwrap();
     let rest = std::thread::spawn(move || {
-        busy.read_to_end(&mut answer).unwrap();
-        answer
+        busy.read_to_end(&mut response).unwrap();
+        response
     });
     server.shut_down();
     assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0);

@@ -69,8 +69,8 @@ fn http2_is_negotiated_and_served() {
         let connector = connector(&material.certificate, b"h2");
         let stream = connector.connect(name, tcp).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-        let answers = requests(stream, &[("GET", "/restconf/data", "")]).await;
-        assert_eq!(answers[0].0, 200);
+        let responses = requests(stream, &[("GET", "/restconf/data", "")]).await;
+        assert_eq!(responses[0].0, 200);
     });
 }
 
@@ -97,8 +97,8 @@ fn a_client_without_certificate_is_rejected() {
         };
         let request = b"GET /restconf HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let _ = stream.write_all(request).await;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.is_err() || answer.is_empty()
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).await.is_err() || response.is_empty()
     });
     assert!(is_refused);
 }

@@ -49,14 +49,18 @@ fn values_that_are_too_large_are_413() {
         ),
     ];
     for (method, path, body, place) in &table {
-        let answer = server.json(method, path, body);
-        let told = format!(r#""error-path":"{place}""#);
+        let response = server.json(method, path, body);
+        let error_path = format!(r#""error-path":"{place}""#);
         assert_eq!(
-            (answer.status, tag(&answer)),
+            (response.status, tag(&response)),
             (413, "too-big"),
             "{method} {path}"
         );
-        assert!(answer.body.contains(&told), "{place}: {}", answer.body);
+        assert!(
+            response.body.contains(&error_path),
+            "{place}: {}",
+            response.body
+        );
     }
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
@@ -87,21 +91,21 @@ fn values_that_are_too_large_are_413_in_every_format() {
         ),
     ];
     for (method, path, body) in &xml {
-        let answer = server.xml(method, path, body);
+        let response = server.xml(method, path, body);
         assert_eq!(
-            (answer.status, tag(&answer)),
+            (response.status, tag(&response)),
             (413, "too-big"),
             "{method} {path}"
         );
     }
     let longer = "y".repeat((16 << 20) + 1);
     let body = format!(r#"{{"ietf-restconf:data":{{"plot:c":{{"text":"{longer}"}}}}}}"#);
-    let answer = server.json("PUT", "", &body);
-    assert_eq!((answer.status, tag(&answer)), (413, "too-big"));
+    let response = server.json("PUT", "", &body);
+    assert_eq!((response.status, tag(&response)), (413, "too-big"));
     assert!(
-        answer.body.contains(r#""error-path":"/plot:c/text""#),
+        response.body.contains(r#""error-path":"/plot:c/text""#),
         "{}",
-        answer.body
+        response.body
     );
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
@@ -153,8 +157,8 @@ fn data_of_two_cases_is_rejected_unless_one_is_deleted() {
     for (media, body) in patches {
         let server = server();
         server.put("/plot:c", r#"{"plot:c":{"prefix":"A"}}"#);
-        let answer = send(&server, DATASTORES[0], ("PATCH", "/plot:c"), media, &body);
-        assert_eq!(answer.status, 204, "{body}: {answer:?}");
+        let response = send(&server, DATASTORES[0], ("PATCH", "/plot:c"), media, &body);
+        assert_eq!(response.status, 204, "{body}: {response:?}");
         check_json(&server.get("/plot:c"), r#"{"plot:c":{"table":"T"}}"#);
     }
 }
@@ -210,12 +214,12 @@ fn invalid_metadata_is_rejected() {
             ("POST", "", c.clone()),
             ("PUT", "", format!(r#"{{"ietf-restconf:data":{c}}}"#)),
         ] {
-            let answer = server.json(method, path, &body);
-            let found = (answer.status, tag(&answer));
+            let response = server.json(method, path, &body);
+            let found = (response.status, tag(&response));
             assert_eq!(
                 found,
                 (400, *expected),
-                "{method} {path} {body}: {answer:?}"
+                "{method} {path} {body}: {response:?}"
             );
         }
     }
@@ -226,9 +230,9 @@ fn invalid_metadata_is_rejected() {
     ] {
         let body = format!(r#"<c xmlns="{NAMESPACE}"><text {attribute}>x</text></c>"#);
         for method in ["PATCH", "PUT"] {
-            let answer = server.xml(method, "/plot:c", &body);
+            let response = server.xml(method, "/plot:c", &body);
             assert_eq!(
-                (answer.status, tag(&answer)),
+                (response.status, tag(&response)),
                 (400, "unknown-attribute"),
                 "{body}"
             );
@@ -242,7 +246,10 @@ fn invalid_metadata_is_rejected() {
         r#""any":5,"@any":{}"#,
     ];
     for members in right {
-        let answer = server.json("PUT", "/plot:c", &format!(r#"{{"plot:c":{{{members}}}}}"#));
-        assert!(matches!(answer.status, 201 | 204), "{members}: {answer:?}");
+        let response = server.json("PUT", "/plot:c", &format!(r#"{{"plot:c":{{{members}}}}}"#));
+        assert!(
+            matches!(response.status, 201 | 204),
+            "{members}: {response:?}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use espalier_protocols::stats::router;
 use espalier_stats::{Stats, SystemClock};
 use serde_json::{Value, json};
 
-use crate::served::{Answer, JSON, LINES, Server};
+use crate::served::{HttpResponse, JSON, LINES, Server};
 
 pub fn start() -> Server {
     let driver = Arc::new(Memory::new(Config::default()));
@@ -19,16 +19,16 @@ pub fn start() -> Server {
 pub const AT: &str = "2025-03-05T12:00:30Z";
 pub const HOUR: &str = "granularity=1h&from=2025-03-05T12:00:00Z&to=2025-03-05T12:59:59Z";
 
-pub fn post(server: &Server, what: &str, body: &Value) -> Answer {
+pub fn post(server: &Server, what: &str, body: &Value) -> HttpResponse {
     server.send("POST", &format!("/stats/{what}"), body)
 }
 
 /// The values of the single bucket of an hour.
 fn values(server: &Server, metric: &str) -> Value {
-    let answer = server
+    let response = server
         .get(&format!("/stats/values?metric={metric}&{HOUR}"))
         .with(200);
-    answer.json()["values"][0].clone()
+    response.json()["values"][0].clone()
 }
 
 #[test]
@@ -313,15 +313,15 @@ fn the_description_has_every_operation_and_no_undefined_schemas() {
     for (path, methods) in paths {
         for method in methods.as_object().expect("methods").keys() {
             // Every described operation is routed: never 404 of the router, never 405.
-            let answer = server.request(
+            let response = server.request(
                 &method.to_uppercase(),
                 path,
                 JSON,
                 (method != "get" && method != "delete").then_some("{}"),
             );
             assert!(
-                ![404, 405].contains(&answer.status),
-                "{method} {path}: {answer:?}"
+                ![404, 405].contains(&response.status),
+                "{method} {path}: {response:?}"
             );
         }
     }

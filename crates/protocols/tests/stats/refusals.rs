@@ -172,8 +172,8 @@ fn the_number_of_too_old_writes_is_reported() {
     assert_eq!(several(&["now"]), json!({"outcome": "done"}));
     let description = server.get("/openapi/stats.json").with(200).json();
     let outcome = &description["components"]["schemas"]["Outcome"]["properties"]["outcome"];
-    let known = outcome["enum"].as_array().expect("what there is");
-    assert!(known.contains(&json!("too-old")), "{known:?}");
+    let outcomes = outcome["enum"].as_array().expect("what there is");
+    assert!(outcomes.contains(&json!("too-old")), "{outcomes:?}");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn writes_require_their_media_type() {
     let server = start();
     let write = json!({"metric": "n", "at": AT, "values": {"a": 1}}).to_string();
     let several = json!({"writes": []}).to_string();
-    let said = json!({"metric": "n", "status": 1}).to_string();
+    let status = json!({"metric": "n", "status": 1}).to_string();
     let send = |path: &str, media: &str, body: &str| {
         server.request("POST", path, &[("content-type", media)], Some(body))
     };
@@ -225,7 +225,7 @@ fn writes_require_their_media_type() {
         ("/stats/observe", &write),
         ("/stats/assort", &write),
         ("/stats/writes", &several),
-        ("/stats/beam", &said),
+        ("/stats/beam", &status),
     ] {
         for media in [
             form,

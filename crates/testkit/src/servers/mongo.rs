@@ -200,7 +200,7 @@ impl Mongo {
     /// Runs a command, given as JSON, on a database. Panics if the server rejects it.
     pub fn run(&self, database: &str, command: &str) -> serde_json::Value {
         let command: bson::Document = serde_json::from_str(command).expect("a document");
-        let response = self.send(database, command).expect("an answer");
+        let response = self.send(database, command).expect("a response");
         assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
         serde_json::to_value(response).expect("JSON")
     }
@@ -217,7 +217,7 @@ impl Mongo {
     /// All documents of a collection, in the order of `_id`.
     pub fn documents(&self, database: &str, collection: &str) -> Vec<bson::Document> {
         let find = bson::doc! { "find": collection, "sort": { "_id": 1 }, "batchSize": 100_000 };
-        let response = self.send(database, find).expect("an answer");
+        let response = self.send(database, find).expect("a response");
         let found = response.get_document("cursor").and_then(|cursor| {
             let documents = cursor.get_array("firstBatch")?.iter();
             Ok(documents.filter_map(bson::Bson::as_document).cloned())
@@ -228,7 +228,7 @@ impl Mongo {
     /// Inserts a document with a new `_id`.
     pub fn insert(&self, database: &str, collection: &str, document: bson::Document) {
         let insert = bson::doc! { "insert": collection, "documents": [document] };
-        let response = self.send(database, insert).expect("an answer");
+        let response = self.send(database, insert).expect("a response");
         assert!(!response.contains_key("writeErrors"), "{response}");
     }
 

@@ -113,7 +113,7 @@ impl Redis {
 
     /// Sends an inline command and returns the first line of the response.
     pub fn command(&self, words: &str) -> String {
-        command(self.port, words).expect("an answer")
+        command(self.port, words).expect("a response")
     }
 }
 

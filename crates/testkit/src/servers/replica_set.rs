@@ -39,7 +39,7 @@ impl ReplicaSet {
             "settings": { "electionTimeoutMillis": ELECTION_MS },
         };
         let initiate = bson::doc! { "replSetInitiate": config };
-        let response = set.members[0].send("admin", initiate).expect("an answer");
+        let response = set.members[0].send("admin", initiate).expect("a response");
         assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
         set.wait_until_replicated();
         Some(set)

@@ -385,13 +385,13 @@ impl ExpressionWriter<'_> {
         self.reads.push(target);
         self.features.note("xpath deref");
         let path = self.path(leaf);
-        let mut beside = self.shape.data_children(self.shape.data_parent(target));
-        beside.retain(|id| self.readable.contains(id) && self.shape.of(*id).is_some());
-        if beside.is_empty() || self.chance(25) {
+        let mut siblings = self.shape.data_children(self.shape.data_parent(target));
+        siblings.retain(|id| self.readable.contains(id) && self.shape.of(*id).is_some());
+        if siblings.is_empty() || self.chance(25) {
             self.features.note("xpath count");
             return Some(format!("count(deref({path})) <= 1"));
         }
-        let other = pick(self.random, &beside);
+        let other = pick(self.random, &siblings);
         self.reads.push(other);
         let place = format!("deref({path})/../{}", self.shape.name(other));
         Some(self.compare(&place, other))

@@ -202,8 +202,8 @@ impl Referrer<'_> {
             return None;
         }
         let key = pick(self.random, &keys);
-        let beside = self.shape.data_children(self.shape.data_parent(leaf));
-        let mut values: Vec<ItemId> = beside
+        let siblings = self.shape.data_children(self.shape.data_parent(leaf));
+        let mut values: Vec<ItemId> = siblings
             .into_iter()
             .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
             .filter(|&id| self.shape.sees(leaf, id))

@@ -382,9 +382,9 @@ pub(super) fn remove_defaults_of_nested_choices(shape: &mut Shape) {
         let Some(case) = outer.filter(|&at| is_choice && !shape.is_data(at)) else {
             continue;
         };
-        for beside in shape.data_children(Some(case)) {
-            if !shape.is_within(beside, id) {
-                remove_defaults(&mut shape.items[beside].kind);
+        for sibling in shape.data_children(Some(case)) {
+            if !shape.is_within(sibling, id) {
+                remove_defaults(&mut shape.items[sibling].kind);
             }
         }
     }

@@ -136,8 +136,8 @@ fn a_long_history() {
 
 /// Likewise with one impossible result, at any position.
 #[test]
-fn a_long_history_with_one_wrong_answer() {
-    seed::run("a wrong answer", |random| {
+fn a_long_history_with_one_impossible_result() {
+    seed::run("an impossible result", |random| {
         let mut history = linearizable_history(random, 20_000, 8, u32::MAX);
         let wrong = random.random_range(0..history.len());
         history[wrong].act = Read(200);

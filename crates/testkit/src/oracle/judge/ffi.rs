@@ -165,7 +165,7 @@ unsafe extern "C" fn submodule(
     unsafe {
         let name = CStr::from_ptr(submodule).to_string_lossy();
         let submodules = &*user_data.cast_const().cast::<Submodules>();
-        let Some((_, text)) = submodules.iter().find(|(known, _)| *known == name) else {
+        let Some((_, text)) = submodules.iter().find(|(submodule, _)| *submodule == name) else {
             return sys::LY_ERR::LY_ENOTFOUND;
         };
         *format = sys::LYS_INFORMAT::LYS_IN_YANG;
