@@ -24,20 +24,23 @@ pub type CheckHealth = Arc<dyn Fn() -> Result<(), Unwell> + Send + Sync>;
 pub struct Unwell(pub String);
 
 /// Maximum duration of a health check.
-pub const CHECK_MAX: Duration = Duration::from_secs(2);
+pub const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `/healthz`: 200 and `ok` if `check` succeeds, 503 and the reason if it fails or takes longer than
-/// [`CHECK_MAX`]. It runs on a blocking thread, so it may read from the store.
+/// [`CHECK_TIMEOUT`]. It runs on a blocking thread, so it may read from the store.
 pub fn health(check: CheckHealth) -> Router {
     let handler = move || {
         let check = Arc::clone(&check);
         async move {
             let checked = tokio::task::spawn_blocking(move || check());
-            let unwell = match tokio::time::timeout(CHECK_MAX, checked).await {
+            let unwell = match tokio::time::timeout(CHECK_TIMEOUT, checked).await {
                 Ok(Ok(Ok(()))) => return (StatusCode::OK, "ok\n".to_owned()),
                 Ok(Ok(Err(unwell))) => unwell.to_string(),
                 Ok(Err(_)) => "the check failed".to_owned(),
-                Err(_) => format!("the store did not respond within {} s", CHECK_MAX.as_secs()),
+                Err(_) => format!(
+                    "the store did not respond within {} s",
+                    CHECK_TIMEOUT.as_secs()
+                ),
             };
             (StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n"))
         }

@@ -25,7 +25,7 @@ pub struct Hosts {
 #[error(
     "“{0}” is not a valid host: use a name, an address, or *.NAME for all subdomains of a name, without a port"
 )]
-pub struct BadHost(String);
+pub struct InvalidHost(String);
 
 /// A host that the operator named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub(super) struct HostPort {
 
 impl Hosts {
     /// Adds a host: a name, an address, or `*.NAME`.
-    pub fn with(mut self, text: &str) -> Result<Self, BadHost> {
-        let bad = || BadHost(text.to_owned());
+    pub fn with(mut self, text: &str) -> Result<Self, InvalidHost> {
+        let bad = || InvalidHost(text.to_owned());
         let pattern = match text.strip_prefix("*.") {
             Some(name) => match Host::parse(name).ok_or_else(bad)? {
                 Host::Name(name) => Pattern::Suffix(format!(".{name}")),

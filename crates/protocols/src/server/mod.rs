@@ -23,7 +23,7 @@ mod timed_body;
 mod tls;
 mod tracked_stream;
 
-pub use hosts::{BadHost, Hosts};
+pub use hosts::{Hosts, InvalidHost};
 pub use limits::Limits;
 pub use serve::{Config, serve};
 pub use timed_body::BodyTimeout;

@@ -87,7 +87,7 @@ impl RecordedHistory {
         match &self.returns.get(&operation)?.event {
             Event::ReadResult(state, _) => {
                 numbers.reads += 1;
-                Some(Act::Saw(state.clone()))
+                Some(Act::Read(state.clone()))
             }
             _ => None,
         }
@@ -109,7 +109,7 @@ impl RecordedHistory {
             Some(Event::Rejected) => {
                 assert!(!is_there, "a rejected commit was applied: {change:x?}");
                 numbers.rejected += 1;
-                return Some(Act::Refused(change));
+                return Some(Act::Rejected(change));
             }
             Some(Event::Failed) => {
                 assert!(
@@ -123,7 +123,7 @@ impl RecordedHistory {
                 numbers.unknown_committed += usize::from(is_there);
             }
         }
-        is_there.then_some(Act::Made(change))
+        is_there.then_some(Act::Committed(change))
     }
 
     /// Checks that versions define the order: a reader of a version sees in each register the latest

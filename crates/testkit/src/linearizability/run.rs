@@ -245,7 +245,7 @@ fn check_history(recorded: &RecordedHistory, driver: &dyn Driver) -> OutcomeCoun
     history.push(Operation {
         called: u64::MAX,
         returned: Some(u64::MAX),
-        act: Act::Saw(last),
+        act: Act::Read(last),
     });
     match search(&Space, &history, STEPS_MAX) {
         Verdict::Linearizable(_) => numbers,

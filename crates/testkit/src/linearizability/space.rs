@@ -52,11 +52,11 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A read with this result.
-    Saw(State),
+    Read(State),
     /// A committed change.
-    Made(Change),
+    Committed(Change),
     /// A change that was rejected because the register does not hold the expected stamp.
-    Refused(Change),
+    Rejected(Change),
 }
 
 /// The key space as an object.
@@ -72,9 +72,9 @@ impl Object for Space {
 
     fn step(&self, state: &State, act: &Act) -> Option<State> {
         match act {
-            Act::Saw(seen) => (seen == state).then(|| state.clone()),
-            Act::Made(change) => change.is_allowed(state).then(|| change.apply(state)),
-            Act::Refused(change) => (!change.is_allowed(state)).then(|| state.clone()),
+            Act::Read(seen) => (seen == state).then(|| state.clone()),
+            Act::Committed(change) => change.is_allowed(state).then(|| change.apply(state)),
+            Act::Rejected(change) => (!change.is_allowed(state)).then(|| state.clone()),
         }
     }
 }

@@ -24,4 +24,4 @@ pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_
 pub use proxy::Proxy;
 pub use redis::Redis;
 pub use replica_set::ReplicaSet;
-pub use shared::{SHARED, shareable_urls, shared_among, shared_url, steps_on};
+pub use shared::{SHARED_DRIVERS, shareable_urls, shared_among, shared_url, steps_on};

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Etcd, Mongo, Postgres, Redis, is_wanted};
 
 /// The drivers whose test suites run on shared servers.
-pub const SHARED: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
+pub const SHARED_DRIVERS: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
 
 /// The URL of a new key space in the shared server of a driver, with these options, and relaxed durability
 /// if supported. `None` for other drivers, and for excluded servers.
@@ -26,7 +26,7 @@ pub fn shared_url(driver: &str, options: &str) -> Option<String> {
 /// Those of these drivers whose servers this run includes.
 pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     drivers
-        .filter(|driver| SHARED.contains(driver) && is_wanted(driver))
+        .filter(|driver| SHARED_DRIVERS.contains(driver) && is_wanted(driver))
         .collect()
 }
 
@@ -34,7 +34,7 @@ pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static
 pub fn steps_on(engine: &str, steps: usize) -> usize {
     match engine {
         "etcd" => steps / 15,
-        engine if SHARED.contains(&engine) => steps / 5,
+        engine if SHARED_DRIVERS.contains(&engine) => steps / 5,
         _ => steps,
     }
 }
