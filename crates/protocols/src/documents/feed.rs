@@ -46,7 +46,7 @@ impl Feeds {
         self.is_ended.load(Ordering::Acquire)
     }
 
-    fn slot(self: &Arc<Self>) -> Result<FeedSlot> {
+    fn acquire_slot(self: &Arc<Self>) -> Result<FeedSlot> {
         let open = self.open.fetch_add(1, Ordering::AcqRel);
         let slot = FeedSlot(Arc::clone(self));
         if open < FEEDS_MAX && !self.is_ended() {
@@ -73,7 +73,7 @@ impl Drop for FeedSlot {
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let after = after(call)?;
-    let slot = call.service.feeds.slot()?;
+    let slot = call.service.feeds.acquire_slot()?;
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
@@ -179,14 +179,14 @@ mod tests {
     #[test]
     fn number_of_feeds_is_limited() {
         let feeds = Arc::new(Feeds::default());
-        let mut slots: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.slot().ok()).collect();
+        let mut slots: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.acquire_slot().ok()).collect();
         assert!(slots.iter().all(Option::is_some));
-        assert!(feeds.slot().is_err());
+        assert!(feeds.acquire_slot().is_err());
         slots.pop();
-        slots.push(feeds.slot().ok());
+        slots.push(feeds.acquire_slot().ok());
         assert!(slots.iter().all(Option::is_some), "a slot was released");
         feeds.end();
         slots.clear();
-        assert!(feeds.slot().is_err(), "the server is shutting down");
+        assert!(feeds.acquire_slot().is_err(), "the server is shutting down");
     }
 }

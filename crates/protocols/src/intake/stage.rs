@@ -52,15 +52,15 @@ impl Intake {
         if content_length(headers).is_some_and(|length| length > bytes_max) {
             return Err(IntakeError::TooLarge { bytes_max });
         }
-        let mut receiver = BodyReceiver::new(self, bytes_max);
+        let mut partial = PartialBody::new(self, bytes_max);
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(IntakeError::of_body)?;
             if let Ok(data) = frame.into_data() {
-                receiver.receive(data).await?;
+                partial.receive(data).await?;
             }
         }
-        receiver.finish().await
+        partial.finish().await
     }
 
     /// Loads a body into memory. If it is in a file, waits while too many others are being loaded.
@@ -103,7 +103,7 @@ pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A body that is being received.
-struct BodyReceiver<'a> {
+struct PartialBody<'a> {
     intake: &'a Intake,
     bytes_max: u64,
     length: u64,
@@ -154,7 +154,7 @@ impl BodyBuffer {
     }
 }
 
-impl<'a> BodyReceiver<'a> {
+impl<'a> PartialBody<'a> {
     fn new(intake: &'a Intake, bytes_max: u64) -> Self {
         Self {
             intake,

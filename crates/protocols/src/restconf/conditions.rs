@@ -127,8 +127,8 @@ impl Conditions {
     pub(super) fn evaluate_read(&self, current: &Validators, format: Format) -> ConditionResult {
         let tag = current.tag(format);
         if let Some(tags) = &self.matching {
-            if !tags.contain(Some(&|theirs, strength| {
-                strength == Strength::Strong && theirs == tag
+            if !tags.contain(Some(&|client_tag, strength| {
+                strength == Strength::Strong && client_tag == tag
             })) {
                 return ConditionResult::Failed;
             }
@@ -139,7 +139,7 @@ impl Conditions {
             return ConditionResult::Failed;
         }
         if let Some(tags) = &self.none_matching {
-            if tags.contain(Some(&|theirs, _| theirs == tag)) {
+            if tags.contain(Some(&|client_tag, _| client_tag == tag)) {
                 return ConditionResult::NotModified;
             }
         } else if self
@@ -154,10 +154,11 @@ impl Conditions {
     /// Evaluates the conditions of a method that writes (RFC 9110 §13.2.2); `None` means that the resource
     /// does not exist.
     pub(super) fn allow_write(&self, current: Option<&Validators>) -> bool {
-        let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
+        let is_current =
+            |client_tag: &str| current.is_some_and(|validators| validators.is_state_of(client_tag));
         if let Some(tags) = &self.matching {
             let strong =
-                |theirs: &str, strength| strength == Strength::Strong && is_current(theirs);
+                |client_tag: &str, strength| strength == Strength::Strong && is_current(client_tag);
             if !tags.contain(current.is_some().then_some(&strong)) {
                 return false;
             }
@@ -166,7 +167,7 @@ impl Conditions {
         {
             return false;
         }
-        let any = |theirs: &str, _| is_current(theirs);
+        let any = |client_tag: &str, _| is_current(client_tag);
         self.none_matching
             .as_ref()
             .is_none_or(|tags| !tags.contain(current.is_some().then_some(&any)))

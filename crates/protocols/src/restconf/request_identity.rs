@@ -18,7 +18,7 @@ pub const AUTHOR_HEADER: &str = "espalier-author";
 pub const COMMENT_HEADER: &str = "espalier-comment";
 
 /// Maximum size of one of these headers.
-const WHO_BYTES_MAX: usize = 4096;
+const IDENTITY_BYTES_MAX: usize = 4096;
 
 /// The identity that a request claims.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +48,8 @@ fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, DataError> {
     };
     let wrong = || invalid(format!("the header {name} is not percent-encoded text"));
     let value = value.to_str().map_err(|_| wrong())?;
-    if value.len() > WHO_BYTES_MAX {
-        let message = format!("the header {name} has more than {WHO_BYTES_MAX} bytes");
+    if value.len() > IDENTITY_BYTES_MAX {
+        let message = format!("the header {name} has more than {IDENTITY_BYTES_MAX} bytes");
         return Err(invalid(message));
     }
     let text = percent_decode_str(value).decode_utf8();

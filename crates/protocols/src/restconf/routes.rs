@@ -331,9 +331,10 @@ fn host_meta_document(service: &Restconf, parts: &Parts) -> HttpResponse {
         .headers
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok());
-    let asks_json = accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
+    let prefers_json =
+        accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
     let document = &service.host_meta;
-    match asks_json || parts.uri.path().ends_with(".json") {
+    match prefers_json || parts.uri.path().ends_with(".json") {
         true => with_body(
             &parts.method,
             MediaType::Json.header(),

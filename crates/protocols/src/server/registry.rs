@@ -64,7 +64,7 @@ impl Registry {
     }
 
     /// A slot for a connection. If there is none, others are evicted.
-    pub(super) async fn slot(self: &Arc<Self>) -> Slot {
+    pub(super) async fn acquire_slot(self: &Arc<Self>) -> Slot {
         loop {
             if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
                 return self.register(permit);
@@ -159,15 +159,15 @@ mod tests {
     async fn a_connection_without_requests_is_evicted_first() {
         let registry = Registry::new(4);
         let pause = || tokio::time::sleep(STEP);
-        let idle = registry.slot().await;
+        let idle = registry.acquire_slot().await;
         drop(RequestInProgress::begin(idle.activity()));
         pause().await;
-        let silent = registry.slot().await;
+        let silent = registry.acquire_slot().await;
         pause().await;
-        let receiving = registry.slot().await;
+        let receiving = registry.acquire_slot().await;
         let _receiving = RequestInProgress::begin(receiving.activity());
         receiving.activity().begin_body_wait();
-        let working = registry.slot().await;
+        let working = registry.acquire_slot().await;
         let _working = RequestInProgress::begin(working.activity());
         let all = [&silent, &idle, &receiving, &working];
         for expected in [
@@ -184,15 +184,15 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_connection_is_evicted_for_a_slot() {
         let registry = Registry::new(2);
-        let first = registry.slot().await;
+        let first = registry.acquire_slot().await;
         tokio::time::sleep(STEP).await;
-        let second = registry.slot().await;
+        let second = registry.acquire_slot().await;
         let activity = Arc::clone(first.activity());
         tokio::spawn(async move {
             activity.evicted().await;
             drop(first);
         });
-        registry.slot().await;
+        registry.acquire_slot().await;
         assert!(!second.activity().snapshot().is_evicted);
     }
 }

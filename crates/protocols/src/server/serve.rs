@@ -70,7 +70,7 @@ pub async fn serve(
         };
         let slot = tokio::select! {
             () = &mut shutdown => break,
-            slot = registry.slot() => slot,
+            slot = registry.acquire_slot() => slot,
         };
         let connections = connections.clone();
         tokio::spawn(async move {
