@@ -28,7 +28,7 @@ pub fn mount(dir: &Path, arguments: &[&str]) {
 /// # Panics
 /// If the user may not mount.
 pub fn mounted(options: &str, act: impl FnOnce(&Path)) {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = tempfile::tempdir().expect("a directory");
     mounted_at(dir.path(), options, || act(dir.path()));
 }
 

@@ -177,7 +177,7 @@ impl From<store::Error> for Failure {
             store::Error::Engine(error) if is_of_engine(error.kind()) => Self::engine(&error),
             store::Error::Engine(error) if error.is_retryable() => Self::new(
                 ErrorTag::InUse,
-                "somebody else changed the datastore meanwhile; try again",
+                "the datastore was changed by another client; retry the request",
             ),
             store::Error::Read(error) => Self::unreadable(&error),
             error => Self::internal(&error),
@@ -190,13 +190,13 @@ impl From<ParseError> for Failure {
         match error {
             ParseError::Invalid(errors) => errors.into(),
             ParseError::Read(error) => Self::unreadable(&error),
-            ParseError::Stopped => Self::internal(&"the document's receiver stopped"),
+            ParseError::Stopped => Self::internal(&"the receiver of the document stopped"),
         }
     }
 }
 
 impl Failure {
-    /// The body ended early, never came, or was too large.
+    /// The body ended early, did not arrive in time, or is too large.
     pub(super) fn unreadable(error: &io::Error) -> Self {
         let status = match error.kind() {
             io::ErrorKind::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -212,8 +212,8 @@ impl Failure {
     }
 }
 
-/// RFC 8040 §7 leaves a choice for `operation-failed`. Of an error in data it is the client's: a
-/// constraint of the model that would be broken.
+/// RFC 8040 §7 allows two statuses for `operation-failed`. For an error in data, the client is at fault: it
+/// would violate a constraint of the model.
 fn status_of_data(tag: ErrorTag) -> StatusCode {
     match tag {
         ErrorTag::OperationFailed => StatusCode::PRECONDITION_FAILED,
@@ -221,7 +221,7 @@ fn status_of_data(tag: ErrorTag) -> StatusCode {
     }
 }
 
-/// RFC 8040 §7: the status of a tag, the first where the RFC leaves a choice.
+/// RFC 8040 §7: the status of a tag; if the RFC allows several, the first one.
 fn status_of(tag: ErrorTag) -> StatusCode {
     match tag {
         ErrorTag::InUse
@@ -249,7 +249,7 @@ fn status_of(tag: ErrorTag) -> StatusCode {
 mod tests {
     use super::*;
 
-    /// A constraint that is broken is never an error of the server.
+    /// A violated constraint is never a server error.
     #[test]
     fn operation_failed_in_data_is_412() {
         let error = DataError::new(ErrorTag::OperationFailed, "").with_app_tag("must-violation");

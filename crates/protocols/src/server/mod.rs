@@ -7,7 +7,8 @@
 //!   route.
 //! - `activity.rs` tracks the activity of a connection. `connection.rs` closes idle ones, and `registry.rs`
 //!   chooses which one to close when there are too many.
-//! - `timed_body.rs` fails a body that stops or is too slow, `tracked_stream.rs` a request line that is too long.
+//! - `timed_body.rs` fails a body that stops or is too slow, `tracked_stream.rs` a request line that is too
+//!   long.
 //!
 //! The key decision: all timeouts are here and none in a front end, so no route can lack one.
 

@@ -15,7 +15,7 @@ fn start(config: IntakeConfig) -> Server {
 /// Results do not depend on where bodies are stored; the files have no names and are removed.
 #[test]
 fn bodies_in_files_and_in_memory_give_the_same_results() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let server = start(IntakeConfig {
         memory_bytes_max: 0,
         spill_free_bytes_min: 0,
@@ -48,7 +48,7 @@ fn bodies_in_files_and_in_memory_give_the_same_results() {
 }
 
 fn names(folder: &std::path::Path) -> usize {
-    std::fs::read_dir(folder).expect("a folder").count()
+    std::fs::read_dir(folder).expect("a directory").count()
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn write_during_commit(
         });
         let written = driver.write(&[], &mut |writer| {
             fill(writer, &mut || {
-                begin.send(()).expect("somebody who commits");
+                begin.send(()).expect("a committing thread");
                 end_received.recv_timeout(CONCURRENT_COMMIT_WAIT).ok();
             })
         });

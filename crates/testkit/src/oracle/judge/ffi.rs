@@ -298,7 +298,7 @@ impl Tree<'_> {
         let Some(raw) = self.find(path).map(|node| node.raw) else {
             return;
         };
-        // SAFETY: the node is in this tree; the root moves on where it is the root.
+        // SAFETY: the node is in this tree; the root is updated if it is the node.
         unsafe {
             if raw == self.root {
                 self.root = (*raw).next;
@@ -365,7 +365,7 @@ impl<'t> Node<'t> {
         if self.node_type() & (sys::LYS_LEAF | sys::LYS_LEAFLIST) == 0 {
             return None;
         }
-        // SAFETY: the node is a term node, by its type; the string lives as long as it.
+        // SAFETY: the node is a term node, by its type; the string lives as long as the node.
         unsafe {
             let term = self.raw.cast::<sys::lyd_node_term>();
             let context = (*(*(*self.raw).schema).module).ctx;
