@@ -7,14 +7,14 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::call::{Call, json_response, percent_encode, set_etag, set_location};
-use super::cursor::{Cursor, Place};
+use super::cursor::{Cursor, CursorValue};
 use super::problem::Result;
 
 pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
     let index = call.collection()?.index(call.path_parameter(1))?;
     let limit = call.page()?;
     let after = Cursor::of(call)?.and_then(|cursor| cursor.value);
-    let mut listed = index.values_after(after.as_ref().map(Place::mark), limit + 1)?;
+    let mut listed = index.values_after(after.as_ref().map(CursorValue::mark), limit + 1)?;
     let is_more = listed.len() > limit;
     listed.truncate(limit);
     let last = listed.last().filter(|_| is_more);

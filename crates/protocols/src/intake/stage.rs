@@ -85,7 +85,7 @@ impl Intake {
     }
 
     /// The result of blocking file work.
-    fn done<T>(
+    fn map_file_error<T>(
         &self,
         done: std::result::Result<io::Result<T>, tokio::task::JoinError>,
     ) -> Result<T> {

@@ -88,7 +88,7 @@ fn is_named(element: &Element, name: &str, above: Option<&ModuleNames>) -> bool 
     }
 }
 
-fn entry(content: Content, fields: &[Cow<'_, str>]) -> Option<Content> {
+fn entry(content: Content, key_values: &[Cow<'_, str>]) -> Option<Content> {
     match content {
         Content::List(keys, entries) if keys.len() == key_values.len() => {
             let is_it = |entry: &Vec<Element>| {
