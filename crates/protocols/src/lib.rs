@@ -1,21 +1,21 @@
-//! Front ends: bytes on a socket to store requests and back. Nothing else.
+//! Front ends: they translate between network requests and store requests.
 //!
 //! - [`documents`]: document collections, with the OpenAPI description of their operations.
-//! - [`intake`]: bodies of requests, taken in whole before anything is done with them.
-//! - [`restconf`]: RESTCONF (RFC 8040), one anchor's tree under one root.
-//! - [`server`]: the HTTP listener that every HTTP front end shares: HTTP/1.1, HTTP/2, TLS, limits,
-//!   graceful shutdown.
-//! - [`stats`]: statistics, likewise.
-//! - [`ops`]: what an operator asks a server: health and metrics.
+//! - [`intake`]: receives the whole body of a request before the request is handled.
+//! - [`restconf`]: RESTCONF (RFC 8040) for the tree of one anchor.
+//! - [`server`]: the HTTP listener that all HTTP front ends share: HTTP/1.1, HTTP/2, TLS, limits, graceful
+//!   shutdown.
+//! - [`stats`]: statistics, with the OpenAPI description of their operations.
+//! - [`ops`]: endpoints for operators: health and metrics.
 //!
-//! The key decision: a front end holds a [`espalier_store::Tree`] and nothing below it, so it
-//! cannot know which engine answers, and every front end goes through the one commit path.
+//! The key decision: a front end holds a [`espalier_store::Tree`] and nothing below it, so it cannot depend
+//! on the engine, and every front end uses the same commit path.
 
 mod api;
 pub mod documents;
+mod early_error;
 pub mod intake;
 pub mod ops;
-mod refusal;
 pub mod restconf;
 pub mod server;
 pub mod stats;

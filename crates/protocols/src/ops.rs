@@ -1,4 +1,4 @@
-//! What an operator asks a server: is it well, and what has it counted.
+//! Endpoints for operators: health and metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,29 +15,32 @@ const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Renders the metrics as text.
 pub type RenderMetrics = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Says whether the server can do its work; the reason where it cannot.
+/// Checks whether the server can work; returns the reason if it cannot.
 pub type CheckHealth = Arc<dyn Fn() -> Result<(), Unwell> + Send + Sync>;
 
-/// Why a server cannot do its work.
+/// Why the server cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unwell(pub String);
 
-/// How long a check of the health may take: who asks may not wait for ever.
-pub const CHECK_MAX: Duration = Duration::from_secs(2);
+/// Maximum duration of a health check.
+pub const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `/healthz`: 200 and `ok` while `check` succeeds, 503 and the reason else, or where it takes longer
-/// than [`CHECK_MAX`]. It runs on a blocking thread, so it may read from the store.
+/// `/healthz`: 200 and `ok` if `check` succeeds, 503 and the reason if it fails or takes longer than
+/// [`CHECK_TIMEOUT`]. It runs on a blocking thread, so it may read from the store.
 pub fn health(check: CheckHealth) -> Router {
     let handler = move || {
         let check = Arc::clone(&check);
         async move {
             let checked = tokio::task::spawn_blocking(move || check());
-            let unwell = match tokio::time::timeout(CHECK_MAX, checked).await {
+            let unwell = match tokio::time::timeout(CHECK_TIMEOUT, checked).await {
                 Ok(Ok(Ok(()))) => return (StatusCode::OK, "ok\n".to_owned()),
                 Ok(Ok(Err(unwell))) => unwell.to_string(),
                 Ok(Err(_)) => "the check failed".to_owned(),
-                Err(_) => format!("the store did not answer within {} s", CHECK_MAX.as_secs()),
+                Err(_) => format!(
+                    "the store did not respond within {} s",
+                    CHECK_TIMEOUT.as_secs()
+                ),
             };
             (StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n"))
         }
@@ -45,7 +48,7 @@ pub fn health(check: CheckHealth) -> Router {
     Router::new().route("/healthz", get(handler))
 }
 
-/// `/metrics`: what `render` gives, in the text format of Prometheus.
+/// `/metrics`: the result of `render`, in the text format of Prometheus.
 pub fn metrics(render: RenderMetrics) -> Router {
     let handler = move || {
         let text = render();

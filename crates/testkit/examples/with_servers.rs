@@ -1,7 +1,7 @@
-//! Runs a command while PostgreSQL, Redis, etcd and MongoDB run beside it, on free ports and in temporary
-//! folders, as durable as they are installed to be; of Redis two, one that flushes its log with every
-//! commit and one that has no log, as its packages install it. Their URLs are in
-//! `ESPALIER_BENCH_SERVERS`.
+//! Runs a command with PostgreSQL, Redis, etcd and MongoDB servers, on free ports and in temporary
+//! directories, with the durability of a default installation. Two Redis servers are started: one that
+//! flushes its log with every commit, and one without a log, as its packages install it. Their URLs are
+//! passed in `ESPALIER_BENCH_SERVERS`.
 //!
 //! ```console
 //! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \
@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 
 use espalier_testkit::servers::{Etcd, Mongo, Postgres, Redis};
 
-/// Where the bench looks for servers.
+/// The variable in which the bench expects the URLs of servers.
 const VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
 
 fn main() -> ExitCode {
@@ -28,8 +28,10 @@ fn main() -> ExitCode {
     let mongo = Mongo::start_on_disk();
     let urls = [
         postgres.as_ref().map(Postgres::base),
-        redis.as_ref().map(|redis| told(redis, "durable")),
-        redis_relaxed.as_ref().map(|redis| told(redis, "relaxed")),
+        redis.as_ref().map(|redis| url_for(redis, "durable")),
+        redis_relaxed
+            .as_ref()
+            .map(|redis| url_for(redis, "relaxed")),
         etcd.as_ref().map(Etcd::base),
         mongo.as_ref().map(Mongo::base),
     ];
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A server for commits that are so durable, and for no others.
-fn told(redis: &Redis, durability: &str) -> String {
+/// The URL of a server that is used only for commits of this durability.
+fn url_for(redis: &Redis, durability: &str) -> String {
     format!("{}?durability={durability}", redis.base())
 }

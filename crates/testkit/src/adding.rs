@@ -1,4 +1,4 @@
-//! Threads that add to a counter while something is hurt.
+//! Threads that add to a counter while faults occur.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -6,40 +6,41 @@ use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Watch, WatchEvent, counter};
 
-/// Threads that add.
+/// Number of threads that add.
 const THREADS: u8 = 3;
 
-/// The counter.
+/// The key of the counter.
 const SUM: &[u8] = b"sum";
 
-/// The longest that a watch may take to tell a commit.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The maximum delay of a watch event.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the counter [`add_while`] adds to holds.
+/// The value of the counter that [`add_while`] increments.
 pub fn sum(driver: &dyn Driver) -> i64 {
     let snapshot = driver.snapshot().expect("a snapshot");
     let sum = snapshot.get(SUM).expect("a get");
     counter::decode(SUM, sum.as_deref()).expect("a counter")
 }
 
-/// Adds from several threads while `hurt` does its worst. What was acknowledged is there, once;
-/// what is unknown may be.
+/// Adds to the counter from several threads while `hurt` causes faults. Every acknowledged commit must have
+/// been applied exactly once; those with an unknown outcome may have been.
 pub fn add_while(driver: &dyn Driver, hurt: impl FnOnce()) {
     add_more_while(driver, &|thread, _, batch| batch.add([thread], 1), hurt);
 }
 
-/// The same with batches that do more than add: `more` is called with each, the number of its
-/// thread, and how many this thread has made before. It must leave the counter alone.
+/// Like [`add_while`], with batches that contain more operations: `more` is called with the number of the
+/// thread, the number of batches it has made, and the batch. It must not change the counter.
 pub fn add_more_while(
     driver: &dyn Driver,
     more: &(dyn Fn(u8, usize, &mut Batch) + Sync),
     hurt: impl FnOnce(),
 ) {
-    let (done, known, unknown) = (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
+    let (done, acknowledged, unknown) =
+        (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
     let before = sum(driver);
     thread::scope(|scope| {
         for thread in 0..THREADS {
-            let (done, known, unknown) = (&done, &known, &unknown);
+            let (done, acknowledged, unknown) = (&done, &acknowledged, &unknown);
             scope.spawn(move || {
                 for number in 0.. {
                     if done.load(Ordering::Acquire) {
@@ -49,7 +50,7 @@ pub fn add_more_while(
                     batch.add(SUM, 1);
                     more(thread, number, &mut batch);
                     match driver.commit(batch) {
-                        Ok(_) => known.fetch_add(1, Ordering::Relaxed),
+                        Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
                         Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {
                             unknown.fetch_add(1, Ordering::Relaxed)
                         }
@@ -61,12 +62,12 @@ pub fn add_more_while(
         hurt();
         done.store(true, Ordering::Release);
     });
-    let (known, unknown) = (known.into_inner(), unknown.into_inner());
+    let (acknowledged, unknown) = (acknowledged.into_inner(), unknown.into_inner());
     let added = sum(driver) - before;
-    assert!(known > 0);
+    assert!(acknowledged > 0);
     assert!(
-        added >= known && added <= known + unknown,
-        "{added} after {known} acknowledged and {unknown} unknown"
+        added >= acknowledged && added <= acknowledged + unknown,
+        "{added} after {acknowledged} acknowledged and {unknown} unknown"
     );
     assert_eq!(driver.check().expect("a check"), []);
 }
@@ -74,43 +75,48 @@ pub fn add_more_while(
 /// A watch of the counter.
 pub struct SumWatch {
     watch: Box<dyn Watch>,
-    /// What the counter held when the last that was told was committed.
-    told: i64,
+    /// The value of the counter at the last reported commit.
+    reported_sum: i64,
 }
 
 impl SumWatch {
-    /// Watches from now on.
+    /// Starts a watch.
     pub fn start(driver: &dyn Driver) -> Self {
         let version = driver.snapshot().expect("a snapshot").version();
         let watch = driver.watch(KeyRange::prefix(SUM), version);
         Self {
             watch: watch.expect("a watch"),
-            told: sum(driver),
+            reported_sum: sum(driver),
         }
     }
 
-    /// Expects to be told of each commit up to now, one by one and none twice.
+    /// Asserts that every commit so far is reported exactly once.
     pub fn assert_all_told(&mut self, driver: &dyn Driver) {
         let gap = self.follow(driver);
-        assert_eq!(gap, None, "after {} commits", self.told);
+        assert_eq!(gap, None, "after {} commits", self.reported_sum);
     }
 
-    /// The same where the engine may have forgotten some of them.
+    /// Like [`Self::assert_all_told`], for engines that may report a gap.
     pub fn assert_told_or_gap(&mut self, driver: &dyn Driver) {
         self.follow(driver);
     }
 
-    /// Goes on to what the counter holds now, or to the first gap.
+    /// Reads events up to the current value of the counter, or to the first gap.
     fn follow(&mut self, driver: &dyn Driver) -> Option<WatchEvent> {
         let sum = sum(driver);
-        while self.told < sum {
-            match self.watch.next(PATIENCE).expect("a watch") {
-                Some(WatchEvent::Commit { changes, .. }) => self.told += changes.len() as i64,
+        while self.reported_sum < sum {
+            match self.watch.next(EVENT_TIMEOUT).expect("a watch") {
+                Some(WatchEvent::Commit { changes, .. }) => {
+                    self.reported_sum += changes.len() as i64
+                }
                 Some(gap) => return Some(gap),
-                None => panic!("{} of {sum} commits are told", self.told),
+                None => panic!("{} of {sum} commits were reported", self.reported_sum),
             }
         }
-        assert_eq!(self.told, sum, "more is told than was added");
+        assert_eq!(
+            self.reported_sum, sum,
+            "more commits were reported than made"
+        );
         None
     }
 }

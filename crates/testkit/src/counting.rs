@@ -1,4 +1,4 @@
-//! Two processes that count together.
+//! Two processes that increment one counter.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use espalier_keyspace::{Batch, Driver, ErrorKind, counter};
 
 use crate::process::{self, Part, say};
 
-/// Commits that each process makes.
+/// Number of commits of each process.
 pub const COMMITS: i64 = 200;
 
 /// The name of the test that calls [`part`].
 pub const PART: &str = "part_counting";
 
-/// The counter.
+/// The key of the counter.
 const COUNT: &[u8] = b"count";
 
-/// The part that counts in another process: what the test [`PART`] does.
+/// Increments the counter in a child process: the body of the test [`PART`].
 pub fn part(open: impl FnOnce(&str) -> Arc<dyn Driver>) {
     if let Some(url) = process::argument() {
         let driver = open(&url);
@@ -24,7 +24,7 @@ pub fn part(open: impl FnOnce(&str) -> Arc<dyn Driver>) {
     }
 }
 
-/// Counts in this process and in another at once: nothing is lost.
+/// Increments a counter in this process and in a child process concurrently: no update is lost.
 pub fn two_processes_count_exactly(driver: &dyn Driver, url: &str) {
     let mut part = Part::start(PART, url);
     assert_eq!(part.line().as_deref(), Some("open"));
@@ -37,7 +37,7 @@ pub fn two_processes_count_exactly(driver: &dyn Driver, url: &str) {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// Adds to the counter by reading and committing under a precondition.
+/// Increments the counter by reading it and committing with a precondition.
 fn count(driver: &dyn Driver) {
     let mut left = COMMITS;
     while left > 0 {

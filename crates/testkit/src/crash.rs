@@ -1,8 +1,8 @@
-//! A process that is killed while it commits, and what it leaves.
+//! Kills a process during commits and checks the state that it leaves.
 //!
-//! Threads of a part commit numbered batches and acknowledge each on a pipe; the test kills the
-//! part at a random moment, opens the engine, and expects for each thread its last acknowledged
-//! batch or the one after it, whole.
+//! Threads of a child process commit numbered batches and acknowledge each on a pipe. The test kills the
+//! process at a random moment, opens the engine, and expects for each thread its last acknowledged batch or
+//! the next one, complete.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,41 +14,41 @@ use rand::Rng;
 use crate::process::{Part, say};
 use crate::seed;
 
-/// Threads that commit at the same time.
+/// Number of threads that commit.
 const THREADS: u8 = 3;
 
-/// Keys that every batch changes.
+/// Number of keys that every batch changes.
 const KEYS: u8 = 20;
 
-/// Batches whose own keys are kept.
+/// Number of batches whose own keys are kept.
 const KEPT: u64 = 50;
 
-/// How often the process is killed in one test.
+/// Number of kills in one test.
 const KILLS: u32 = 12;
 
 /// One batch in this many is a streamed write.
 const WRITES: u64 = 5;
 
-/// The longest that the process runs before it is killed, after its first acknowledgement.
+/// Maximum lifetime of the process after its first acknowledgement.
 const LIFE_MS_MAX: u64 = 60;
 
-/// The part that is killed: commits until then. `driver` is the engine under test.
+/// The child process: commits until it is killed. `driver` is the engine under test.
 pub fn part(driver: Arc<dyn Driver>) {
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let driver = &*driver;
-            scope.spawn(move || commit_for_ever(driver, thread));
+            scope.spawn(move || commit_until_killed(driver, thread));
         }
     });
 }
 
-fn commit_for_ever(driver: &dyn Driver, thread: u8) {
+fn commit_until_killed(driver: &dyn Driver, thread: u8) {
     for number in state_of(driver, thread) + 1.. {
         let committed = if number % WRITES == 0 {
-            driver.write(&[], &mut |writer| tell(writer, thread, number))
+            driver.write(&[], &mut |writer| write_batch(writer, thread, number))
         } else {
             let mut batch = Batch::new();
-            fill(&mut batch, thread, number);
+            fill_batch(&mut batch, thread, number);
             driver.commit(batch)
         };
         committed.expect("a commit");
@@ -56,22 +56,22 @@ fn commit_for_ever(driver: &dyn Driver, thread: u8) {
     }
 }
 
-/// Everything that a batch does: a number in every key, a counter, a key of its own, and the
-/// removal of old ones.
-fn fill(batch: &mut Batch, thread: u8, number: u64) {
+/// The operations of a batch: a number in every key, a counter, a key of its own, and the deletion of old
+/// keys.
+fn fill_batch(batch: &mut Batch, thread: u8, number: u64) {
     let value = number.to_be_bytes();
     (0..KEYS).for_each(|at| batch.put([thread, b'k', at], value));
     batch.add([thread, b'c'], 1);
     batch.put(own_key(thread, number), vec![thread; own_bytes(number)]);
-    batch.delete_range(forgotten(thread, number));
+    batch.delete_range(expired_keys(thread, number));
 }
 
-fn tell(writer: &mut dyn Writer, thread: u8, number: u64) -> Result<()> {
+fn write_batch(writer: &mut dyn Writer, thread: u8, number: u64) -> Result<()> {
     let value = number.to_be_bytes();
     (0..KEYS).try_for_each(|at| writer.put(&[thread, b'k', at], &value))?;
     writer.add(&[thread, b'c'], 1)?;
     writer.put(&own_key(thread, number), &vec![thread; own_bytes(number)])?;
-    writer.delete_range(&forgotten(thread, number))
+    writer.delete_range(&expired_keys(thread, number))
 }
 
 fn own_key(thread: u8, number: u64) -> Vec<u8> {
@@ -82,13 +82,12 @@ fn own_bytes(number: u64) -> usize {
     (number * 97 % 10_000) as usize
 }
 
-fn forgotten(thread: u8, number: u64) -> KeyRange {
+fn expired_keys(thread: u8, number: u64) -> KeyRange {
     let end = (number + 1).saturating_sub(KEPT);
     KeyRange::new(own_key(thread, 0), own_key(thread, end))
 }
 
-/// Kills the part `name` again and again; `open` opens the engine that it opens when called with
-/// `argument`.
+/// Kills the child test `name` repeatedly. `open` opens the same engine as the child does with `argument`.
 pub fn run(name: &str, argument: &str, open: &dyn Fn() -> Arc<dyn Driver>) {
     seed::run("the kill test", |random| {
         let mut states = [0; THREADS as usize];
@@ -104,7 +103,7 @@ pub fn run(name: &str, argument: &str, open: &dyn Fn() -> Arc<dyn Driver>) {
                 );
                 assert!(
                     state == last || state == last + 1,
-                    "thread {thread} had {last} acknowledged; {state} is there"
+                    "thread {thread} had {last} acknowledged; {state} is stored"
                 );
                 states[usize::from(thread)] = state;
             }
@@ -126,7 +125,7 @@ fn run_and_kill(name: &str, argument: &str, life: Duration, before: States) -> S
         states[thread] = number;
     };
     note(&part.line().expect("a first acknowledgement"));
-    // Reads on while it waits: a part whose pipe is full would not commit.
+    // Keeps reading: a child whose pipe is full would block.
     thread::scope(|scope| {
         let (send, lines) = std::sync::mpsc::channel();
         let (part, kill) = (&mut part, std::time::Instant::now() + life);
@@ -145,7 +144,7 @@ fn run_and_kill(name: &str, argument: &str, life: Duration, before: States) -> S
     states
 }
 
-/// The number of the last batch of a thread that is there; panics when it is not whole.
+/// The number of the last stored batch of a thread; panics if the batch is incomplete.
 fn state_of(driver: &dyn Driver, thread: u8) -> u64 {
     let snapshot = driver.snapshot().expect("a snapshot");
     let key = [thread, b'c'];

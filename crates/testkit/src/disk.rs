@@ -1,44 +1,44 @@
-//! File systems of their own, for tests of full disks and of folders that nobody may write.
+//! Temporary file systems, for tests of full disks and of read-only directories.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::Command;
 
-/// Where this is set, tests that need to mount a file system are left out.
+/// If this variable is set, tests that mount a file system are skipped.
 const NO_MOUNTS: &str = "ESPALIER_TEST_NO_MOUNTS";
 
-/// Calls `mount` with arguments and a folder.
+/// Calls `mount` with arguments and a directory.
 ///
 /// # Panics
-/// Where this user may not mount.
+/// If the user may not mount.
 pub fn mount(dir: &Path, arguments: &[&str]) {
     let mut command = Command::new("mount");
     let done = command.args(arguments).arg(dir).output();
     let done = done.expect("the command mount");
     assert!(
         done.status.success(),
-        "{}; tests of full disks mount file systems: run them as root, or set {NO_MOUNTS}=1 to leave them out",
+        "{}; tests of full disks mount file systems: run them as root, or set {NO_MOUNTS}=1 to skip them",
         String::from_utf8_lossy(&done.stderr).trim()
     );
 }
 
-/// Runs on a file system in memory with options such as `size=3m`.
+/// Runs `act` on an in-memory file system with options such as `size=3m`.
 ///
 /// # Panics
-/// Where this user may not mount.
+/// If the user may not mount.
 pub fn mounted(options: &str, act: impl FnOnce(&Path)) {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = tempfile::tempdir().expect("a directory");
     mounted_at(dir.path(), options, || act(dir.path()));
 }
 
-/// The same, mounted on a folder.
+/// Like [`mounted`], mounted on a directory.
 ///
 /// # Panics
-/// Where this user may not mount.
+/// If the user may not mount.
 pub fn mounted_at(dir: &Path, options: &str, act: impl FnOnce()) {
     if env::var_os(NO_MOUNTS).is_some() {
-        eprintln!("left out, as {NO_MOUNTS} is set");
+        eprintln!("skipped: {NO_MOUNTS} is set");
         return;
     }
     mount(dir, &["-t", "tmpfs", "-o", options, "tmpfs"]);

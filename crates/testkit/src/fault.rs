@@ -1,9 +1,9 @@
-//! A driver that fails when told to, over any other.
+//! A wrapper for drivers that injects faults.
 //!
-//! A [`Fault`] names kinds of calls, how many of them succeed first, and whether the failure then
-//! passes or stays. A fault is an error returned *before* the inner driver is called, except for
-//! [`Site::AfterCommit`], where the inner driver has done its work and the answer is lost: the
-//! case that a caller must not mistake for "nothing happened".
+//! A [`Fault`] names kinds of calls, how many of them succeed first, and whether one call or all further
+//! calls fail. The error is returned *before* the inner driver is called, except for [`Site::AfterCommit`]:
+//! there the inner driver has committed and the response is lost, which callers must not mistake for a
+//! failed commit.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -28,9 +28,9 @@ pub enum Site {
     Scan,
     /// [`Cursor::next`].
     Step,
-    /// [`Driver::commit`] and [`Driver::write`], before anything is done.
+    /// [`Driver::commit`] and [`Driver::write`], before they are executed.
     Commit,
-    /// The same, after everything is done.
+    /// [`Driver::commit`] and [`Driver::write`], after they were executed.
     AfterCommit,
     /// Any call to a [`Writer`].
     Write,
@@ -49,29 +49,29 @@ pub enum Lasting {
     ForEver,
 }
 
-/// When to fail, and how.
+/// A fault to inject.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// The kinds of calls that count and fail.
+    /// The kinds of calls that are counted and fail.
     pub sites: Vec<Site>,
-    /// How many of them succeed first.
+    /// How many calls succeed first.
     pub after: u64,
-    /// Whether the failure passes.
+    /// Whether one call or all further calls fail.
     pub lasting: Lasting,
     /// The kind of the error.
     pub kind: ErrorKind,
 }
 
-/// A driver that fails when told to.
+/// A driver that injects faults.
 pub struct Faulty {
     inner: Arc<dyn Driver>,
-    plan: Arc<Plan>,
-    /// In place of that of `inner`.
+    state: Arc<FaultState>,
+    /// Replaces the capability of `inner`.
     capability: Option<Capability>,
 }
 
 #[derive(Default)]
-struct Plan {
+struct FaultState {
     armed: Mutex<Option<Armed>>,
 }
 
@@ -81,16 +81,16 @@ struct Armed {
 }
 
 impl Faulty {
-    /// A driver that does what `inner` does until it is [told](Self::arm) to fail.
+    /// A driver that behaves like `inner` until it is [armed](Self::arm).
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
-            plan: Arc::default(),
+            state: Arc::default(),
             capability: None,
         }
     }
 
-    /// The same, with another capability than `inner` has.
+    /// Replaces the reported capability.
     pub fn with_capability(self, capability: Capability) -> Self {
         Self {
             capability: Some(capability),
@@ -98,33 +98,33 @@ impl Faulty {
         }
     }
 
-    /// Plans a fault, in place of the one planned before.
+    /// Arms a fault; replaces the previous one.
     pub fn arm(&self, fault: Fault) {
-        *self.plan.armed.lock() = Some(Armed { fault, calls: 0 });
+        *self.state.armed.lock() = Some(Armed { fault, calls: 0 });
     }
 
-    /// Forgets the planned fault; returns how many calls it has counted.
+    /// Disarms the fault; returns how many calls it has counted.
     pub fn disarm(&self) -> u64 {
-        let armed = self.plan.armed.lock().take();
+        let armed = self.state.armed.lock().take();
         armed.map_or(0, |armed| armed.calls)
     }
 
-    /// A snapshot that can fail, and whose taking can.
-    fn faulty(
+    /// A snapshot that can fail, as can its creation.
+    fn faulty_snapshot(
         &self,
-        take: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
+        create: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
     ) -> Result<Box<dyn Snapshot + Send>> {
-        self.plan.pass(Site::Snapshot)?;
+        self.state.count_call(Site::Snapshot)?;
         Ok(Box::new(FaultySnapshot {
-            inner: take(&*self.inner)?,
-            plan: Arc::clone(&self.plan),
+            inner: create(&*self.inner)?,
+            state: Arc::clone(&self.state),
         }))
     }
 }
 
-impl Plan {
-    /// Counts a call, and fails it where the plan says so.
-    fn pass(&self, site: Site) -> Result<()> {
+impl FaultState {
+    /// Counts a call, and returns an error if the fault applies.
+    fn count_call(&self, site: Site) -> Result<()> {
         let mut armed = self.armed.lock();
         let Some(Armed { fault, calls }) = armed.as_mut() else {
             return Ok(());
@@ -138,7 +138,7 @@ impl Plan {
             Lasting::ForEver => *calls > fault.after,
         };
         if fails {
-            let message = format!("a planned fault at {site:?}, call {calls}");
+            let message = format!("an injected fault at {site:?}, call {calls}");
             return Err(Error::new(fault.kind, message));
         }
         Ok(())
@@ -155,39 +155,39 @@ impl Driver for Faulty {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot())
+        self.faulty_snapshot(|inner| inner.snapshot())
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_with_prefetch(expect))
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty_snapshot(|inner| inner.snapshot_expecting(expect))
     }
 
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty(|inner| inner.snapshot_for_update(expect))
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty_snapshot(|inner| inner.snapshot_to_change(expect))
     }
 
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
-        self.plan.pass(Site::Commit)?;
-        let committed = self.inner.commit_with_step(batch)?;
-        self.plan.pass(Site::AfterCommit)?;
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        self.state.count_call(Site::Commit)?;
+        let committed = self.inner.commit_step(batch)?;
+        self.state.count_call(Site::AfterCommit)?;
         Ok(committed)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
-        self.plan.pass(Site::Commit)?;
-        let plan = &self.plan;
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.state.count_call(Site::Commit)?;
+        let state = &self.state;
         let version = self.inner.write(preconditions, &mut |inner| {
-            fill(&mut FaultyWriter { inner, plan })
+            fill(&mut FaultyWriter { inner, state })
         })?;
-        self.plan.pass(Site::AfterCommit)?;
+        self.state.count_call(Site::AfterCommit)?;
         Ok(version)
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.plan.pass(Site::Watch)?;
+        self.state.count_call(Site::Watch)?;
         Ok(Box::new(FaultyWatch {
             inner: self.inner.watch(range, after)?,
-            plan: Arc::clone(&self.plan),
+            state: Arc::clone(&self.state),
         }))
     }
 
@@ -200,7 +200,7 @@ impl Driver for Faulty {
     }
 
     fn flush(&self) -> Result<()> {
-        self.plan.pass(Site::Flush)?;
+        self.state.count_call(Site::Flush)?;
         self.inner.flush()
     }
 
@@ -227,19 +227,19 @@ impl Driver for Faulty {
 
 struct FaultyWatch {
     inner: Box<dyn Watch>,
-    plan: Arc<Plan>,
+    state: Arc<FaultState>,
 }
 
 impl Watch for FaultyWatch {
     fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
-        self.plan.pass(Site::Watch)?;
+        self.state.count_call(Site::Watch)?;
         self.inner.next(timeout)
     }
 }
 
 struct FaultySnapshot<S> {
     inner: S,
-    plan: Arc<Plan>,
+    state: Arc<FaultState>,
 }
 
 impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
@@ -248,82 +248,82 @@ impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        self.plan.pass(Site::Get)?;
+        self.state.count_call(Site::Get)?;
         self.inner.get(key)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        self.plan.pass(Site::Get)?;
+        self.state.count_call(Site::Get)?;
         self.inner.get_many(keys)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        self.plan.pass(Site::Scan)?;
+        self.state.count_call(Site::Scan)?;
         Ok(Box::new(FaultyCursor {
             inner: self.inner.scan(range, direction)?,
-            plan: &self.plan,
+            state: &self.state,
         }))
     }
 }
 
 struct FaultyCursor<'a> {
     inner: Box<dyn Cursor + 'a>,
-    plan: &'a Plan,
+    state: &'a FaultState,
 }
 
 impl Cursor for FaultyCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.plan.pass(Site::Step)?;
+        self.state.count_call(Site::Step)?;
         self.inner.next()
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Scan)?;
+        self.state.count_call(Site::Scan)?;
         self.inner.seek(key)
     }
 }
 
 struct FaultyWriter<'a> {
     inner: &'a mut dyn Writer,
-    plan: &'a Arc<Plan>,
+    state: &'a Arc<FaultState>,
 }
 
 impl Writer for FaultyWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.put(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
-        self.plan.pass(Site::Write)?;
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+        self.state.count_call(Site::Write)?;
         self.inner.put_new(key, value)
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.get(key)
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         Ok(Box::new(FaultySnapshot {
             inner: self.inner.snapshot()?,
-            plan: Arc::clone(self.plan),
+            state: Arc::clone(self.state),
         }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.delete(key)
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.delete_range(range)
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        self.plan.pass(Site::Write)?;
+        self.state.count_call(Site::Write)?;
         self.inner.add(key, delta)
     }
 }

@@ -1,18 +1,17 @@
-//! What correct means, executable. For tests only: everything here panics when it is not so.
+//! Test support: executable contracts and fixtures. Everything here panics on failure.
 //!
-//! - [`conformance`]: what every driver of a key space does, case by case;
-//! - [`adding`]: threads that count while something is hurt;
-//! - [`counting`]: two processes that count together;
+//! - [`conformance`]: the contract of key space drivers, one case per rule;
+//! - [`adding`]: threads that increment a counter while faults occur;
+//! - [`counting`]: two processes that increment one counter;
 //! - [`model`]: random operations on a driver, compared with a map;
-//! - [`crash`]: a process that is killed while it commits, and what it leaves;
-//! - [`disk`]: file systems of their own, full or only to be read;
-//! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
-//!   saw can be;
-//! - [`fault`]: a driver that fails when told to, over any other;
-//! - [`rows`]: what an engine holds;
-//! - [`servers`]: Redis and others, started and stopped by the tests themselves;
-//! - `oracle`: random documents of a schema, valid and broken, and libyang's verdict on them;
-//! - `validation`: random schemas full of constraints (both with the feature `models`).
+//! - [`crash`]: a process that is killed during commits, and the state that it leaves;
+//! - [`disk`]: temporary file systems, full or read-only;
+//! - [`linearizability`]: several processes on one engine while faults occur, and a check of their results;
+//! - [`fault`]: a wrapper for drivers that injects faults;
+//! - [`rows`]: the content of an engine;
+//! - [`servers`]: Redis and others, started and stopped by the tests;
+//! - `oracle`: random documents of a schema, valid and invalid, and the results of libyang for them;
+//! - `validation`: random schemas with many constraints (both with the feature `models`).
 
 pub mod adding;
 pub mod conformance;

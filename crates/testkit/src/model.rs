@@ -1,7 +1,7 @@
-//! Random operations on a driver, compared with a `BTreeMap`, and so what a watch tells of them.
+//! Random operations on a driver, compared with a `BTreeMap`, including the events of a watch.
 //!
-//! The run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets its
-//! length. Keys come from a small set, so that operations meet.
+//! A run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets its length.
+//! Keys come from a small set, so that operations often affect the same keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use rand::seq::IndexedRandom;
 use crate::conformance::Open;
 use crate::seed;
 
-/// The variable that sets how many operations a run has.
+/// The variable that sets the number of operations of a run.
 pub const OPERATIONS_VARIABLE: &str = "ESPALIER_OPERATIONS";
 
-/// Operations in a run when nobody says otherwise.
+/// Default number of operations.
 const OPERATIONS: u64 = 1_000;
 
-/// And for a slow server.
+/// Default for a slow server.
 const OPERATIONS_FEW: u64 = 150;
 
-/// How long a commit may take to be told.
-const TOLD_AFTER: Duration = Duration::from_secs(20);
+/// The maximum delay of a watch event.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Runs random operations on the engine and panics at the first difference from the model.
 pub fn run(open: Open<'_>) {
-    run_about(open, OPERATIONS);
+    run_operations(open, OPERATIONS);
 }
 
 /// The same with fewer operations, for a slow server.
 pub fn run_few(open: Open<'_>) {
-    run_about(open, OPERATIONS_FEW);
+    run_operations(open, OPERATIONS_FEW);
 }
 
-fn run_about(open: Open<'_>, operations: u64) {
+fn run_operations(open: Open<'_>, operations: u64) {
     let operations = seed::number_from_environment(OPERATIONS_VARIABLE).unwrap_or(operations);
     seed::run("the model test", |random| {
         let mut run = Run::new(open, random);
@@ -54,17 +54,17 @@ fn run_about(open: Open<'_>, operations: u64) {
 struct Run<'a> {
     open: Open<'a>,
     random: &'a mut StdRng,
-    /// `None` only while it is opened again.
+    /// `None` only while it is reopened.
     driver: Option<Arc<dyn Driver>>,
     model: Map,
-    /// Snapshots held for a while, with what they have to show.
+    /// Held snapshots, with their expected content.
     held: Vec<(Box<dyn Snapshot + Send>, Map)>,
-    /// A watch of everything; `None` only while the driver is opened again.
-    told: Option<Told>,
+    /// A watch of everything; `None` only while the driver is reopened.
+    replica: Option<WatchReplica>,
 }
 
-/// What a watch has told, applied.
-struct Told {
+/// A watch with its applied events.
+struct WatchReplica {
     watch: Box<dyn Watch>,
     version: Version,
     map: Map,
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
         Self {
             open,
             random,
-            told: Some(Told::new(&*driver, Map::new())),
+            replica: Some(WatchReplica::new(&*driver, Map::new())),
             driver: Some(driver),
             model: Map::new(),
             held: Vec::new(),
@@ -93,8 +93,8 @@ impl<'a> Run<'a> {
             40..55 => self.write(),
             55..70 => self.compare_keys(),
             70..88 => self.compare_scan(),
-            88..93 => self.hold(),
-            93..98 => self.release(),
+            88..93 => self.hold_snapshot(),
+            93..98 => self.release_snapshot(),
             98 => self.compare_all(),
             _ => self.reopen(),
         }
@@ -128,21 +128,21 @@ impl<'a> Run<'a> {
     fn write(&mut self) {
         let preconditions = self.preconditions();
         let operations = self.operations();
-        let gives_up = self.random.random_ratio(1, 5);
-        let reads_itself = self.random.random_ratio(1, 5);
-        let reached = apply(&self.model, &preconditions, &operations);
-        let mut expected = reached.clone();
-        if gives_up && expected.is_ok() {
+        let aborts = self.random.random_ratio(1, 5);
+        let reads_own_changes = self.random.random_ratio(1, 5);
+        let applied = apply(&self.model, &preconditions, &operations);
+        let mut expected = applied.clone();
+        if aborts && expected.is_ok() {
             expected = Err(ErrorKind::Aborted);
         }
         let written = self.driver().write(&preconditions, &mut |writer| {
             operations
                 .iter()
-                .try_for_each(|operation| tell(writer, operation))?;
-            if let (true, Ok(model)) = (reads_itself, &reached) {
+                .try_for_each(|operation| write_operation(writer, operation))?;
+            if let (true, Ok(model)) = (reads_own_changes, &applied) {
                 compare_snapshot(&*writer.snapshot()?, model);
             }
-            if gives_up {
+            if aborts {
                 return Err(Error::new(ErrorKind::Aborted, "the model gives up"));
             }
             Ok(())
@@ -170,14 +170,14 @@ impl<'a> Run<'a> {
     fn operations(&mut self) -> Vec<Operation> {
         let count = match self.random.random_range(0..50) {
             0 => self.random.random_range(0..2_000),
-            1 => return self.load(),
+            1 => return self.bulk_load(),
             _ => self.random.random_range(0..8),
         };
         (0..count).map(|_| self.operation()).collect()
     }
 
-    /// Many keys that are set, and little else.
-    fn load(&mut self) -> Vec<Operation> {
+    /// A bulk load: mostly puts of many keys.
+    fn bulk_load(&mut self) -> Vec<Operation> {
         let count = self.random.random_range(500..2_000);
         let puts = (0..count).map(|_| Operation::Put {
             key: self.key(),
@@ -288,17 +288,17 @@ impl<'a> Run<'a> {
         assert_eq!(driver.check().expect("a check"), []);
         let usage = driver.usage().expect("usage");
         assert_eq!(usage.keys, self.model.len() as u64);
-        let told = self.told.as_mut().expect("it is watched");
-        told.follow(snapshot.version(), &self.model);
-        assert_eq!(told.map, self.model, "what was told");
+        let replica = self.replica.as_mut().expect("there is a watch");
+        replica.follow(snapshot.version(), &self.model);
+        assert_eq!(replica.map, self.model, "the reported changes");
     }
 
-    fn hold(&mut self) {
+    fn hold_snapshot(&mut self) {
         let snapshot = self.driver().snapshot().expect("a snapshot");
         self.held.push((snapshot, self.model.clone()));
     }
 
-    fn release(&mut self) {
+    fn release_snapshot(&mut self) {
         if !self.held.is_empty() {
             let at = self.random.random_range(0..self.held.len());
             let (snapshot, model) = self.held.swap_remove(at);
@@ -308,20 +308,20 @@ impl<'a> Run<'a> {
 
     fn reopen(&mut self) {
         while !self.held.is_empty() {
-            self.release();
+            self.release_snapshot();
         }
         if self.driver().capability().durable {
-            self.told = None;
+            self.replica = None;
             self.driver = None;
             let driver = (self.open)();
-            self.told = Some(Told::new(&*driver, self.model.clone()));
+            self.replica = Some(WatchReplica::new(&*driver, self.model.clone()));
             self.driver = Some(driver);
             self.compare_all();
         }
     }
 }
 
-impl Told {
+impl WatchReplica {
     fn new(driver: &dyn Driver, map: Map) -> Self {
         let version = driver.snapshot().expect("a snapshot").version();
         let watch = driver.watch(KeyRange::all(), version);
@@ -332,15 +332,15 @@ impl Told {
         }
     }
 
-    /// Applies what is told up to a version, whose state is the model.
+    /// Applies the events up to a version, whose state is the model.
     fn follow(&mut self, version: Version, model: &Map) {
-        // What is told after a gap is applied to the newest state, and tells nothing new of it.
+        // Events after a gap are applied to the newest state, so they may have no effect.
         let mut is_exact = true;
         while self.version < version {
-            let event = self.watch.next(TOLD_AFTER).expect("a watch");
-            match event.expect("a commit is told") {
+            let event = self.watch.next(EVENT_TIMEOUT).expect("a watch");
+            match event.expect("a commit is reported") {
                 WatchEvent::Commit { version, changes } => {
-                    assert!(self.version < version, "versions are told in order");
+                    assert!(self.version < version, "versions are reported in order");
                     self.version = version;
                     for change in changes {
                         let had_effect = self.apply(change.clone());
@@ -356,8 +356,8 @@ impl Told {
         }
     }
 
-    /// Whether it had an effect, or may be told without: of a range that a batch clears twice an engine
-    /// may not know that the second time there was nothing left.
+    /// Applies a change. Returns whether it had an effect or is exempt: if a batch clears a range twice, an
+    /// engine may not know that the second deletion had nothing to delete.
     fn apply(&mut self, change: Change) -> bool {
         match change {
             Change::Put { key, value } => {
@@ -373,7 +373,7 @@ impl Told {
     }
 }
 
-/// The model after a batch, or the kind of error that has to refuse it.
+/// The model after a batch, or the kind of the expected error.
 fn apply(
     model: &Map,
     preconditions: &[Precondition],
@@ -399,9 +399,9 @@ fn apply(
     Ok(next)
 }
 
-fn tell(writer: &mut dyn Writer, operation: &Operation) -> Result<(), Error> {
+fn write_operation(writer: &mut dyn Writer, operation: &Operation) -> Result<(), Error> {
     match operation {
-        Operation::Put { key, value } if value.len() % 7 == 3 => tell_new(writer, key, value),
+        Operation::Put { key, value } if value.len() % 7 == 3 => write_put_new(writer, key, value),
         Operation::Put { key, value } => writer.put(key, value),
         Operation::Delete { key } => writer.delete(key),
         Operation::DeleteRange(range) => writer.delete_range(range),
@@ -409,8 +409,8 @@ fn tell(writer: &mut dyn Writer, operation: &Operation) -> Result<(), Error> {
     }
 }
 
-/// A put by way of `put_new`.
-fn tell_new(writer: &mut dyn Writer, key: &[u8], value: &[u8]) -> Result<(), Error> {
+/// A put by means of `put_new`.
+fn write_put_new(writer: &mut dyn Writer, key: &[u8], value: &[u8]) -> Result<(), Error> {
     let was_there = writer.get(key)?.is_some();
     let existed = writer.put_new(key, value)?;
     assert_eq!(existed == KeyExisted::Yes, was_there);

@@ -1,7 +1,8 @@
-//! A test that runs a part of itself in another process.
+//! Tests that run another test of the same binary as a child process.
 //!
-//! The part is a `#[test]` of the same binary, which does nothing unless it is called as a part:
-//! [`argument`] tells. Whatever it says to the test that called it stands on lines of its standard
+//! The child is a `#[test]` of the same binary that does nothing unless it is run as a child, which
+//! [`argument`] indicates. It sends lines to its parent on its standard output, after [`MARK`], because the
+//! test harness prints there too.
 //! output, after [`MARK`], as the test harness prints there too.
 
 use std::env;
@@ -10,41 +11,41 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What is said stands after this.
+/// Precedes every line for the parent.
 pub const MARK: &str = "::part::";
 
 const ARGUMENT_VARIABLE: &str = "ESPALIER_TEST_PART";
 
-/// A running part.
+/// A running child process.
 pub struct Part {
     child: Child,
     lines: Lines,
 }
 
-/// What a part says, line by line. None after [`Part::lines`] has taken them.
+/// The lines of a child process. Empty after [`Part::lines`] has taken them.
 pub struct Lines(Option<BufReader<ChildStdout>>);
 
-/// What the part was called with; `None` in the ordinary run of the tests.
+/// The argument of the child process; `None` if the test is not run as one.
 pub fn argument() -> Option<String> {
     env::var(ARGUMENT_VARIABLE).ok()
 }
 
-/// Says a line to the test that called this part.
+/// Sends a line to the parent.
 pub fn say(line: &str) {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "{MARK}{line}").expect("the caller listens");
-    output.flush().expect("the caller listens");
+    writeln!(output, "{MARK}{line}").expect("the parent reads");
+    output.flush().expect("the parent reads");
 }
 
 impl Part {
-    /// Starts the part that is the test `name` of this binary.
+    /// Starts the test `name` of this binary as a child process.
     pub fn start(name: &str, argument: &str) -> Self {
         let program = env::current_exe().expect("this program has a path");
         Self::run(Command::new(program), name, argument)
     }
 
-    /// The same, under limits of the shell's `ulimit`, such as `-f 4096`. Going over a limit of
-    /// the file size is an error then, not a signal.
+    /// Like [`Self::start`], under limits of the shell's `ulimit`, such as `-f 4096`. Exceeding the file
+    /// size limit is then an error, not a signal.
     pub fn start_limited(limits: &str, name: &str, argument: &str) -> Self {
         let program = env::current_exe().expect("this program has a path");
         let mut shell = Command::new("sh");
@@ -58,52 +59,52 @@ impl Part {
         command.args([name, "--exact", "--nocapture", "--test-threads=1"]);
         command.env(ARGUMENT_VARIABLE, argument);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the part starts");
+        let mut child = command.spawn().expect("the child process starts");
         let lines = Lines(child.stdout.take().map(BufReader::new));
         Self { child, lines }
     }
 
-    /// The next line that the part says; `None` when it has ended.
+    /// The next line; `None` when the process has ended.
     pub fn line(&mut self) -> Option<String> {
         self.lines.next()
     }
 
-    /// All that the part is going to say, to be heard on another thread.
+    /// All further lines, for reading on another thread.
     pub fn lines(&mut self) -> Lines {
         Lines(self.lines.0.take())
     }
 
-    /// Halts the part where it is, until [`Self::go_on`].
+    /// Pauses the process until [`Self::go_on`].
     pub fn halt(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Lets a part go on that was halted.
+    /// Resumes a paused process.
     pub fn go_on(&self) {
         self.signal(Signal::CONT);
     }
 
     fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
-        kill_process(pid, signal).expect("the part can be signalled");
+        kill_process(pid, signal).expect("the process can be signalled");
     }
 
-    /// Kills the part, at once and without its knowing.
+    /// Kills the process.
     pub fn kill(&mut self) {
-        self.child.kill().expect("the part can be killed");
+        self.child.kill().expect("the process can be killed");
     }
 
-    /// Waits until the part ends, which has to be well, and returns what it still said.
+    /// Waits until the process ends, which must be successful, and returns its remaining lines.
     pub fn finish(mut self) -> Vec<String> {
         drop(self.child.stdin.take());
         let mut lines = Vec::new();
         while let Some(line) = self.line() {
             lines.push(line);
         }
-        let status = self.child.wait().expect("the part ends");
+        let status = self.child.wait().expect("the process ends");
         assert!(
             status.success(),
-            "the part failed: {status}, after {lines:?}"
+            "the process failed: {status}, after {lines:?}"
         );
         lines
     }
@@ -121,11 +122,11 @@ impl Iterator for Lines {
             if length == 0 {
                 return None;
             }
-            let said = line
+            let text = line
                 .strip_suffix('\n')
                 .and_then(|line| line.split_once(MARK));
-            if let Some((_, said)) = said {
-                return Some(said.to_owned());
+            if let Some((_, text)) = text {
+                return Some(text.to_owned());
             }
         }
     }
@@ -133,7 +134,7 @@ impl Iterator for Lines {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It may have ended already, which is as good.
+        // It may have ended already, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

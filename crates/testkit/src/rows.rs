@@ -1,4 +1,4 @@
-//! What an engine holds.
+//! The content of an engine.
 
 use espalier_keyspace::{Direction, Driver, KeyRange};
 

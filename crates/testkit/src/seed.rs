@@ -1,4 +1,4 @@
-//! Seeds of random tests: printed when a test fails, given back through the environment.
+//! Seeds of random tests: printed when a test fails, set by an environment variable.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -8,7 +8,7 @@ use rand::{RngCore, SeedableRng};
 /// The variable that repeats a run: `ESPALIER_SEED=17 cargo test name_of_the_test`.
 pub const SEED_VARIABLE: &str = "ESPALIER_SEED";
 
-/// Runs a random test; when it panics, prints the seed that repeats it.
+/// Runs a random test; if it panics, prints the seed that repeats it.
 pub fn run(name: &str, test: impl FnOnce(&mut StdRng)) {
     let seed = number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
     let mut random = StdRng::seed_from_u64(seed);
@@ -18,8 +18,8 @@ pub fn run(name: &str, test: impl FnOnce(&mut StdRng)) {
     }
 }
 
-/// Runs a random test so many times, each time with a seed of its own; when one panics, prints the seed that
-/// repeats it alone. `variable` is the variable that sets how many times, for the message.
+/// Runs a random test `count` times, each with its own seed; if one panics, prints the seed that repeats it
+/// alone. `variable` is the variable that sets the count, for the message.
 pub fn run_each(name: &str, count: u64, variable: &str, mut test: impl FnMut(&mut StdRng)) {
     let first = number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
     for index in 0..count {
@@ -32,9 +32,9 @@ pub fn run_each(name: &str, count: u64, variable: &str, mut test: impl FnMut(&mu
     }
 }
 
-/// A number in a variable of the environment, where it is set.
+/// The number in an environment variable, if it is set.
 pub fn number_from_environment(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     let number = text.trim().parse();
-    Some(number.unwrap_or_else(|_| panic!("{variable} is {text:?}, which is no number")))
+    Some(number.unwrap_or_else(|_| panic!("{variable} is {text:?}, which is not a number")))
 }

@@ -1,4 +1,4 @@
-//! A request, taken apart.
+//! A parsed request, as a handler receives it.
 
 use std::cell::Cell;
 use std::str::FromStr;
@@ -20,10 +20,10 @@ pub(crate) const JSON: &str = "application/json";
 /// The media type of JSON Merge Patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Which patches are understood (RFC 5789 §3.1).
+/// The patch formats that are supported (RFC 5789 §3.1).
 pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
-/// What a handler gets.
+/// The input of a handler.
 pub(crate) struct Call<'a, S> {
     pub(crate) service: &'a S,
     pub(crate) path: Vec<String>,
@@ -35,30 +35,33 @@ pub(crate) struct Call<'a, S> {
 /// The body of a request.
 pub(crate) enum CallBody {
     /// In memory.
-    Held(Held),
-    /// Lines, which are read once, one by one.
+    InMemory(Held),
+    /// Lines; can be read once, one after another.
     Lines(Cell<Option<Staged>>),
 }
 
 impl<S> Call<'_, S> {
-    /// A variable part of the path, by its place.
-    pub(crate) fn part(&self, at: usize) -> &str {
+    /// A variable part of the path, by its position.
+    pub(crate) fn path_parameter(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
     }
 
-    /// A parameter of the query.
+    /// The value of a query parameter.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        let found = self.query.iter().find(|(known, _)| known == name);
+        let found = self.query.iter().find(|(defined, _)| defined == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that may be given several times.
+    /// The values of a query parameter that may be repeated.
     pub(crate) fn parameters(&self, name: &str) -> impl Iterator<Item = &str> {
-        let found = self.query.iter().filter(move |(known, _)| known == name);
+        let found = self
+            .query
+            .iter()
+            .filter(move |(defined, _)| defined == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A parameter of a type.
+    /// A query parameter, parsed as `V`.
     pub(crate) fn parsed<V: FromStr>(&self, name: &str) -> Result<Option<V>> {
         let parsed = self.parameter(name).map(|text| {
             text.parse()
@@ -67,56 +70,56 @@ impl<S> Call<'_, S> {
         parsed.transpose()
     }
 
-    /// Refuses parameters beside one with which they do not go together.
-    pub(crate) fn excludes(&self, name: &str, others: &[&str]) -> Result<()> {
+    /// Returns an error if `name` is combined with one of `others`.
+    pub(crate) fn check_excludes(&self, name: &str, others: &[&str]) -> Result<()> {
         let other = others.iter().find(|other| self.parameter(other).is_some());
         match (self.parameter(name), other) {
             (Some(_), Some(other)) => Err(Problem::request(format!(
-                "{name} and {other} do not go together"
+                "{name} and {other} cannot be combined"
             ))),
             _ => Ok(()),
         }
     }
 
-    /// Refuses parameters that say nothing without another.
-    pub(crate) fn needs(&self, name: &str, others: &[&str]) -> Result<()> {
+    /// Returns an error if one of `others` is used without `name`.
+    pub(crate) fn check_requires(&self, name: &str, others: &[&str]) -> Result<()> {
         let other = others.iter().find(|other| self.parameter(other).is_some());
         match (self.parameter(name), other) {
-            (None, Some(other)) => Err(Problem::request(format!("{other} needs {name}"))),
+            (None, Some(other)) => Err(Problem::request(format!("{other} requires {name}"))),
             _ => Ok(()),
         }
     }
 
-    /// The body. That of lines is [`Self::lines`].
+    /// The body. Use [`Self::lines`] for a body of lines.
     pub(crate) fn body(&self) -> &[u8] {
         match &self.body {
-            CallBody::Held(held) => held.bytes(),
+            CallBody::InMemory(held) => held.bytes(),
             CallBody::Lines(_) => &[],
         }
     }
 
-    /// The lines of the body.
+    /// The lines of the body. Can be read once.
     pub(crate) fn lines(&self) -> Result<StagedReader> {
         let staged = match &self.body {
-            CallBody::Held(_) => None,
+            CallBody::InMemory(_) => None,
             CallBody::Lines(staged) => staged.take(),
         };
-        let staged = staged.ok_or_else(|| Problem::internal("the body is not there"))?;
+        let staged = staged.ok_or_else(|| Problem::internal("the body was read already"))?;
         let reader = staged.into_reader();
         reader.map_err(|error| Problem::internal(format!("the body cannot be read: {error}")))
     }
 
-    /// The body, as JSON.
+    /// The body as JSON. Numbers that cannot be represented exactly are rejected.
     pub(crate) fn json(&self) -> Result<Json> {
         parse_strict_json(self.body()).map_err(|error| {
             Problem::request(match error.kind() {
-                ErrorKind::Syntax => format!("the body is no JSON: {error}"),
+                ErrorKind::Syntax => format!("the body is not JSON: {error}"),
                 _ => format!("the body: {error}"),
             })
         })
     }
 
-    /// The body, as an object of JSON of a type.
+    /// The body, a JSON object, deserialized. Numbers that cannot be represented exactly are rejected.
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         let object = self.raw_object()?;
         check_strict_json(self.body())
@@ -124,13 +127,13 @@ impl<S> Call<'_, S> {
         Ok(object)
     }
 
-    /// The same, where its numbers are read digit by digit, and all are exact.
+    /// Like [`Self::object`], without the check of numbers: for types that read them digit by digit.
     pub(crate) fn raw_object<T: DeserializeOwned>(&self) -> Result<T> {
         read(self.body()).map_err(|problem| problem.within("the body"))
     }
 
-    /// The body, as a JSON Merge Patch (RFC 7396). One that replaces everything has to say what it is
-    /// by its media type.
+    /// The body as a JSON Merge Patch (RFC 7396). A patch that is not an object replaces the whole
+    /// document; it requires the media type of merge patches.
     pub(crate) fn merge_patch(&self) -> Result<Json> {
         let patch = self.json()?;
         if patch.is_object()
@@ -139,16 +142,16 @@ impl<S> Call<'_, S> {
             return Ok(patch);
         }
         Err(Problem::request(format!(
-            "a patch that is no object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
+            "a patch that is not an object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
         )))
     }
 }
 
-/// An object of JSON, as a type. What is wrong is told with the member that it is in.
+/// Deserializes a JSON object. An error names the member that is wrong.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
-    // Serde would take an array for an object whose members have no names.
+    // Serde accepts an array for a struct.
     if text.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Problem::request("it is no JSON object"));
+        return Err(Problem::request("it is not a JSON object"));
     }
     let mut source = serde_json::Deserializer::from_slice(text);
     let read = serde_path_to_error::deserialize(&mut source).map_err(|error| {
@@ -165,14 +168,14 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
     Ok(read)
 }
 
-/// The parts of a path, and the parameters of a query, decoded.
-pub(crate) fn decoded(text: &str) -> Result<String> {
+/// Decodes a percent-encoded part of a path or query.
+pub(crate) fn percent_decode(text: &str) -> Result<String> {
     let text = percent_decode_str(text).decode_utf8();
     let text = text.map_err(|_| Problem::request("the path or the query is not UTF-8"))?;
     Ok(text.into_owned())
 }
 
-/// The parameters of a query.
+/// Parses a query string into decoded name-value pairs.
 pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>> {
     let pairs = query
         .unwrap_or_default()
@@ -182,49 +185,49 @@ pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>> {
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((
-                decoded(&name.replace('+', " "))?,
-                decoded(&value.replace('+', " "))?,
+                percent_decode(&name.replace('+', " "))?,
+                percent_decode(&value.replace('+', " "))?,
             ))
         })
         .collect()
 }
 
-/// One part of a path.
-pub(crate) fn encoded(text: &str) -> String {
+/// Percent-encodes a part of a path.
+pub(crate) fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// An answer with a JSON body.
-pub(crate) fn json(status: StatusCode, body: &Json) -> Response<Body> {
+/// A response with a JSON body.
+pub(crate) fn json_response(status: StatusCode, body: &Json) -> Response<Body> {
     json_text(status, body.to_string())
 }
 
-/// An answer with a JSON body that is text already.
+/// A response with a JSON body that is serialized already.
 pub(crate) fn json_text(status: StatusCode, body: String) -> Response<Body> {
-    let mut answer = Response::new(Body::from(body));
-    *answer.status_mut() = status;
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
     let media = HeaderValue::from_static(JSON);
-    answer.headers_mut().insert(CONTENT_TYPE, media);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = status;
-    answer
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
 
-/// Sets an entity tag.
-pub(crate) fn tag(answer: &mut Response<Body>, tag: impl std::fmt::Display) {
+/// Sets the `ETag` header.
+pub(crate) fn set_etag(response: &mut Response<Body>, tag: impl std::fmt::Display) {
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{tag}\"")) {
-        answer.headers_mut().insert(ETAG, tag);
+        response.headers_mut().insert(ETAG, tag);
     }
 }
 
-/// Says where the new resource is.
-pub(crate) fn location(answer: &mut Response<Body>, place: &str) {
+/// Sets the `Location` header.
+pub(crate) fn set_location(response: &mut Response<Body>, place: &str) {
     if let Ok(place) = HeaderValue::from_str(place) {
-        answer.headers_mut().insert(LOCATION, place);
+        response.headers_mut().insert(LOCATION, place);
     }
 }

@@ -1,6 +1,6 @@
-//! What the front ends with an API of their own share: a table of operations, of which both the router
-//! and the OpenAPI description that the server serves are made, so that neither can have what the other
-//! has not. Failures are problem documents (RFC 9457).
+//! What the front ends with an API of their own share: a table of operations. The router and the served
+//! OpenAPI description are both built from it, so they always agree. Errors are problem documents (RFC
+//! 9457).
 
 mod call;
 mod openapi;
@@ -8,8 +8,10 @@ mod operation;
 mod problem;
 mod routes;
 
-pub(crate) use call::{Call, empty, encoded, json, json_text, location, read, tag};
+pub(crate) use call::{
+    Call, empty, json_response, json_text, percent_encode, read, set_etag, set_location,
+};
 pub(crate) use openapi::{list_of, object, reference};
-pub(crate) use operation::{Content, Holds, Operation, Parameter, of};
+pub(crate) use operation::{Content, Operation, Parameter, ParameterType, operation};
 pub(crate) use problem::{Problem, Result};
 pub(crate) use routes::{Api, router};

@@ -1,13 +1,13 @@
-//! The OpenAPI description (3.1), made of the table of operations.
+//! The OpenAPI description (3.1), built from the table of operations.
 
 use http::StatusCode;
 use serde_json::{Map, Value as Json, json};
 
 use super::call::MERGE_PATCH;
-use super::operation::{Content, Holds, Operation, Parameter};
+use super::operation::{Content, Operation, Parameter, ParameterType};
 use super::routes::Api;
 
-/// The description.
+/// Builds the description.
 pub(super) fn description<S>(api: &Api, operations: &[Operation<S>]) -> Json {
     let mut paths = Map::new();
     for operation in operations {
@@ -26,7 +26,7 @@ pub(super) fn description<S>(api: &Api, operations: &[Operation<S>]) -> Json {
     })
 }
 
-/// The schemas of an API, and that of what goes wrong.
+/// The schemas of an API, and the schema of problem documents.
 fn schemas(api: &Api) -> Json {
     let (text, number) = (
         json!({"type": "string"}),
@@ -79,22 +79,22 @@ fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
             "description": "entity tags, or * (RFC 9110 §13.1)"})
     });
     let is_feed = |(_, content): &(u16, Content)| matches!(content, Content::Events(_));
-    let last = operation.answers.iter().find(|answer| is_feed(answer)).map(|_| {
+    let last = operation.responses.iter().find(|response| is_feed(response)).map(|_| {
         json!({"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0},
-            "description": "the id of the last event that was seen: those after it are told"})
+            "description": "the id of the last received event: the feed continues after it"})
     });
     let in_headers = in_headers.chain(last);
     in_path.chain(in_query).chain(in_headers).collect()
 }
 
 fn schema(parameter: &Parameter) -> Json {
-    match parameter.holds {
-        Holds::Text => json!({"type": "string"}),
-        Holds::Several => json!({"type": "array", "items": {"type": "string"}}),
-        Holds::Flag => json!({"type": "boolean"}),
-        Holds::OneOf(words) => json!({"type": "string", "enum": words}),
-        Holds::Number(minimum, u64::MAX) => json!({"type": "integer", "minimum": minimum}),
-        Holds::Number(minimum, maximum) => {
+    match parameter.value_type {
+        ParameterType::Text => json!({"type": "string"}),
+        ParameterType::TextList => json!({"type": "array", "items": {"type": "string"}}),
+        ParameterType::Boolean => json!({"type": "boolean"}),
+        ParameterType::OneOf(words) => json!({"type": "string", "enum": words}),
+        ParameterType::Integer(minimum, u64::MAX) => json!({"type": "integer", "minimum": minimum}),
+        ParameterType::Integer(minimum, maximum) => {
             json!({"type": "integer", "minimum": minimum, "maximum": maximum})
         }
     }
@@ -102,7 +102,7 @@ fn schema(parameter: &Parameter) -> Json {
 
 fn responses<S>(operation: &Operation<S>) -> Json {
     let mut responses = Map::new();
-    for (status, body) in operation.answers {
+    for (status, body) in operation.responses {
         let reason = StatusCode::from_u16(*status)
             .ok()
             .and_then(|status| status.canonical_reason());
@@ -117,7 +117,7 @@ fn responses<S>(operation: &Operation<S>) -> Json {
         responses.insert(status.to_string(), response);
     }
     let problem = json!({
-        "description": "what is wrong",
+        "description": "the error",
         "content": {"application/problem+json": {"schema": reference("Problem")}},
     });
     responses.insert("default".to_owned(), problem);
@@ -146,12 +146,12 @@ fn content(content: Content) -> Json {
     }
 }
 
-/// A media type whose bodies are text.
+/// The description of a media type whose bodies are text.
 fn text_of(media: &&str) -> (String, Json) {
     ((*media).to_owned(), json!({"schema": {"type": "string"}}))
 }
 
-/// A schema of the description.
+/// A reference to a schema of the description.
 pub(crate) fn reference(name: &str) -> Json {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }

@@ -1,4 +1,4 @@
-//! An operation of an API.
+//! The description of an operation of an API.
 
 use axum::body::Body;
 use http::{Method, Response};
@@ -7,43 +7,43 @@ use super::call::{Call, JSON, MERGE_PATCH};
 use super::problem::{Problem, Result};
 use crate::intake::Media;
 
-/// Bytes of the body of a request that brings no lines: 16 MiB.
+/// Maximum body size of a request without lines: 16 MiB.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of the body of a request that brings lines: 256 MiB. Larger ones are sent in parts.
+/// Maximum body size of a request with lines: 256 MiB. Larger inputs are split by the client.
 const LINES_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes of the body of a request that needs none.
+/// Maximum body size of a request that needs no body.
 const EMPTY_BYTES_MAX: usize = 1 << 10;
 
 /// The text format of Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4";
 
-/// Answers a request.
+/// Handles a request.
 pub(crate) type Handler<S> = fn(&Call<'_, S>) -> Result<Response<Body>>;
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// There is none.
+    /// No body.
     Nothing,
-    /// A schema of the OpenAPI description.
+    /// JSON with this schema of the OpenAPI description.
     Schema(&'static str),
     /// JSON lines.
     Lines,
-    /// Lines of other kinds.
+    /// Lines in other formats.
     Text,
-    /// Server-sent events, whose data have this schema. Only ever an answer.
+    /// Server-sent events whose data has this schema. Responses only.
     Events(&'static str),
-    /// Comma-separated values beside a schema, as the client likes.
+    /// JSON with this schema or comma-separated values, as the client prefers.
     Csv(&'static str),
-    /// A JSON Merge Patch of what has this schema.
+    /// A JSON Merge Patch of JSON with this schema.
     Patch(&'static str),
 }
 
 impl Content {
-    /// The media types that a body of it may say that it is, the usual one first. What has a schema may
-    /// also be any other JSON (`+json`, RFC 6839 §3.1) that is no patch.
+    /// The accepted media types, the usual one first. JSON with a schema also accepts other JSON types
+    /// (`+json`, RFC 6839 §3.1) that are not patches.
     pub(crate) fn media(self) -> &'static [&'static str] {
         match self {
             Self::Nothing | Self::Events(_) => &[],
@@ -65,9 +65,9 @@ impl Content {
         }
     }
 
-    /// Whether a body of a media type may be this. A form of any page can send text/plain, which
-    /// therefore needs the parameter that Prometheus gives it.
-    fn may_be(self, media: &Media) -> bool {
+    /// Whether a body of this media type is accepted. Any HTML form can send text/plain, so that type
+    /// requires the parameter that Prometheus sends.
+    fn accepts(self, media: &Media) -> bool {
         let essence = media.essence.as_str();
         let is_json = essence.ends_with("+json") && !essence.ends_with("patch+json");
         match self {
@@ -78,12 +78,12 @@ impl Content {
         }
     }
 
-    /// Refuses what is of another media type, or of none: a page of another site can send that without
-    /// asking the browser whether it may. What has no body says that it is JSON, likewise.
+    /// Rejects other media types, and requests without one: a page of another site can send those without a
+    /// CORS preflight. A request without a body must be declared as JSON for the same reason.
     pub(crate) fn check_media(self, media: Option<&Media>) -> Result<()> {
         let expected = self.media().first().copied().unwrap_or(JSON);
         match (media, self) {
-            (Some(media), _) if self.may_be(media) => Ok(()),
+            (Some(media), _) if self.accepts(media) => Ok(()),
             (Some(media), Self::Patch(_)) => Err(Problem::patch_media(&media.essence)),
             (Some(media), _) => {
                 let essence = &media.essence;
@@ -98,48 +98,48 @@ impl Content {
     }
 }
 
-/// What a parameter of the query holds.
+/// The type of a query parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum ParameterType {
     /// Text.
     Text,
-    /// Text, given several times.
-    Several,
+    /// Text; the parameter may be repeated.
+    TextList,
     /// `true` or `false`.
-    Flag,
-    /// One of these words.
+    Boolean,
+    /// One of these values.
     OneOf(&'static [&'static str]),
-    /// A number between these.
-    Number(u64, u64),
+    /// An integer between these, inclusive.
+    Integer(u64, u64),
 }
 
-/// A parameter of the query.
+/// A query parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) holds: Holds,
+    pub(crate) value_type: ParameterType,
     pub(crate) is_required: bool,
 }
 
 impl Parameter {
-    /// A parameter that holds text.
+    /// A parameter of type text.
     pub(crate) const fn new(name: &'static str, about: &'static str) -> Self {
         Self {
             name,
             about,
-            holds: Holds::Text,
+            value_type: ParameterType::Text,
             is_required: false,
         }
     }
 
-    /// The same, which holds this.
-    pub(crate) const fn holds(mut self, holds: Holds) -> Self {
-        self.holds = holds;
+    /// Sets the type.
+    pub(crate) const fn of_type(mut self, value_type: ParameterType) -> Self {
+        self.value_type = value_type;
         self
     }
 
-    /// The same, which must be given.
+    /// Makes the parameter required.
     pub(crate) const fn required(mut self) -> Self {
         self.is_required = true;
         self
@@ -153,19 +153,18 @@ pub(crate) struct Operation<S> {
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [Parameter],
-    /// Whether `If-Match` and `If-None-Match` are honoured.
+    /// Whether `If-Match` and `If-None-Match` are supported.
     pub(crate) is_conditional: bool,
-    /// The headers of what succeeds; beside them, what is made has a `Location`.
+    /// The headers of a successful response. Status 201 has `Location` in addition.
     pub(crate) headers: &'static [&'static str],
     pub(crate) request: Content,
-    /// Status and body of what succeeds.
-    pub(crate) answers: &'static [(u16, Content)],
+    /// The status and body of each successful response.
+    pub(crate) responses: &'static [(u16, Content)],
     pub(crate) handler: Handler<S>,
 }
 
 impl<S> Operation<S> {
-    /// The variable parts of a path of this operation, as they stand there; `None` where it is
-    /// another path.
+    /// The variable parts of `path`, still encoded; `None` if the path is not one of this operation.
     pub(crate) fn variable_parts<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         if self.path.split('/').count() != path.split('/').count() {
             return None;
@@ -181,18 +180,18 @@ impl<S> Operation<S> {
         Some(variable)
     }
 
-    /// Whether it must say of what media type its body is: wherever it changes something. Browsers let
-    /// no page of another site send DELETE.
-    pub(crate) fn needs_media(&self) -> bool {
-        !self.method.is_safe() && (self.method != Method::DELETE || self.takes_body())
+    /// Whether the request must have a `Content-Type`: true for every change. Browsers never send a
+    /// cross-site DELETE without a preflight.
+    pub(crate) fn requires_media_type(&self) -> bool {
+        !self.method.is_safe() && (self.method != Method::DELETE || self.has_request_body())
     }
 
-    /// Whether it has a body.
-    pub(crate) fn takes_body(&self) -> bool {
+    /// Whether the request has a body.
+    pub(crate) fn has_request_body(&self) -> bool {
         self.request != Content::Nothing
     }
 
-    /// Bytes that its body may have.
+    /// The maximum size of the body.
     pub(crate) fn body_bytes_max(&self) -> usize {
         match self.request {
             Content::Nothing => EMPTY_BYTES_MAX,
@@ -202,20 +201,20 @@ impl<S> Operation<S> {
     }
 }
 
-/// An operation that is being described.
-pub(crate) struct Of<S> {
+/// An operation under construction.
+pub(crate) struct OperationBuilder<S> {
     operation: Operation<S>,
 }
 
-/// Begins to describe an operation.
-pub(crate) fn of<S>(
+/// Starts the description of an operation.
+pub(crate) fn operation<S>(
     method: Method,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
     handler: Handler<S>,
-) -> Of<S> {
-    Of {
+) -> OperationBuilder<S> {
+    OperationBuilder {
         operation: Operation {
             method,
             path,
@@ -225,40 +224,40 @@ pub(crate) fn of<S>(
             is_conditional: false,
             headers: &[],
             request: Content::Nothing,
-            answers: &[],
+            responses: &[],
             handler,
         },
     }
 }
 
-impl<S> Of<S> {
-    /// With parameters of the query.
+impl<S> OperationBuilder<S> {
+    /// Sets the query parameters.
     pub(crate) fn query(mut self, query: &'static [Parameter]) -> Self {
         self.operation.query = query;
         self
     }
 
-    /// With conditions: `If-Match` and `If-None-Match` are honoured.
+    /// Enables conditional requests: `If-Match` and `If-None-Match`.
     pub(crate) fn conditional(mut self) -> Self {
         self.operation.is_conditional = true;
         self
     }
 
-    /// With these headers in what succeeds.
-    pub(crate) fn tells(mut self, headers: &'static [&'static str]) -> Self {
+    /// Sets the headers of a successful response.
+    pub(crate) fn response_headers(mut self, headers: &'static [&'static str]) -> Self {
         self.operation.headers = headers;
         self
     }
 
-    /// With a body.
-    pub(crate) fn takes(mut self, request: Content) -> Self {
+    /// Sets the kind of the request body.
+    pub(crate) fn request_body(mut self, request: Content) -> Self {
         self.operation.request = request;
         self
     }
 
-    /// What it answers where it succeeds.
-    pub(crate) fn gives(mut self, answers: &'static [(u16, Content)]) -> Operation<S> {
-        self.operation.answers = answers;
+    /// Sets the successful responses and finishes the description.
+    pub(crate) fn responses(mut self, responses: &'static [(u16, Content)]) -> Operation<S> {
+        self.operation.responses = responses;
         self.operation
     }
 }

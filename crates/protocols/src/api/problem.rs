@@ -1,4 +1,4 @@
-//! What went wrong, as RFC 9457 has it.
+//! Error responses: problem documents (RFC 9457).
 
 use axum::body::Body;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName};
@@ -8,17 +8,17 @@ use serde_json::{Value as Json, json};
 use super::call::{ACCEPT_PATCH, MERGE_PATCH};
 use crate::intake::IntakeError;
 
-/// What a handler returns.
+/// The result of a handler.
 pub(crate) type Result<T> = std::result::Result<T, Problem>;
 
-/// A failure: a status, a kind for programs, a sentence for people.
+/// An error: a status, a kind for programs, a message for people.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     kind: &'static str,
     detail: String,
     clash: Option<Box<Json>>,
-    /// A header that says what would do.
+    /// A header that names what is supported.
     header: Option<(HeaderName, String)>,
 }
 
@@ -36,7 +36,7 @@ impl From<IntakeError> for Problem {
 }
 
 impl Problem {
-    /// A failure.
+    /// Creates an error.
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -47,27 +47,27 @@ impl Problem {
         }
     }
 
-    /// The request makes no sense.
+    /// The request is invalid: 400.
     pub(crate) fn request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "request", detail)
     }
 
-    /// There is no such thing.
+    /// The resource does not exist: 404.
     pub(crate) fn missing(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "missing", detail)
     }
 
-    /// A condition of the request does not hold.
+    /// A condition of the request is not met: 412.
     pub(crate) fn precondition(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PRECONDITION_FAILED, "changed", detail)
     }
 
-    /// The body is of another media type than this operation takes.
+    /// The media type of the body is not supported by the operation: 415.
     pub(crate) fn media(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
     }
 
-    /// The body is no patch of a kind that is understood (RFC 5789 §2.2).
+    /// The patch format is not supported (RFC 5789 §2.2): 415.
     pub(crate) fn patch_media(media: &str) -> Self {
         let detail = format!("the patch is {media}; send {MERGE_PATCH} (RFC 7396)");
         let mut problem = Self::media(detail);
@@ -75,33 +75,33 @@ impl Problem {
         problem
     }
 
-    /// The resource does not have this method.
+    /// The resource does not support this method: 405.
     pub(crate) fn method(method: &http::Method, allow: String) -> Self {
-        let detail = format!("there is no {method} here; there are {allow}");
+        let detail = format!("method {method} is not supported here; supported: {allow}");
         let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail);
         problem.header = Some((ALLOW, allow));
         problem
     }
 
-    /// The server failed.
+    /// Internal error: 500.
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
-    /// The same, with the place in the request before its sentence.
+    /// Prefixes the message with a location in the request.
     pub(crate) fn within(mut self, place: impl std::fmt::Display) -> Self {
         self.detail = format!("{place}: {}", self.detail);
         self
     }
 
-    /// The same, with what it clashes with.
+    /// Adds the conflicting index entry.
     pub(crate) fn with_clash(mut self, clash: Option<Json>) -> Self {
         self.clash = clash.map(Box::new);
         self
     }
 
-    /// The answer.
-    pub(crate) fn answer(self) -> Response<Body> {
+    /// The response.
+    pub(crate) fn into_response(self) -> Response<Body> {
         let body = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason(),
@@ -110,9 +110,9 @@ impl Problem {
             "kind": self.kind,
             "clash": self.clash,
         });
-        let mut answer = Response::new(Body::from(body.to_string()));
-        *answer.status_mut() = self.status;
-        let headers = answer.headers_mut();
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
         headers.insert(
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
@@ -122,6 +122,6 @@ impl Problem {
         {
             headers.insert(name, value);
         }
-        answer
+        response
     }
 }

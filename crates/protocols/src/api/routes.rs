@@ -1,4 +1,4 @@
-//! From a request to its handler, on a thread that may block.
+//! Dispatches requests to their handlers, on threads that may block.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -14,17 +14,19 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, decoded, empty, json, parameters};
+use super::call::{
+    ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, empty, json_response, parameters, percent_decode,
+};
 use super::openapi;
-use super::operation::{Content, Holds, Operation};
+use super::operation::{Content, Operation, ParameterType};
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Intake, media};
 
-/// What an API says of itself.
+/// The description of an API.
 pub(crate) struct Api {
-    /// The path that all others are below.
+    /// The prefix of all paths.
     pub(crate) root: &'static str,
-    /// Where the OpenAPI description is served.
+    /// The path of the OpenAPI description.
     pub(crate) path: &'static str,
     pub(crate) title: &'static str,
     pub(crate) description: &'static str,
@@ -32,17 +34,17 @@ pub(crate) struct Api {
     pub(crate) schemas: Json,
 }
 
-/// What all requests need.
-struct Served<S> {
+/// The state that all requests share.
+struct ApiState<S> {
     service: Arc<S>,
-    /// Where the OpenAPI description is served.
+    /// The path of the OpenAPI description.
     description: &'static str,
     operations: Vec<Operation<S>>,
     intake: Intake,
 }
 
-/// The routes of all operations, and of the OpenAPI description. What is below the root and no path
-/// of an operation is a problem too.
+/// The routes of all operations and of the OpenAPI description. Other paths below the root return a problem
+/// document.
 pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
@@ -51,53 +53,53 @@ pub(crate) fn router<S: Send + Sync + 'static>(
 ) -> Router {
     let description = openapi::description(api, &operations);
     let describe = move || {
-        let answer = json(StatusCode::OK, &description);
-        async move { answer }
+        let response = json_response(StatusCode::OK, &description);
+        async move { response }
     };
-    let served = Arc::new(Served {
+    let state = Arc::new(ApiState {
         service,
         description: api.path,
         operations,
         intake,
     });
     let root = api.root;
-    let answer = any(answer::<S>).with_state(served);
+    let response = any(handle::<S>).with_state(state);
     Router::new()
         .route(api.path, get(describe))
-        .route(root, answer.clone())
-        .route(&format!("{root}/"), answer.clone())
-        .route(&format!("{root}/{{*rest}}"), answer)
+        .route(root, response.clone())
+        .route(&format!("{root}/"), response.clone())
+        .route(&format!("{root}/{{*rest}}"), response)
 }
 
-async fn answer<S: Send + Sync + 'static>(
-    State(served): State<Arc<Served<S>>>,
+async fn handle<S: Send + Sync + 'static>(
+    State(state): State<Arc<ApiState<S>>>,
     request: Request<Body>,
 ) -> Response<Body> {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-    let answer = match dispatch(served, parts, body).await {
-        Ok(answer) => answer,
-        Err(problem) => problem.answer(),
+    let response = match dispatch(state, parts, body).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
     };
     tracing::debug!(
         target: "espalier::access",
         %method,
         path,
-        status = answer.status().as_u16(),
+        status = response.status().as_u16(),
         elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
     );
-    answer
+    response
 }
 
 async fn dispatch<S: Send + Sync + 'static>(
-    served: Arc<Served<S>>,
+    state: Arc<ApiState<S>>,
     parts: Parts,
     body: Body,
 ) -> Result<Response<Body>> {
-    let here = served.at(parts.uri.path());
+    let here = state.operations_at(parts.uri.path());
     if here.is_empty() {
-        return Err(served.nothing(parts.uri.path()));
+        return Err(state.not_found(parts.uri.path()));
     }
     let is_head = parts.method == Method::HEAD;
     let method = if is_head {
@@ -106,54 +108,57 @@ async fn dispatch<S: Send + Sync + 'static>(
         parts.method.clone()
     };
     if method == Method::OPTIONS {
-        return Ok(served.options(&here));
+        return Ok(state.options(&here));
     }
-    let is_meant = |at: &usize| served.operations[*at].method == method;
+    let is_meant = |at: &usize| state.operations[*at].method == method;
     let Some(at) = here.iter().copied().find(is_meant) else {
-        return Err(Problem::method(&parts.method, served.allow(&here)));
+        return Err(Problem::method(&parts.method, state.allow(&here)));
     };
-    let body = served.body(&served.operations[at], &parts, body).await?;
+    let body = state
+        .receive_body(&state.operations[at], &parts, body)
+        .await?;
     let handled = tokio::task::spawn_blocking(move || {
-        let operation = &served.operations[at];
+        let operation = &state.operations[at];
         check_conditions(operation, &parts.headers)?;
         let path = operation.variable_parts(parts.uri.path());
-        let path = path.unwrap_or_default().into_iter().map(decoded);
+        let path = path.unwrap_or_default().into_iter().map(percent_decode);
         let call = Call {
-            service: &*served.service,
+            service: &*state.service,
             path: path.collect::<Result<_>>()?,
-            query: checked(operation, parameters(parts.uri.query())?)?,
+            query: check_query(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
             body,
         };
         (operation.handler)(&call)
     });
-    let mut answer = handled
+    let mut response = handled
         .await
-        .map_err(|error| Problem::internal(format!("the request was not handled: {error}")))??;
+        .map_err(|error| Problem::internal(format!("the request handler failed: {error}")))??;
     if is_head {
-        *answer.body_mut() = Body::empty();
+        *response.body_mut() = Body::empty();
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// The parameters of a query, if the operation knows them, those that it needs are there, and none
-/// that has one value is given twice. One that is not understood may have been meant to leave
-/// something out.
-fn checked<S>(
+/// Checks the query parameters: all are defined, required ones are present, and only repeatable ones are
+/// repeated. An unknown parameter is an error, because ignoring it could return more than the client
+/// intended.
+fn check_query<S>(
     operation: &Operation<S>,
     query: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>> {
     let mut single = BTreeSet::new();
     for (name, _) in &query {
-        let known = operation.query.iter().find(|known| known.name == name);
-        let known = known.ok_or_else(|| Problem::request(format!("unknown parameter {name:?}")))?;
-        if known.holds != Holds::Several && !single.insert(known.name) {
+        let defined = operation.query.iter().find(|defined| defined.name == name);
+        let defined =
+            defined.ok_or_else(|| Problem::request(format!("unknown parameter {name:?}")))?;
+        if defined.value_type != ParameterType::TextList && !single.insert(defined.name) {
             let detail = format!("the parameter {name} is given several times");
             return Err(Problem::request(detail));
         }
     }
-    let mut required = operation.query.iter().filter(|known| known.is_required);
-    match required.find(|known| query.iter().all(|(name, _)| name != known.name)) {
+    let mut required = operation.query.iter().filter(|defined| defined.is_required);
+    match required.find(|defined| query.iter().all(|(name, _)| name != defined.name)) {
         Some(missing) => {
             let detail = format!("the parameter {} is missing", missing.name);
             Err(Problem::request(detail))
@@ -162,24 +167,30 @@ fn checked<S>(
     }
 }
 
-/// Refuses conditions where something would be written without looking at them.
+/// Rejects conditional headers on writes that do not support them.
 fn check_conditions<S>(operation: &Operation<S>, headers: &HeaderMap) -> Result<()> {
     let is_given = headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH);
     if is_given && !operation.is_conditional && operation.method != Method::GET {
-        let detail = "If-Match and If-None-Match are not supported here: nothing was done";
+        let detail =
+            "If-Match and If-None-Match are not supported by this operation; nothing was changed";
         return Err(Problem::request(detail));
     }
     Ok(())
 }
 
-impl<S> Served<S> {
-    /// Takes in the body of a request, if it says that it is what the operation takes.
-    async fn body(&self, operation: &Operation<S>, parts: &Parts, body: Body) -> Result<CallBody> {
-        if operation.needs_media() {
+impl<S> ApiState<S> {
+    /// Receives the body of a request, if the operation accepts its media type.
+    async fn receive_body(
+        &self,
+        operation: &Operation<S>,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<CallBody> {
+        if operation.requires_media_type() {
             let media = media(&parts.headers);
             operation.request.check_media(media.as_ref())?;
-        } else if !operation.takes_body() {
-            return Ok(CallBody::Held(Held::default()));
+        } else if !operation.has_request_body() {
+            return Ok(CallBody::InMemory(Held::default()));
         }
         let limit = operation.body_bytes_max() as u64;
         let staged = self.intake.stage(&parts.headers, body, limit).await?;
@@ -188,29 +199,27 @@ impl<S> Served<S> {
         }
         let held = self.intake.hold(staged).await?;
         let is_empty = matches!(held.bytes().trim_ascii(), b"" | b"{}");
-        if !operation.takes_body() && !is_empty {
-            return Err(Problem::request(
-                "there is nothing to say here: send no body",
-            ));
+        if !operation.has_request_body() && !is_empty {
+            return Err(Problem::request("this operation has no request body"));
         }
-        Ok(CallBody::Held(held))
+        Ok(CallBody::InMemory(held))
     }
 
-    /// The operations of a path.
-    fn at(&self, path: &str) -> Vec<usize> {
+    /// The indexes of the operations at a path.
+    fn operations_at(&self, path: &str) -> Vec<usize> {
         let operations = self.operations.iter().enumerate();
         let here = operations.filter(|(_, operation)| operation.variable_parts(path).is_some());
         here.map(|(at, _)| at).collect()
     }
 
-    fn nothing(&self, path: &str) -> Problem {
+    fn not_found(&self, path: &str) -> Problem {
         let description = self.description;
-        Problem::missing(format!("there is nothing at {path}; see {description}"))
+        Problem::missing(format!("no resource at {path}; see {description}"))
     }
 
     fn options(&self, here: &[usize]) -> Response<Body> {
-        let mut answer = empty(StatusCode::NO_CONTENT);
-        let headers = answer.headers_mut();
+        let mut response = empty(StatusCode::NO_CONTENT);
+        let headers = response.headers_mut();
         if let Ok(allow) = HeaderValue::from_str(&self.allow(here)) {
             headers.insert(ALLOW, allow);
         }
@@ -218,7 +227,7 @@ impl<S> Served<S> {
         if requests.any(|request| matches!(request, Content::Patch(_))) {
             headers.insert(ACCEPT_PATCH, HeaderValue::from_static(MERGE_PATCH));
         }
-        answer
+        response
     }
 
     fn allow(&self, here: &[usize]) -> String {

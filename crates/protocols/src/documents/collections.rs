@@ -1,4 +1,4 @@
-//! Collections: listed, made, changed, removed, examined.
+//! Collections: list, create, change, delete, check and repair.
 
 use axum::body::Body;
 use espalier_documents::{FieldIndex, Finding, Info, Policy};
@@ -6,18 +6,18 @@ use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, empty, encoded, json as answer, location};
+use super::call::{Call, empty, json_response, percent_encode, set_location};
 use super::problem::Result;
 
-/// What a client says of a collection; what is not said stays.
+/// The definition of a collection in a request; absent members remain unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct Definition {
     policy: Option<String>,
     indexes: Option<Vec<FieldIndex>>,
 }
 
-fn shown(info: &Info) -> Json {
+fn info_json(info: &Info) -> Json {
     let indexes = info.indexes.iter().map(|index| {
         json!({
             "name": index.name,
@@ -34,8 +34,8 @@ fn shown(info: &Info) -> Json {
     })
 }
 
-/// The indexes of a collection that are over members.
-fn declared(info: &Info) -> Vec<FieldIndex> {
+/// The declared indexes of a collection (those over members).
+fn declared_indexes(info: &Info) -> Vec<FieldIndex> {
     let indexes = info.indexes.iter().filter_map(|index| {
         Some(FieldIndex {
             name: index.name.clone(),
@@ -47,15 +47,19 @@ fn declared(info: &Info) -> Vec<FieldIndex> {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
-    let collections = call.service.listed()?.into_iter().map(|(info, problem)| {
-        let mut shown = shown(&info);
-        if let Some(problem) = problem {
-            shown["problem"] = Json::from(problem);
-        }
-        shown
-    });
+    let collections = call
+        .service
+        .list_infos()?
+        .into_iter()
+        .map(|(info, problem)| {
+            let mut body = info_json(&info);
+            if let Some(problem) = problem {
+                body["problem"] = Json::from(problem);
+            }
+            body
+        });
     let collections: Vec<_> = collections.collect();
-    Ok(answer(
+    Ok(json_response(
         StatusCode::OK,
         &json!({ "collections": collections }),
     ))
@@ -63,57 +67,60 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
-    call.service.known(call.part(0))?;
-    // Read at once: an index that is finished between two readings would be in neither.
+    call.service.stored_info(call.path_parameter(0))?;
+    // One read for both: an index that is finished between two reads would be missing from both.
     let (info, unbuilt) = collection.progress()?;
-    let mut shown = shown(&info);
+    let mut body = info_json(&info);
     for (name, key) in unbuilt {
-        let indexes = shown["indexes"].as_array_mut();
+        let indexes = body["indexes"].as_array_mut();
         let index =
             indexes.and_then(|indexes| indexes.iter_mut().find(|index| index["name"] == name));
         if let Some(index) = index {
             index["built-before"] = json!(key);
         }
     }
-    shown["documents"] = json!(collection.count()?);
-    Ok(answer(StatusCode::OK, &shown))
+    body["documents"] = json!(collection.count()?);
+    Ok(json_response(StatusCode::OK, &body))
 }
 
 pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
-    let name = call.part(0);
-    let wanted: Wanted = call.object()?;
-    let stored = call.service.known(name)?;
-    let policy: Policy = match &wanted.policy {
+    let name = call.path_parameter(0);
+    let definition: Definition = call.object()?;
+    let stored = call.service.stored_info(name)?;
+    let policy: Policy = match &definition.policy {
         Some(text) => text.parse()?,
         None => stored.as_ref().map(|info| info.policy).unwrap_or_default(),
     };
-    let indexes = wanted
+    let indexes = definition
         .indexes
-        .unwrap_or_else(|| stored.as_ref().map(declared).unwrap_or_default());
+        .unwrap_or_else(|| stored.as_ref().map(declared_indexes).unwrap_or_default());
     call.service.documents.configure(name, policy, indexes)?;
-    call.service.forget(name);
+    call.service.close(name);
     let info = call.service.collection(name)?.info()?;
     let status = match stored {
         Some(_) => StatusCode::OK,
         None => StatusCode::CREATED,
     };
-    let mut made = answer(status, &shown(&info));
+    let mut response = json_response(status, &info_json(&info));
     if status == StatusCode::CREATED {
-        location(&mut made, &format!("/documents/{}", encoded(name)));
+        set_location(
+            &mut response,
+            &format!("/documents/{}", percent_encode(name)),
+        );
     }
-    Ok(made)
+    Ok(response)
 }
 
 pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
-    call.service.known(call.part(0))?;
-    call.service.documents.remove(call.part(0))?;
-    call.service.forget(call.part(0));
+    call.service.stored_info(call.path_parameter(0))?;
+    call.service.documents.remove(call.path_parameter(0))?;
+    call.service.close(call.path_parameter(0));
     Ok(empty(StatusCode::NO_CONTENT))
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<Response<Body>> {
     let found = call.collection()?.check()?;
-    Ok(answer(
+    Ok(json_response(
         StatusCode::OK,
         &json!({ "findings": findings(&found) }),
     ))
@@ -121,11 +128,11 @@ pub(super) fn check(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn repair(call: &Call<'_>) -> Result<Response<Body>> {
     let repaired = call.collection()?.repair()?;
-    let shown = json!({
+    let body = json!({
         "mended": findings(&repaired.mended),
         "left": findings(&repaired.left),
     });
-    Ok(answer(StatusCode::OK, &shown))
+    Ok(json_response(StatusCode::OK, &body))
 }
 
 fn findings(found: &[Finding]) -> Vec<Json> {

@@ -5,22 +5,22 @@ use http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 
 use super::problem::{Problem, Result};
 
-/// The conditions of a request.
+/// The conditional headers of a request.
 #[derive(Debug)]
 pub(super) struct Conditions {
-    is_match: Option<Tags>,
-    is_none_match: Option<Tags>,
+    is_match: Option<EntityTags>,
+    is_none_match: Option<EntityTags>,
 }
 
-/// Entity tags, as a header has them.
+/// The entity tags of a header.
 #[derive(Debug, Default)]
-pub(super) struct Tags {
+pub(super) struct EntityTags {
     is_any: bool,
     strong: Vec<String>,
     weak: Vec<String>,
 }
 
-impl Tags {
+impl EntityTags {
     fn of(headers: &HeaderMap, name: HeaderName) -> Option<Self> {
         let mut tags = Self::default();
         for value in headers.get_all(&name) {
@@ -29,7 +29,7 @@ impl Tags {
         headers.contains_key(name).then_some(tags)
     }
 
-    /// The tags of the value of one header.
+    /// Parses the value of one header.
     pub(super) fn parse(text: &str) -> Self {
         let mut tags = Self::default();
         tags.read(text);
@@ -50,51 +50,56 @@ impl Tags {
         }
     }
 
-    /// The strong comparison, as `If-Match` has it: a weak tag is no promise of the same bytes.
-    pub(super) fn has(&self, current: Option<&str>) -> bool {
+    /// Strong comparison, for `If-Match` (RFC 9110 §8.8.3.2): a weak tag does not guarantee the same bytes.
+    pub(super) fn matches_strongly(&self, current: Option<&str>) -> bool {
         current.is_some_and(|current| self.is_any || self.strong.iter().any(|tag| tag == current))
     }
 
-    /// The weak comparison, as `If-None-Match` has it.
-    fn has_alike(&self, current: Option<&str>) -> bool {
+    /// Weak comparison, for `If-None-Match`.
+    fn matches_weakly(&self, current: Option<&str>) -> bool {
         let is_weak = |current: &str| self.weak.iter().any(|tag| tag == current);
-        self.has(current) || current.is_some_and(is_weak)
+        self.matches_strongly(current) || current.is_some_and(is_weak)
     }
 }
 
 impl Conditions {
-    /// The conditions in these headers.
+    /// Parses the headers.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         Self {
-            is_match: Tags::of(headers, IF_MATCH),
-            is_none_match: Tags::of(headers, IF_NONE_MATCH),
+            is_match: EntityTags::of(headers, IF_MATCH),
+            is_none_match: EntityTags::of(headers, IF_NONE_MATCH),
         }
     }
 
-    /// Whether a reader has this state already (304). It is refused where it wants another.
-    pub(super) fn is_known(&self, current: &str) -> Result<bool> {
-        let mut wanted = self.is_match.iter();
-        if !wanted.all(|tags| tags.has(Some(current))) {
-            return Err(Problem::precondition("what is here has another tag"));
+    /// Whether the client has the current state already (304). Returns an error if `If-Match` fails.
+    pub(super) fn is_not_modified(&self, current: &str) -> Result<bool> {
+        let mut if_match = self.is_match.iter();
+        if !if_match.all(|tags| tags.matches_strongly(Some(current))) {
+            return Err(Problem::precondition(
+                "the entity tag does not match the current state",
+            ));
         }
-        let mut known = self.is_none_match.iter();
-        Ok(known.any(|tags| tags.has_alike(Some(current))))
+        let mut if_none_match = self.is_none_match.iter();
+        Ok(if_none_match.any(|tags| tags.matches_weakly(Some(current))))
     }
 
-    /// Whether a write may happen in this state; `None` where there is no document.
+    /// Checks the conditions of a write; `None` if the document does not exist.
     pub(super) fn check(&self, current: Option<&str>) -> Result<()> {
-        let fits = self.is_match.as_ref().is_none_or(|tags| tags.has(current));
+        let fits = self
+            .is_match
+            .as_ref()
+            .is_none_or(|tags| tags.matches_strongly(current));
         let is_other = self
             .is_none_match
             .as_ref()
-            .is_none_or(|tags| !tags.has_alike(current));
+            .is_none_or(|tags| !tags.matches_weakly(current));
         if fits && is_other {
             return Ok(());
         }
         Err(Problem::precondition(match current {
-            None => "there is no such document",
-            Some(_) if !is_other => "there is such a document already",
-            Some(_) => "the document was changed meanwhile; get it again",
+            None => "the document does not exist",
+            Some(_) if !is_other => "the document already exists",
+            Some(_) => "the document was changed by another client; read it again",
         }))
     }
 }

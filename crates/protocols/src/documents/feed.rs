@@ -1,8 +1,8 @@
-//! The changes of a collection as they happen, as server-sent events (HTML Living Standard §9.2).
+//! The change feed of a collection, as server-sent events (HTML Living Standard §9.2).
 //!
-//! Each event has the version of its commit as its id, so a client that lost the connection goes on
-//! where it was. A feed has a thread of its own, which waits for the engine; how many there may be is
-//! limited, and they end when the server is about to.
+//! The id of each event is the version of its commit, so a client resumes where its connection was lost.
+//! Each feed has its own thread, which waits for the engine; their number is limited, and they end when the
+//! server shuts down.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::call::Call;
-use super::limits::{FEED_GAP_REST, FEED_HEARTBEAT, FEED_LOOK, FEEDS_MAX, PAUSE_MAX};
+use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, FEEDS_MAX, PAUSE_MAX};
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
 
-/// The id of the last event that a client saw.
+/// The id of the last event that a client received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How long a client waits before it comes again, in milliseconds.
+/// The delay before a client reconnects, in milliseconds.
 const RETRY_MS: u64 = 1000;
 
-/// The feeds of a server.
+/// All feeds of a server.
 #[derive(Default)]
 pub(super) struct Feeds {
     open: AtomicUsize,
     is_ended: AtomicBool,
 }
 
-/// One of them, until it is dropped.
-struct Place(Arc<Feeds>);
+/// A reservation for one feed, until it is dropped.
+struct FeedSlot(Arc<Feeds>);
 
 impl Feeds {
-    /// Has all of them end, and no further one begin.
+    /// Ends all feeds; no further feed can start.
     pub(super) fn end(&self) {
         self.is_ended.store(true, Ordering::Release);
     }
@@ -46,15 +46,15 @@ impl Feeds {
         self.is_ended.load(Ordering::Acquire)
     }
 
-    fn place(self: &Arc<Self>) -> Result<Place> {
+    fn acquire_slot(self: &Arc<Self>) -> Result<FeedSlot> {
         let open = self.open.fetch_add(1, Ordering::AcqRel);
-        let place = Place(Arc::clone(self));
+        let slot = FeedSlot(Arc::clone(self));
         if open < FEEDS_MAX && !self.is_ended() {
-            return Ok(place);
+            return Ok(slot);
         }
         let detail = match self.is_ended() {
-            true => "the server is about to end; come again".to_owned(),
-            false => format!("there are {FEEDS_MAX} feeds already; come again when one has ended"),
+            true => "the server is shutting down; retry later".to_owned(),
+            false => format!("the limit of {FEEDS_MAX} feeds is reached; retry when one has ended"),
         };
         Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -64,7 +64,7 @@ impl Feeds {
     }
 }
 
-impl Drop for Place {
+impl Drop for FeedSlot {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::AcqRel);
     }
@@ -73,40 +73,40 @@ impl Drop for Place {
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let after = after(call)?;
-    let place = call.service.feeds.place()?;
+    let slot = call.service.feeds.acquire_slot()?;
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
-        // A client that left is no failure.
-        if let Err(error) = run(feed, writer, &place.0) {
+        // A client that disconnects is not an error.
+        if let Err(error) = run(feed, writer, &slot.0) {
             tracing::debug!(%error, "a feed of documents ended");
         }
     });
-    let mut answer = Response::new(body);
-    let headers = answer.headers_mut();
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
     let media = HeaderValue::from_static("text/event-stream");
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(answer)
+    Ok(response)
 }
 
-/// The version after which a client wants the changes. A browser that comes again sends the id of the
-/// last event beside the address as it was, so the id counts.
+/// The version after which the client wants the changes. A reconnecting browser sends the id of the last
+/// event with the original URL, so the header takes precedence.
 fn after(call: &Call<'_>) -> Result<Option<Version>> {
     let last = call.headers.get(&LAST_EVENT_ID);
     let Some(last) = last.filter(|last| !last.is_empty()) else {
         return Ok(call.parsed("after")?.map(Version));
     };
     let version = last.to_str().ok().and_then(|text| text.trim().parse().ok());
-    let wrong = || Problem::request(format!("Last-Event-ID: {last:?} is no id that a feed gave"));
+    let wrong = || Problem::request(format!("Last-Event-ID: {last:?} is not an event id"));
     version.map(Version).map(Some).ok_or_else(wrong)
 }
 
-/// Writes events until the client leaves, the collection is removed or the server is about to end.
+/// Writes events until the client disconnects, the collection is deleted or the server shuts down.
 fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Result<()> {
     writeln!(writer, "retry: {RETRY_MS}")?;
     let begin = feed.begin().0;
-    put(
+    write_event(
         &mut writer,
         "begin",
         Some(begin),
@@ -114,24 +114,24 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
     )?;
     let mut sent = Instant::now();
     while !feeds.is_ended() {
-        match feed.next(FEED_LOOK) {
+        match feed.next(FEED_SHUTDOWN_CHECK) {
             Ok(Some(Event::Commit { version, changes })) => {
                 let changes = changes.iter();
                 let changes: Vec<_> = changes
-                    .map(|(key, document)| changed(*key, document.as_deref()))
+                    .map(|(key, document)| change_json(*key, document.as_deref()))
                     .collect();
                 let value = json!({"version": version.0, "changes": changes});
-                put(&mut writer, "commit", Some(version.0), &value)?;
+                write_event(&mut writer, "commit", Some(version.0), &value)?;
             }
             Ok(Some(Event::Gap { version })) => {
                 let value = json!({ "version": version.0 });
-                put(&mut writer, "gap", Some(version.0), &value)?;
-                // What comes meanwhile is one gap: the client has the collection to read.
-                std::thread::sleep(FEED_GAP_REST);
+                write_event(&mut writer, "gap", Some(version.0), &value)?;
+                // Further changes join the same gap: the client has to read the collection anyway.
+                std::thread::sleep(FEED_GAP_PAUSE);
             }
             Ok(None) if sent.elapsed() < FEED_HEARTBEAT => continue,
             Ok(None) => {
-                // A comment: clients pass over it.
+                // A comment, which clients ignore.
                 writer.write_all(b":\n\n")?;
                 writer.send_now()?;
             }
@@ -141,7 +141,7 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
                     _ => "failed",
                 };
                 let value = json!({ "detail": error.to_string() });
-                put(&mut writer, kind, None, &value)?;
+                write_event(&mut writer, kind, None, &value)?;
                 return writer.end();
             }
         }
@@ -150,8 +150,8 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Resul
     writer.end()
 }
 
-/// What became of a document. One may be null, so that does not stand for none.
-fn changed(key: u64, document: Option<&Json>) -> Json {
+/// The JSON of a changed document. A document may be null, so a deleted one has its own member.
+fn change_json(key: u64, document: Option<&Json>) -> Json {
     match document {
         Some(document) => json!({"key": key, "document": document}),
         None => json!({"key": key, "deleted": true}),
@@ -159,7 +159,12 @@ fn changed(key: u64, document: Option<&Json>) -> Json {
 }
 
 /// Writes an event and sends it.
-fn put(writer: &mut BodyWriter, event: &str, id: Option<u64>, data: &Json) -> io::Result<()> {
+fn write_event(
+    writer: &mut BodyWriter,
+    event: &str,
+    id: Option<u64>,
+    data: &Json,
+) -> io::Result<()> {
     if let Some(id) = id {
         writeln!(writer, "id: {id}")?;
     }
@@ -172,16 +177,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_so_many_feeds_at_a_time_and_no_more() {
+    fn number_of_feeds_is_limited() {
         let feeds = Arc::new(Feeds::default());
-        let mut places: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.place().ok()).collect();
-        assert!(places.iter().all(Option::is_some));
-        assert!(feeds.place().is_err());
-        places.pop();
-        places.push(feeds.place().ok());
-        assert!(places.iter().all(Option::is_some), "one ended");
+        let mut slots: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.acquire_slot().ok()).collect();
+        assert!(slots.iter().all(Option::is_some));
+        assert!(feeds.acquire_slot().is_err());
+        slots.pop();
+        slots.push(feeds.acquire_slot().ok());
+        assert!(slots.iter().all(Option::is_some), "a slot was released");
         feeds.end();
-        places.clear();
-        assert!(feeds.place().is_err(), "the server is about to end");
+        slots.clear();
+        assert!(feeds.acquire_slot().is_err(), "the server is shutting down");
     }
 }

@@ -1,4 +1,4 @@
-//! Indexes: their values, and documents that are put by the value of one.
+//! Indexes: list their values, and upsert documents by a unique value.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use axum::body::Body;
 use http::{Response, StatusCode};
 use serde_json::json;
 
-use super::call::{Call, encoded, json as answer, location, tag};
-use super::cursor::{Cursor, Place};
+use super::call::{Call, json_response, percent_encode, set_etag, set_location};
+use super::cursor::{Cursor, CursorValue};
 use super::problem::Result;
 
 pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
-    let index = call.collection()?.index(call.part(1))?;
+    let index = call.collection()?.index(call.path_parameter(1))?;
     let limit = call.page()?;
     let after = Cursor::of(call)?.and_then(|cursor| cursor.value);
-    let mut listed = index.values_after(after.as_ref().map(Place::mark), limit + 1)?;
+    let mut listed = index.values_after(after.as_ref().map(CursorValue::mark), limit + 1)?;
     let is_more = listed.len() > limit;
     listed.truncate(limit);
     let last = listed.last().filter(|_| is_more);
@@ -23,7 +23,7 @@ pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
     let values: Vec<_> = values
         .map(|listed| json!({"value": listed.value.to_json(), "documents": listed.count}))
         .collect();
-    Ok(answer(
+    Ok(json_response(
         StatusCode::OK,
         &json!({"values": values, "next": next}),
     ))
@@ -33,16 +33,19 @@ pub(super) fn upsert(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let document = Arc::new(call.json()?);
     let (key, state) = call.service.documents.transaction(|transaction| {
-        let key = transaction.upsert(&collection, call.part(1), Arc::clone(&document))?;
+        let key = transaction.upsert(&collection, call.path_parameter(1), Arc::clone(&document))?;
         Ok((key, transaction.tag(&collection, key)?))
     })?;
-    let mut done = answer(StatusCode::OK, &json!({ "key": key }));
-    location(
+    let mut done = json_response(StatusCode::OK, &json!({ "key": key }));
+    set_location(
         &mut done,
-        &format!("/documents/{}/items/{key}", encoded(call.part(0))),
+        &format!(
+            "/documents/{}/items/{key}",
+            percent_encode(call.path_parameter(0))
+        ),
     );
     if let Some(state) = state {
-        tag(&mut done, state);
+        set_etag(&mut done, state);
     }
     Ok(done)
 }

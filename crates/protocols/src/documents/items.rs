@@ -1,4 +1,4 @@
-//! Documents by key, and found by the values of an index.
+//! Documents: by key, or found by the values of an index.
 
 use std::sync::Arc;
 
@@ -8,17 +8,19 @@ use http::header::{HeaderValue, LINK};
 use http::{Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, empty, encoded, json as answer, json_text, location, tag, value};
+use super::call::{
+    Call, empty, json_response, json_text, percent_encode, set_etag, set_location, value,
+};
 use super::conditions::Conditions;
 use super::cursor::Cursor;
+use super::list_query::ListQuery;
 use super::problem::{Problem, Result};
-use super::wanted::Wanted;
 
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let limit = call.page()?;
-    let wanted = Wanted::of(call, &collection, limit + 1)?;
-    let mut found = wanted.find(&collection)?;
+    let list_query = ListQuery::of(call, &collection, limit + 1)?;
+    let mut found = list_query.find(&collection)?;
     let is_more = found.len() > limit;
     found.truncate(limit);
     let last = found.last().filter(|_| is_more);
@@ -28,28 +30,29 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .map(|found| json!({"key": found.key, "document": *found.document}))
         .collect();
     let text = json!({"documents": documents, "next": next}).to_string();
-    // Of the page itself: what is counted may be ahead of a page from memory, and begins again in a
-    // store that was restored.
-    let state = EntityTag::of(text.as_bytes()).to_string();
-    let mut page = match Conditions::of(call.headers).is_known(&state)? {
+    // The tag is a hash of the page: a version may be ahead of a page that is read from a cache, and
+    // restarts in a restored store.
+    let state = Tag::of(text.as_bytes()).to_string();
+    let mut page = match Conditions::of(call.headers).is_not_modified(&state)? {
         true => empty(StatusCode::NOT_MODIFIED),
         false => json_text(StatusCode::OK, text),
     };
-    tag(&mut page, state);
+    set_etag(&mut page, state);
     if let Some(next) = next {
         link(call, &mut page, &next);
     }
     Ok(page)
 }
 
-/// The next page (RFC 8288). What is passed over is so on the first page only.
+/// Adds a link to the next page (RFC 8288). The offset applies to the first page only.
 fn link(call: &Call<'_>, page: &mut Response<Body>, next: &str) {
     let others = call.query.iter();
     let others = others.filter(|(name, _)| name != "cursor" && name != "offset");
-    let others = others.map(|(name, value)| format!("{}={}&", encoded(name), encoded(value)));
+    let others =
+        others.map(|(name, value)| format!("{}={}&", percent_encode(name), percent_encode(value)));
     let place = format!(
         "</documents/{}/items?{}cursor={next}>; rel=\"next\"",
-        encoded(call.part(0)),
+        percent_encode(call.path_parameter(0)),
         others.collect::<String>()
     );
     if let Ok(place) = HeaderValue::from_str(&place) {
@@ -64,15 +67,18 @@ pub(super) fn post(call: &Call<'_>) -> Result<Response<Body>> {
         let key = transaction.insert(&collection, Arc::clone(&document))?;
         Ok((key, transaction.tag(&collection, key)?))
     })?;
-    let mut made = answer(StatusCode::CREATED, &json!({ "key": key }));
-    location(
-        &mut made,
-        &format!("/documents/{}/items/{key}", encoded(call.part(0))),
+    let mut response = json_response(StatusCode::CREATED, &json!({ "key": key }));
+    set_location(
+        &mut response,
+        &format!(
+            "/documents/{}/items/{key}",
+            percent_encode(call.path_parameter(0))
+        ),
     );
     if let Some(state) = state {
-        tag(&mut made, state);
+        set_etag(&mut response, state);
     }
-    Ok(made)
+    Ok(response)
 }
 
 pub(super) fn delete_found(call: &Call<'_>) -> Result<Response<Body>> {
@@ -81,7 +87,10 @@ pub(super) fn delete_found(call: &Call<'_>) -> Result<Response<Body>> {
     let index = call.parameter("index").unwrap_or_default();
     let value = value(call.parameter("value").unwrap_or_default())?;
     let deleted = collection.index(index)?.delete(value)?;
-    Ok(answer(StatusCode::OK, &json!({ "deleted": deleted })))
+    Ok(json_response(
+        StatusCode::OK,
+        &json!({ "deleted": deleted }),
+    ))
 }
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
@@ -91,20 +100,23 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     };
     let state = state.to_string();
     let conditions = Conditions::of(call.headers);
-    let mut found = if conditions.is_known(&state)? {
+    let mut found = if conditions.is_not_modified(&state)? {
         empty(StatusCode::NOT_MODIFIED)
     } else {
-        answer(StatusCode::OK, &document)
+        json_response(StatusCode::OK, &document)
     };
-    tag(&mut found, state);
+    set_etag(&mut found, state);
     Ok(found)
 }
 
 fn no_document(call: &Call<'_>, key: u64) -> Problem {
-    Problem::missing(format!("there is no document {key} in {:?}", call.part(0)))
+    Problem::missing(format!(
+        "there is no document {key} in {:?}",
+        call.path_parameter(0)
+    ))
 }
 
-/// Changes a document where the conditions of the request hold.
+/// Changes a document if the conditions of the request are met.
 fn change<R>(
     call: &Call<'_>,
     collection: &Collection<Json>,
@@ -119,7 +131,7 @@ fn change<R>(
             .map(|state| state.to_string());
         refusal = conditions.check(state.as_deref()).err();
         if refusal.is_some() {
-            let message = "a condition of the request does not hold";
+            let message = "a condition of the request is not met";
             let kind = espalier_documents::ErrorKind::Changed;
             return Err(espalier_documents::Error::new(kind, message));
         }
@@ -144,13 +156,16 @@ pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
         StatusCode::CREATED
     });
     if !was {
-        location(
+        set_location(
             &mut done,
-            &format!("/documents/{}/items/{key}", encoded(call.part(0))),
+            &format!(
+                "/documents/{}/items/{key}",
+                percent_encode(call.path_parameter(0))
+            ),
         );
     }
     if let Some(state) = state {
-        tag(&mut done, state);
+        set_etag(&mut done, state);
     }
     Ok(done)
 }
@@ -162,9 +177,9 @@ pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
         let document = transaction.update(&collection, key, |held| merge_patch(held, &patch))?;
         Ok((document, transaction.tag(&collection, key)?))
     })?;
-    let mut changed = answer(StatusCode::OK, &document);
+    let mut changed = json_response(StatusCode::OK, &document);
     if let Some(state) = state {
-        tag(&mut changed, state);
+        set_etag(&mut changed, state);
     }
     Ok(changed)
 }

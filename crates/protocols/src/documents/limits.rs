@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-/// Documents, or values, of a page where nothing is said.
-pub(super) const PAGE_USUAL: usize = 100;
+/// Default page size, in documents or values.
+pub(super) const PAGE_DEFAULT: usize = 100;
 
-/// Documents, or values, that one page may have.
+/// Maximum page size, in documents or values.
 pub(super) const PAGE_MAX: usize = 10_000;
 
 /// Operations of one transaction.
 pub(super) const OPERATIONS_MAX: usize = 10_000;
 
-/// Feeds of changes at a time; each has a thread.
+/// Maximum number of open change feeds; each has a thread.
 pub(super) const FEEDS_MAX: usize = 256;
 
-/// How long a feed may be silent before it sends a comment, by which the connection stays open, and one
-/// that is lost is noticed.
+/// Interval of comments on an idle feed: they keep the connection open and detect lost clients.
 pub(super) const FEED_HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// How often a feed looks whether the server is about to end.
-pub(super) const FEED_LOOK: Duration = Duration::from_millis(250);
+/// How often a feed checks for shutdown.
+pub(super) const FEED_SHUTDOWN_CHECK: Duration = Duration::from_millis(250);
 
-/// The rest of a feed after a gap.
-pub(super) const FEED_GAP_REST: Duration = Duration::from_millis(100);
+/// Pause of a feed after a gap.
+pub(super) const FEED_GAP_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a client may pause while it takes an export, or the events of a feed.
+/// Maximum pause of a client while it reads an export or a feed.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(60);

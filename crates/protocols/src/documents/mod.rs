@@ -1,24 +1,25 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
-//! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `call.rs` is what
-//! requests say; `collections.rs`, `items.rs` with `wanted.rs`, `indexes.rs`, `exchange.rs` and `feed.rs` answer.
+//! `operations.rs` is the table of all operations (see [`crate::api`]); `call.rs` parses requests; the
+//! handlers are in `collections.rs`, `items.rs` with `list_query.rs`, `transaction.rs`, `indexes.rs`,
+//! `import_export.rs` and `feed.rs`.
 
 mod call;
 mod collections;
 mod conditions;
 mod cursor;
-mod exchange;
 mod feed;
+mod import_export;
 mod indexes;
 mod items;
 mod limits;
+mod list_query;
 mod openapi;
 mod operations;
 mod problem;
 mod routes;
 mod service;
-mod several;
-mod wanted;
+mod transaction;
 
 pub use openapi::PATH as OPENAPI_PATH;
 pub use routes::router;

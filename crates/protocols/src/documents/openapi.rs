@@ -1,19 +1,19 @@
-//! What the OpenAPI description says of documents.
+//! The OpenAPI description of the document API.
 
 use serde_json::{Value as Json, json};
 
 use crate::api::{Api, list_of, object, reference};
 
-/// Where the description is served.
+/// The path of the description.
 pub const PATH: &str = "/openapi/documents.json";
 
-/// What there is to say of the whole.
+/// The general part of the description.
 pub(super) fn api() -> Api {
     Api {
         root: "/documents",
         path: PATH,
         title: "Espalier document collections",
-        description: "Documents under numbers, found by the values of indexes. A document has an ETag; `If-Match` and `If-None-Match` are honoured where they are named, and refused by other operations that write. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
+        description: "Documents with numeric keys, found by the values of indexes. Each document has an ETag; `If-Match` and `If-None-Match` are supported where listed, and rejected by other write operations. Errors are application/problem+json (RFC 9457), with a machine-readable `kind`.",
         schemas: schemas(),
     }
 }
@@ -25,13 +25,13 @@ fn schemas() -> Json {
         json!({
             "name": text(),
             "kind": {"type": "string", "enum": ["unique", "partition", "tags"]},
-            "fields": {"type": ["array", "null"], "items": text(), "description": "JSON pointers; null where a program declares the index"},
-            "is-built": {"type": "boolean", "description": "an index that is not built is being built, and answers when it is; where that was cut off, the server goes on with it"},
-            "built-before": {"type": "integer", "minimum": 0, "description": "of one that is not built, where one collection is asked for: documents with smaller keys are in it"},
+            "fields": {"type": ["array", "null"], "items": text(), "description": "JSON pointers; null if a program declares the index"},
+            "is-built": {"type": "boolean", "description": "false while the index is being built: queries fail until it is built. An interrupted build is resumed by the server"},
+            "built-before": {"type": "integer", "minimum": 0, "description": "of an index that is being built, when a single collection is read: documents with smaller keys are indexed"},
         }),
         &["name", "kind", "fields", "is-built"],
     );
-    // What a program declares has no fields, and cannot be declared here.
+    // Indexes that a program declares have no fields and cannot be declared here.
     let mut declared = index.clone();
     declared["properties"]["fields"]["type"] = json!("array");
     declared["required"] = json!(["name", "kind", "fields"]);
@@ -46,7 +46,7 @@ fn schemas() -> Json {
         json!({"place": text(), "problem": text()}),
         &["place", "problem"],
     );
-    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page, of some hundred characters; where the page ended at a value that is longer and the document that has it was changed since, the next page is refused (410)"});
+    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page, at most some hundred characters. If the page ends at a longer value and its document is changed afterwards, the next page is rejected (410)"});
     let item = object(
         json!({"key": number(), "document": {}}),
         &["key", "document"],
@@ -60,12 +60,12 @@ fn schemas() -> Json {
         "Index": index,
         "DeclaredIndex": declared,
         "Definition": {"type": "object", "properties": {"policy": policy, "indexes": {"type": "array", "items": reference("DeclaredIndex")}}, "additionalProperties": false},
-        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number(), "problem": {"type": "string", "description": "in the list of collections: why requests for this one are refused"}}), &["name", "policy", "indexes"]),
+        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number(), "problem": {"type": "string", "description": "in the list of collections: why requests for this collection are rejected"}}), &["name", "policy", "indexes"]),
         "Collections": list_of("collections", reference("Collection")),
         "Change": object(
             json!({
                 "version": number(), "detail": text(),
-                "changes": {"type": "array", "items": object(json!({"key": number(), "document": {"description": "what it is now"}, "deleted": {"type": "boolean", "description": "true, in place of a document, where there is none any more"}}), &["key"])},
+                "changes": {"type": "array", "items": object(json!({"key": number(), "document": {"description": "the new document"}, "deleted": {"type": "boolean", "description": "true, instead of `document`, if it was deleted"}}), &["key"])},
             }),
             &[],
         ),
@@ -81,7 +81,7 @@ fn schemas() -> Json {
             json!({
                 "op": {"type": "string", "enum": ["insert", "put", "patch", "delete"]},
                 "collection": text(), "key": number(), "document": {}, "patch": {},
-                "if-match": {"type": "string", "description": "the entity tag that the document must have, or *: there must be one"},
+                "if-match": {"type": "string", "description": "the required entity tag, or * if the document only has to exist"},
             }),
             &["op", "collection"],
         )),

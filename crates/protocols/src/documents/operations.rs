@@ -1,11 +1,11 @@
-//! Everything that can be asked: the router and the OpenAPI description are made of this table.
+//! The table of all operations: the router and the OpenAPI description are built from it.
 
 use http::Method;
 
 use super::limits::PAGE_MAX;
 use super::service::DocumentsService;
-use super::{collections, exchange, feed, indexes, items, several};
-use crate::api::{Content, Holds, Operation as OperationOf, Parameter, of};
+use super::{collections, feed, import_export, indexes, items, transaction};
+use crate::api::{Content, Operation as OperationOf, Parameter, ParameterType, operation};
 
 type Operation = OperationOf<DocumentsService>;
 
@@ -20,155 +20,158 @@ const CHANGES: &str = "/documents/{collection}/changes";
 const CHECK: &str = "/documents/{collection}/check";
 const REPAIR: &str = "/documents/{collection}/repair";
 
-const LIMIT: Parameter = Parameter::new("limit", "the most that the page has [100]")
-    .holds(Holds::Number(1, PAGE_MAX as u64));
+const LIMIT: Parameter = Parameter::new("limit", "maximum page size [100]")
+    .of_type(ParameterType::Integer(1, PAGE_MAX as u64));
 
 const CURSOR: Parameter = Parameter::new(
     "cursor",
-    "`next` of the page before, with the other parameters as they were",
+    "`next` of the previous page, with the other parameters unchanged",
 );
 
-const LIST: &[Parameter] = &[
+const LIST_PARAMETERS: &[Parameter] = &[
     LIMIT,
     CURSOR,
-    Parameter::new("offset", "how many are passed over; not with cursor")
-        .holds(Holds::Number(0, u64::MAX)),
+    Parameter::new("offset", "number of documents to skip; not with cursor")
+        .of_type(ParameterType::Integer(0, u64::MAX)),
     Parameter::new(
         "order",
-        "by keys, or by values where there is an index [asc]",
+        "the order of keys, or of values if an index is given [asc]",
     )
-    .holds(Holds::OneOf(&["asc", "desc"])),
-    Parameter::new("index", "find by the values of this index, instead of all"),
+    .of_type(ParameterType::OneOf(&["asc", "desc"])),
+    Parameter::new(
+        "index",
+        "find by the values of this index, instead of all documents",
+    ),
     Parameter::new(
         "value",
-        "what has this value: JSON where it is some, else a string; of a compound index a JSON array, whose beginning is enough",
+        "documents with this value: JSON if it parses as JSON, otherwise a string; for a compound index a JSON array, possibly only its first values",
     ),
-    Parameter::new("from", "what has this value or a larger one"),
-    Parameter::new("after", "what has a larger value"),
-    Parameter::new("to", "what has this value or a smaller one"),
-    Parameter::new("before", "what has a smaller value"),
+    Parameter::new("from", "documents with this value or a larger one"),
+    Parameter::new("after", "documents with a larger value"),
+    Parameter::new("to", "documents with this value or a smaller one"),
+    Parameter::new("before", "documents with a smaller value"),
     Parameter::new(
         "all",
-        "what has all of these values, by keys; given several times",
+        "documents with all of these values, in key order; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "any",
-        "what has any of these values, by keys; given several times",
+        "documents with any of these values, in key order; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
 ];
 
-const AFTER: &[Parameter] = &[Parameter::new(
+const FEED_PARAMETERS: &[Parameter] = &[Parameter::new(
     "after",
-    "those after this version, the `id` of an event; `Last-Event-ID` counts before it [now]",
+    "changes after this version, the `id` of an event; `Last-Event-ID` takes precedence [now]",
 )
-.holds(Holds::Number(0, u64::MAX))];
+.of_type(ParameterType::Integer(0, u64::MAX))];
 
-const PAGE: &[Parameter] = &[LIMIT, CURSOR];
+const PAGE_PARAMETERS: &[Parameter] = &[LIMIT, CURSOR];
 
-const FOUND: &[Parameter] = &[
+const INDEX_AND_VALUE: &[Parameter] = &[
     Parameter::new("index", "the index").required(),
     Parameter::new("value", "the value").required(),
 ];
 
-/// The headers of a document.
-const TAGGED: &[&str] = &["ETag"];
+/// The headers of a document response.
+const ETAG_HEADER: &[&str] = &["ETag"];
 
-/// All operations.
+/// Returns all operations.
 pub(super) fn all() -> Vec<Operation> {
-    let mut all = of_collections();
-    all.extend(of_items());
-    all.extend(of_indexes());
+    let mut all = collection_operations();
+    all.extend(item_operations());
+    all.extend(index_operations());
     all
 }
 
-fn of_collections() -> Vec<Operation> {
+fn collection_operations() -> Vec<Operation> {
     use Content::{Events, Lines, Nothing, Schema};
     vec![
-        of(Method::GET, COLLECTIONS, "listCollections", "The collections", collections::list)
-            .gives(&[(200, Schema("Collections"))]),
-        of(Method::POST, COLLECTIONS, "transaction", "Several changes, of one collection or of several, in one atomic commit", several::transaction)
-            .takes(Schema("Transaction"))
-            .gives(&[(200, Schema("Keys"))]),
-        of(Method::GET, COLLECTION, "getCollection", "What a collection has: policy, indexes, how many documents", collections::get)
-            .gives(&[(200, Schema("Collection"))]),
-        of(Method::PUT, COLLECTION, "putCollection", "Make a collection, or give it these indexes: new ones are built, the others are dropped. Without indexes, those there are stay", collections::put)
-            .takes(Schema("Definition"))
-            .gives(&[(200, Schema("Collection")), (201, Schema("Collection"))]),
-        of(Method::DELETE, COLLECTION, "deleteCollection", "Remove a collection with all its documents", collections::delete)
-            .gives(&[(204, Nothing)]),
-        of(Method::GET, EXPORT, "export", "All documents as JSON lines", exchange::export)
-            .gives(&[(200, Lines)]),
-        of(Method::POST, IMPORT, "import", "Store the documents of JSON lines; an error names the line", exchange::import)
-            .takes(Lines)
-            .gives(&[(200, Schema("Imported"))]),
-        of(Method::GET, CHANGES, "watch", "The changes of a collection as they happen, as server-sent events: `begin` says after which version, `commit` has what became of each document that a commit changed (or that it was `deleted`), `gap` that there were changes that cannot be told (read the collection again), `removed` that it is gone", feed::get)
-            .query(AFTER)
-            .gives(&[(200, Events("Change"))]),
-        of(Method::GET, CHECK, "check", "Whether documents, indexes and counters fit together", collections::check)
-            .gives(&[(200, Schema("Findings"))]),
-        of(Method::POST, REPAIR, "repair", "Make indexes and counters fit the documents", collections::repair)
-            .gives(&[(200, Schema("Repaired"))]),
+        operation(Method::GET, COLLECTIONS, "listCollections", "List the collections", collections::list)
+            .responses(&[(200, Schema("Collections"))]),
+        operation(Method::POST, COLLECTIONS, "transaction", "Make several changes, in one or more collections, in one atomic commit", transaction::transaction)
+            .request_body(Schema("Transaction"))
+            .responses(&[(200, Schema("Keys"))]),
+        operation(Method::GET, COLLECTION, "getCollection", "Read a collection's policy, indexes and number of documents", collections::get)
+            .responses(&[(200, Schema("Collection"))]),
+        operation(Method::PUT, COLLECTION, "putCollection", "Create a collection, or set its indexes: new ones are built, others are dropped. Without `indexes`, the existing ones are kept", collections::put)
+            .request_body(Schema("Definition"))
+            .responses(&[(200, Schema("Collection")), (201, Schema("Collection"))]),
+        operation(Method::DELETE, COLLECTION, "deleteCollection", "Delete a collection with all its documents", collections::delete)
+            .responses(&[(204, Nothing)]),
+        operation(Method::GET, EXPORT, "export", "Export all documents as JSON lines", import_export::export)
+            .responses(&[(200, Lines)]),
+        operation(Method::POST, IMPORT, "import", "Import documents from JSON lines; an error names the line", import_export::import)
+            .request_body(Lines)
+            .responses(&[(200, Schema("Imported"))]),
+        operation(Method::GET, CHANGES, "watch", "Stream the changes of a collection as server-sent events: `begin` has the version after which the feed starts, `commit` has the new state of each changed document (or `deleted`), `gap` means that changes were lost (read the collection again), `removed` means that the collection was deleted", feed::get)
+            .query(FEED_PARAMETERS)
+            .responses(&[(200, Events("Change"))]),
+        operation(Method::GET, CHECK, "check", "Check that documents, indexes and counters are consistent", collections::check)
+            .responses(&[(200, Schema("Findings"))]),
+        operation(Method::POST, REPAIR, "repair", "Repair indexes and counters that do not match the documents", collections::repair)
+            .responses(&[(200, Schema("Repaired"))]),
     ]
 }
 
-fn of_items() -> Vec<Operation> {
+fn item_operations() -> Vec<Operation> {
     use Content::{Nothing, Patch, Schema};
     vec![
-        of(Method::GET, ITEMS, "listDocuments", "Documents in the order of keys, or found by an index, page by page", items::list)
-            .query(LIST)
+        operation(Method::GET, ITEMS, "listDocuments", "List documents in key order, or find them by an index, page by page", items::list)
+            .query(LIST_PARAMETERS)
             .conditional()
-            .tells(&["ETag", "Link"])
-            .gives(&[(200, Schema("Page")), (304, Nothing)]),
-        of(Method::POST, ITEMS, "insertDocument", "Add a document under the next key", items::post)
-            .tells(TAGGED)
-            .takes(Schema("Document"))
-            .gives(&[(201, Schema("Key"))]),
-        of(Method::DELETE, ITEMS, "deleteDocuments", "Delete the documents that have a value of an index", items::delete_found)
-            .query(FOUND)
-            .gives(&[(200, Schema("Deleted"))]),
-        of(Method::GET, ITEM, "getDocument", "A document", items::get)
+            .response_headers(&["ETag", "Link"])
+            .responses(&[(200, Schema("Page")), (304, Nothing)]),
+        operation(Method::POST, ITEMS, "insertDocument", "Add a document under the next key", items::post)
+            .response_headers(ETAG_HEADER)
+            .request_body(Schema("Document"))
+            .responses(&[(201, Schema("Key"))]),
+        operation(Method::DELETE, ITEMS, "deleteDocuments", "Delete the documents that have a value of an index", items::delete_found)
+            .query(INDEX_AND_VALUE)
+            .responses(&[(200, Schema("Deleted"))]),
+        operation(Method::GET, ITEM, "getDocument", "Read a document", items::get)
             .conditional()
-            .tells(TAGGED)
-            .gives(&[(200, Schema("Document")), (304, Nothing)]),
-        of(Method::PUT, ITEM, "putDocument", "Set the document of a key; with `If-None-Match: *` only where there is none, with `If-Match` only where it is still so", items::put)
+            .response_headers(ETAG_HEADER)
+            .responses(&[(200, Schema("Document")), (304, Nothing)]),
+        operation(Method::PUT, ITEM, "putDocument", "Set the document of a key; with `If-None-Match: *` only if it does not exist, with `If-Match` only if it is unchanged", items::put)
             .conditional()
-            .tells(TAGGED)
-            .takes(Schema("Document"))
-            .gives(&[(201, Nothing), (204, Nothing)]),
-        of(Method::PATCH, ITEM, "patchDocument", "Change a document as a JSON Merge Patch (RFC 7396) says", items::patch)
+            .response_headers(ETAG_HEADER)
+            .request_body(Schema("Document"))
+            .responses(&[(201, Nothing), (204, Nothing)]),
+        operation(Method::PATCH, ITEM, "patchDocument", "Apply a JSON Merge Patch (RFC 7396) to a document", items::patch)
             .conditional()
-            .tells(TAGGED)
-            .takes(Patch("Document"))
-            .gives(&[(200, Schema("Document"))]),
-        of(Method::DELETE, ITEM, "deleteDocument", "Delete a document", items::delete)
+            .response_headers(ETAG_HEADER)
+            .request_body(Patch("Document"))
+            .responses(&[(200, Schema("Document"))]),
+        operation(Method::DELETE, ITEM, "deleteDocument", "Delete a document", items::delete)
             .conditional()
-            .gives(&[(204, Nothing)]),
+            .responses(&[(204, Nothing)]),
     ]
 }
 
-fn of_indexes() -> Vec<Operation> {
+fn index_operations() -> Vec<Operation> {
     use Content::Schema;
     vec![
-        of(
+        operation(
             Method::GET,
             INDEX,
             "listValues",
-            "The values of an index in order, and how many documents have each",
+            "List the values of an index in order, with the number of documents of each",
             indexes::values,
         )
-        .query(PAGE)
-        .gives(&[(200, Schema("Values"))]),
-        of(
+        .query(PAGE_PARAMETERS)
+        .responses(&[(200, Schema("Values"))]),
+        operation(
             Method::PUT,
             INDEX,
             "upsertDocument",
             "Replace the document that has the same value of this unique index, or add it",
             indexes::upsert,
         )
-        .tells(&["ETag", "Location"])
-        .takes(Schema("Document"))
-        .gives(&[(200, Schema("Key"))]),
+        .response_headers(&["ETag", "Location"])
+        .request_body(Schema("Document"))
+        .responses(&[(200, Schema("Key"))]),
     ]
 }

@@ -1,4 +1,4 @@
-//! What went wrong with documents.
+//! Maps the errors of document collections to problem documents.
 
 use espalier_documents::{Error, ErrorKind};
 use http::StatusCode;

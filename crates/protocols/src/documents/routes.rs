@@ -1,4 +1,4 @@
-//! The routes.
+//! The router of the document API.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::{openapi, operations};
 use crate::api;
 use crate::intake::Intake;
 
-/// The routes: `/documents` and what is below it, and the OpenAPI description. Bodies of requests are
-/// taken in by `intake`.
+/// The routes: `/documents` and everything below it, and the OpenAPI description. `intake` receives the
+/// bodies of requests.
 pub fn router(service: Arc<DocumentsService>, intake: Intake) -> Router {
     api::router(service, &openapi::api(), operations::all(), intake)
 }

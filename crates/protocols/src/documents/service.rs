@@ -1,4 +1,4 @@
-//! The collections that a server has open.
+//! The open collections of a server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,23 +10,24 @@ use serde_json::Value as Json;
 use super::feed::Feeds;
 use super::problem::{Problem, Result};
 
-/// Document collections, served. Each is opened once, with the policy that is stored.
+/// Serves document collections. Each is opened once, with its stored policy.
 pub struct DocumentsService {
     pub(super) documents: Documents,
     pub(super) feeds: Arc<Feeds>,
-    open: Mutex<HashMap<String, Arc<Place>>>,
+    open: Mutex<HashMap<String, Arc<CollectionSlot>>>,
 }
 
-/// A collection, once it is opened. Opening one may take long; who asks for another does not wait.
-type Place = Mutex<Option<Collection<Json>>>;
+/// A collection, once it is opened. Each has its own lock: opening one may take long and must not delay
+/// requests for others.
+type CollectionSlot = Mutex<Option<Collection<Json>>>;
 
-/// What is in the mutexes is whole at any time.
+/// Locks a mutex. Poisoning is ignored: the content is consistent at any time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DocumentsService {
-    /// A service of these collections.
+    /// A service for these collections.
     pub fn new(documents: Documents) -> Self {
         Self {
             documents,
@@ -35,54 +36,53 @@ impl DocumentsService {
         }
     }
 
-    /// Ends the feeds of changes, which else would be under way until their clients leave. To be called
-    /// when the server is to end.
+    /// Ends the change feeds, which otherwise run until their clients disconnect. Call it at shutdown.
     pub fn end_feeds(&self) {
         self.feeds.end();
     }
 
-    /// A collection.
+    /// A collection, opened if necessary.
     pub(super) fn collection(&self, name: &str) -> Result<Collection<Json>> {
-        let place = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
-        let mut place = lock(&place);
-        if let Some(collection) = &*place {
+        let slot = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
+        let mut slot = lock(&slot);
+        if let Some(collection) = &*slot {
             return Ok(collection.clone());
         }
-        match self.opened(name) {
-            Ok(collection) => Ok(place.insert(collection).clone()),
+        match self.open_collection(name) {
+            Ok(collection) => Ok(slot.insert(collection).clone()),
             Err(problem) => {
-                self.forget(name);
+                self.close(name);
                 Err(problem)
             }
         }
     }
 
-    fn opened(&self, name: &str) -> Result<Collection<Json>> {
+    fn open_collection(&self, name: &str) -> Result<Collection<Json>> {
         let collection = self.documents.open(name, None)?;
-        self.known(name)?;
+        self.stored_info(name)?;
         Ok(collection)
     }
 
-    /// What is stored about a collection. It is refused where another program stored a collection
-    /// of the name of one in the memory of this process.
-    pub(super) fn known(&self, name: &str) -> Result<Option<Info>> {
-        let known = self.listed()?;
-        match known.into_iter().find(|(info, _)| info.name == name) {
+    /// The stored information about a collection. Returns a conflict if another program stored a collection
+    /// with the name of an in-memory collection of this process.
+    pub(super) fn stored_info(&self, name: &str) -> Result<Option<Info>> {
+        let stored = self.list_infos()?;
+        match stored.into_iter().find(|(info, _)| info.name == name) {
             Some((_, Some(problem))) => Err(Problem::new(StatusCode::CONFLICT, "exists", problem)),
-            known => Ok(known.map(|(info, _)| info)),
+            stored => Ok(stored.map(|(info, _)| info)),
         }
     }
 
-    /// What is stored about each collection, once for each name, and what is wrong with it: another
-    /// program may have stored a collection of the name of one in the memory of this process. Then
-    /// this is the latter.
-    pub(super) fn listed(&self) -> Result<Vec<(Info, Option<String>)>> {
+    /// The information about each collection, one entry per name, and a problem if there is one: another
+    /// program may have stored a collection with the name of an in-memory collection of this process. In
+    /// that case the in-memory one is returned.
+    pub(super) fn list_infos(&self) -> Result<Vec<(Info, Option<String>)>> {
         let mut listed: Vec<(Info, Option<String>)> = Vec::new();
         for info in self.documents.list()? {
             match listed.last_mut() {
                 Some((last, problem)) if last.name == info.name => {
                     *problem = Some(format!(
-                        "{:?} is a collection in the memory of this server, and another program stored one of this name: remove that one, or start the server again, which forgets its own",
+                        "{:?} is an in-memory collection of this server, and another program stored a collection with this name: delete that one, or restart the server, which drops its own",
                         info.name
                     ));
                     if info.policy == Policy::Ram {
@@ -95,8 +95,8 @@ impl DocumentsService {
         Ok(listed)
     }
 
-    /// Has a collection opened again when it is asked for next.
-    pub(super) fn forget(&self, name: &str) {
+    /// Closes a collection; the next request opens it again.
+    pub(super) fn close(&self, name: &str) {
         lock(&self.open).remove(name);
     }
 }
@@ -108,15 +108,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_another_collection_does_not_wait_for_one_that_is_being_opened() {
+    fn requests_for_other_collections_do_not_wait_while_one_is_opened() {
         let documents = Documents::new(Arc::new(Memory::new(Config::default())), &[0x30]);
         for name in ["large", "small"] {
             let made = documents.configure(name, Policy::Cached, Vec::new());
             made.expect(name);
         }
         let service = DocumentsService::new(documents);
-        let place = Arc::clone(lock(&service.open).entry("large".to_owned()).or_default());
-        let opening = lock(&place);
+        let slot = Arc::clone(lock(&service.open).entry("large".to_owned()).or_default());
+        let opening = lock(&slot);
         service.collection("small").expect("small");
         drop(opening);
         service.collection("large").expect("large");
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(
             lock(&service.open).len(),
             2,
-            "what there is not is not kept"
+            "a missing collection is not cached"
         );
     }
 }

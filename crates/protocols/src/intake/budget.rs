@@ -1,16 +1,16 @@
-//! Room that all bodies share.
+//! The space that all bodies share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many bytes, and how many of them are taken.
+/// A number of bytes, and how many of them are in use.
 #[derive(Debug)]
 pub(super) struct Budget {
     bytes_max: u64,
     taken: AtomicU64,
 }
 
-/// Bytes of a budget, given back when this is dropped.
+/// Bytes of a budget, released on drop.
 #[derive(Debug)]
 pub(super) struct Reservation {
     budget: Arc<Budget>,
@@ -25,7 +25,7 @@ impl Budget {
         })
     }
 
-    /// Nothing of it, yet.
+    /// A new, empty reservation.
     pub(super) fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation {
             budget: Arc::clone(self),
@@ -35,7 +35,7 @@ impl Budget {
 }
 
 impl Reservation {
-    /// Takes more. Takes nothing, and is false, where there is not so much left.
+    /// Reserves more bytes. Returns false, and reserves nothing, if the budget does not suffice.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let bytes_max = self.budget.bytes_max;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_given_back() {
+    fn reserved_bytes_are_released() {
         let budget = Budget::new(10);
         let mut first = budget.reservation();
         assert!(first.grow(6) && first.grow(4) && !first.grow(1));

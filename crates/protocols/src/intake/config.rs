@@ -1,45 +1,46 @@
-//! The limits of taking bodies in, each with a name.
+//! The limits of receiving request bodies.
 
 use std::path::PathBuf;
 
 use super::error::IntakeError;
 use super::spill::Spill;
 
-/// Where bodies are held, and how much of them.
+/// Where request bodies are stored, and their maximum size.
 #[derive(Clone, Debug)]
 pub struct IntakeConfig {
-    /// Bytes of one body that are held in memory; a larger one goes to a file.
-    pub held_bytes_max: usize,
-    /// Bytes of all bodies together that are held in memory; beyond it, also small ones go to a file.
-    pub held_bytes_max_all: u64,
-    /// Bytes of all bodies together in files.
+    /// Maximum size of a body in memory; a larger one is written to a file.
+    pub memory_bytes_max: usize,
+    /// Maximum size of all bodies in memory; beyond it, small ones are written to a file too.
+    pub memory_bytes_max_all: u64,
+    /// Maximum size of all bodies in files.
     pub spill_bytes_max: u64,
-    /// Bytes that are left free on the disk of these files.
+    /// Space to leave free on the disk of these files.
     pub spill_free_bytes_min: u64,
-    /// The folder of these files.
+    /// The directory of these files.
     pub spill_dir: PathBuf,
-    /// Bodies in files that are read back into memory at a time, for requests that need them there.
-    pub recalled_max: usize,
+    /// Maximum number of bodies that are loaded from files into memory at the same time, for requests that
+    /// need that.
+    pub loads_max: usize,
 }
 
 impl Default for IntakeConfig {
     fn default() -> Self {
         Self {
-            held_bytes_max: 1 << 20,
-            held_bytes_max_all: 256 << 20,
+            memory_bytes_max: 1 << 20,
+            memory_bytes_max_all: 256 << 20,
             spill_bytes_max: 64 << 30,
             spill_free_bytes_min: 256 << 20,
             spill_dir: default_spill_dir(),
-            recalled_max: 16,
+            loads_max: 16,
         }
     }
 }
 
 impl IntakeConfig {
-    /// Makes a file in [`Self::spill_dir`], as a large body does.
+    /// Creates a file in [`Self::spill_dir`], as a large body does, and removes it.
     ///
     /// # Errors
-    /// [`IntakeError::File`] if it cannot be made.
+    /// [`IntakeError::File`] if it cannot be created.
     pub fn check_spill_dir(&self) -> Result<(), IntakeError> {
         let made = Spill::file_in(&self.spill_dir);
         made.map(drop).map_err(|source| IntakeError::File {
@@ -49,7 +50,7 @@ impl IntakeConfig {
     }
 }
 
-/// `TMPDIR` where it is set, else `/var/tmp`: `/tmp` is often in memory.
+/// `TMPDIR` if it is set, otherwise `/var/tmp`: `/tmp` is often in memory.
 fn default_spill_dir() -> PathBuf {
     let large = PathBuf::from("/var/tmp");
     match std::env::var_os("TMPDIR") {

@@ -1,4 +1,4 @@
-//! Why a body cannot be taken in.
+//! Errors of receiving a request body.
 
 use std::error::Error;
 use std::io;
@@ -8,37 +8,37 @@ use http::StatusCode;
 
 use crate::server::BodyTimeout;
 
-/// Why a body cannot be taken in. Nothing was done then.
+/// An error of receiving a request body. The request had no effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IntakeError {
-    /// It is larger than this request may have.
+    /// The body exceeds the limit of this request.
     #[error("the body is larger than the limit of {bytes_max} bytes")]
     TooLarge {
         /// The limit.
         bytes_max: u64,
     },
-    /// The client stopped sending it, or sends too slowly.
+    /// The client stopped sending, or sends too slowly.
     #[error("the body could not be read: {0}")]
     Timeout(BodyTimeout),
-    /// It ended early, or is not framed as HTTP demands.
+    /// The body ended early, or its HTTP framing is invalid.
     #[error("the body could not be read: {0}")]
     Broken(String),
-    /// The bodies of all requests take all the room that there is for them.
-    #[error("there is no room for the body: {0}")]
+    /// The bodies of all requests use the available space.
+    #[error("no space for the body: {0}")]
     NoRoom(String),
-    /// The file that was to hold it cannot be made, written or read.
-    #[error("the body cannot be held in {}: {source}; see --spill-dir", .dir.display())]
+    /// The file of the body cannot be created, written or read.
+    #[error("the body cannot be stored in {}: {source}; see --spill-dir", .dir.display())]
     File {
-        /// The folder of the file.
+        /// The directory of the file.
         dir: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl IntakeError {
-    /// The status of the answer.
+    /// The status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -50,7 +50,7 @@ impl IntakeError {
         }
     }
 
-    /// What reading a body failed with.
+    /// Converts an error of reading a body.
     pub(super) fn of_body(error: axum::Error) -> Self {
         let mut cause: &(dyn Error + 'static) = &error;
         loop {

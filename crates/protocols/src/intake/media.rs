@@ -1,4 +1,4 @@
-//! What a body says that it is.
+//! The media type of a body.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -6,13 +6,13 @@ use http::header::CONTENT_TYPE;
 /// The media type of a body.
 #[derive(Debug)]
 pub struct Media {
-    /// It, without parameters and in small letters.
+    /// The type and subtype in lower case, without parameters.
     pub essence: String,
-    /// Whether it has a parameter `version`.
+    /// Whether it has the parameter `version`.
     pub has_version: bool,
 }
 
-/// The media type of a body. A header that is there twice is none.
+/// The media type of a body. A repeated header is treated as absent.
 pub fn media(headers: &HeaderMap) -> Option<Media> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(media), None) = (values.next(), values.next()) else {

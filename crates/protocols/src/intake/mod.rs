@@ -1,8 +1,7 @@
-//! Bodies of requests, taken in whole before anything is done with them.
+//! Receives the whole body of a request before the request is handled.
 //!
-//! A client may send as slowly as it likes: nothing of the store is locked meanwhile. Small bodies are held
-//! in memory, large ones in a file without a name, which is gone when the process is. All requests
-//! of a server share the room for both.
+//! Nothing in the store is locked while a slow client sends. Small bodies are kept in memory, large ones in
+//! an unnamed file, which disappears with the process. All requests of a server share the space for both.
 
 mod budget;
 mod config;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::budget::Reservation;
 
-/// A file that holds a body. It has no name and is readable for its owner alone, and the system removes
-/// it when it is closed, also by a crash.
+/// A file that stores a body. It has no name and only its owner can read it; the system removes it when it
+/// is closed, also after a crash.
 #[derive(Debug)]
 pub(super) struct Spill {
     pub(super) file: File,
@@ -16,16 +16,16 @@ pub(super) struct Spill {
 }
 
 impl Spill {
-    /// A new file in a folder. Nobody else can open it.
+    /// Creates a file in a directory. No other process can open it by name.
     pub(super) fn file_in(dir: &Path) -> io::Result<File> {
         let file = tempfile::tempfile_in(dir)?;
-        // Without a name nobody reaches it but through /proc, by its owner's rights; those of
-        // O_TMPFILE follow the umask.
+        // An unnamed file is reachable only through /proc, with its owner's rights; with O_TMPFILE, those
+        // depend on the umask.
         file.set_permissions(Permissions::from_mode(0o600))?;
         Ok(file)
     }
 
-    /// Writes behind what it has, unless the disk would then have less than this left.
+    /// Appends to the file, unless the disk would then have less than `free_bytes_min` left.
     pub(super) fn append(&mut self, bytes: &[u8], free_bytes_min: u64) -> io::Result<()> {
         if free_bytes(&self.file)? < free_bytes_min.saturating_add(bytes.len() as u64) {
             let message = format!("the disk would have less than {free_bytes_min} bytes left");
@@ -34,7 +34,7 @@ impl Spill {
         self.file.write_all(bytes)
     }
 
-    /// Reads from the beginning from now on.
+    /// Moves to the start of the file.
     pub(super) fn rewind(&mut self) -> io::Result<()> {
         self.file.rewind()
     }

@@ -1,4 +1,4 @@
-//! Taking bodies in.
+//! Receiving of request bodies.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use tokio::task::spawn_blocking;
 
 use super::budget::{Budget, Reservation};
 use super::spill::Spill;
-use super::staged::{Held, Place, Staged};
+use super::staged::{Held, Staged, Storage};
 use super::{IntakeConfig, IntakeError};
 
-/// Bytes that are written to a file at a time.
+/// Size of the writes to a file.
 const WRITE_BYTES: usize = 64 * 1024;
 
 type Result<T> = std::result::Result<T, IntakeError>;
 
-/// Takes bodies in, within limits that all requests of a server share.
+/// Receives request bodies, within limits that all requests of a server share.
 #[derive(Clone, Debug)]
 pub struct Intake {
     config: Arc<IntakeConfig>,
     held: Arc<Budget>,
     spilled: Arc<Budget>,
-    recalled: Arc<Semaphore>,
+    loads: Arc<Semaphore>,
 }
 
 impl Default for Intake {
@@ -37,39 +37,39 @@ impl Default for Intake {
 }
 
 impl Intake {
-    /// One with its own room.
+    /// An intake with its own limits.
     pub fn new(config: IntakeConfig) -> Self {
         Self {
-            held: Budget::new(config.held_bytes_max_all),
+            held: Budget::new(config.memory_bytes_max_all),
             spilled: Budget::new(config.spill_bytes_max),
-            recalled: Arc::new(Semaphore::new(config.recalled_max.max(1))),
+            loads: Arc::new(Semaphore::new(config.loads_max.max(1))),
             config: Arc::new(config),
         }
     }
 
-    /// Takes in a body of at most `bytes_max`.
+    /// Receives a body of at most `bytes_max`.
     pub async fn stage(&self, headers: &HeaderMap, body: Body, bytes_max: u64) -> Result<Staged> {
-        if announced_length(headers).is_some_and(|length| length > bytes_max) {
+        if content_length(headers).is_some_and(|length| length > bytes_max) {
             return Err(IntakeError::TooLarge { bytes_max });
         }
-        let mut taking = Taking::new(self, bytes_max);
+        let mut partial = PartialBody::new(self, bytes_max);
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(IntakeError::of_body)?;
             if let Ok(data) = frame.into_data() {
-                taking.take(data).await?;
+                partial.receive(data).await?;
             }
         }
-        taking.finish().await
+        partial.finish().await
     }
 
-    /// A body in memory. Where it is in a file, that waits until few others are read back.
+    /// Loads a body into memory. If it is in a file, waits while too many others are being loaded.
     pub async fn hold(&self, staged: Staged) -> Result<Held> {
-        let spill = match staged.place {
-            Place::Memory(held) => return Ok(held),
-            Place::File(spill) => spill,
+        let spill = match staged.storage {
+            Storage::Memory(held) => return Ok(held),
+            Storage::File(spill) => spill,
         };
-        let permit = Arc::clone(&self.recalled).acquire_owned().await.ok();
+        let permit = Arc::clone(&self.loads).acquire_owned().await.ok();
         let bytes = spawn_blocking(move || {
             let mut spill = spill;
             spill.rewind()?;
@@ -78,14 +78,14 @@ impl Intake {
             Ok(Bytes::from(bytes))
         });
         Ok(Held {
-            bytes: self.done(bytes.await)?,
+            bytes: self.map_file_error(bytes.await)?,
             _reservation: None,
             _permit: permit,
         })
     }
 
-    /// What blocking work came to.
-    fn done<T>(
+    /// The result of blocking file work.
+    fn map_file_error<T>(
         &self,
         done: std::result::Result<io::Result<T>, tokio::task::JoinError>,
     ) -> Result<T> {
@@ -97,83 +97,83 @@ impl Intake {
     }
 }
 
-/// What `Content-Length` says.
-pub(crate) fn announced_length(headers: &HeaderMap) -> Option<u64> {
+/// The value of `Content-Length`.
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A body that is being taken in.
-struct Taking<'a> {
+/// A body that is being received.
+struct PartialBody<'a> {
     intake: &'a Intake,
     bytes_max: u64,
     length: u64,
-    /// What is in memory: all of it, or what is to be written next.
-    held: Pieces,
+    /// The bytes in memory: all of the body, or those not yet written to the file.
+    held: BodyBuffer,
     reservation: Reservation,
     spill: Option<Spill>,
 }
 
-/// Bytes in memory. A body that comes in one piece is not copied.
-enum Pieces {
-    None,
-    One(Bytes),
-    Several(BytesMut),
+/// Bytes in memory. A body that arrives in one chunk is not copied.
+enum BodyBuffer {
+    Empty,
+    Single(Bytes),
+    Joined(BytesMut),
 }
 
-impl Pieces {
+impl BodyBuffer {
     fn length(&self) -> usize {
         match self {
-            Self::None => 0,
-            Self::One(bytes) => bytes.len(),
-            Self::Several(bytes) => bytes.len(),
+            Self::Empty => 0,
+            Self::Single(bytes) => bytes.len(),
+            Self::Joined(bytes) => bytes.len(),
         }
     }
 
     fn add(&mut self, data: Bytes) {
-        *self = match std::mem::replace(self, Self::None) {
-            Self::None => Self::One(data),
-            Self::One(first) => {
+        *self = match std::mem::replace(self, Self::Empty) {
+            Self::Empty => Self::Single(data),
+            Self::Single(first) => {
                 let mut all = BytesMut::with_capacity(2 * (first.len() + data.len()));
                 all.extend_from_slice(&first);
                 all.extend_from_slice(&data);
-                Self::Several(all)
+                Self::Joined(all)
             }
-            Self::Several(mut all) => {
+            Self::Joined(mut all) => {
                 all.extend_from_slice(&data);
-                Self::Several(all)
+                Self::Joined(all)
             }
         };
     }
 
     fn take(&mut self) -> Bytes {
-        match std::mem::replace(self, Self::None) {
-            Self::None => Bytes::new(),
-            Self::One(bytes) => bytes,
-            Self::Several(bytes) => bytes.freeze(),
+        match std::mem::replace(self, Self::Empty) {
+            Self::Empty => Bytes::new(),
+            Self::Single(bytes) => bytes,
+            Self::Joined(bytes) => bytes.freeze(),
         }
     }
 }
 
-impl<'a> Taking<'a> {
+impl<'a> PartialBody<'a> {
     fn new(intake: &'a Intake, bytes_max: u64) -> Self {
         Self {
             intake,
             bytes_max,
             length: 0,
-            held: Pieces::None,
+            held: BodyBuffer::Empty,
             reservation: intake.held.reservation(),
             spill: None,
         }
     }
 
-    async fn take(&mut self, data: Bytes) -> Result<()> {
+    async fn receive(&mut self, data: Bytes) -> Result<()> {
         let bytes = data.len() as u64;
         self.length += bytes;
         if self.length > self.bytes_max {
             let bytes_max = self.bytes_max;
             return Err(IntakeError::TooLarge { bytes_max });
         }
-        let is_small = self.length <= self.intake.config.held_bytes_max as u64;
+        let is_small = self.length <= self.intake.config.memory_bytes_max as u64;
         if self.spill.is_none() && is_small && self.reservation.grow(bytes) {
             self.held.add(data);
             return Ok(());
@@ -186,7 +186,7 @@ impl<'a> Taking<'a> {
         Ok(())
     }
 
-    /// Writes what is in memory to the file.
+    /// Writes the bytes in memory to the file.
     async fn write(&mut self) -> Result<()> {
         let config = Arc::clone(&self.intake.config);
         let bytes = self.held.take();
@@ -197,7 +197,7 @@ impl<'a> Taking<'a> {
         if !reservation.grow(bytes.len() as u64) {
             let bytes_max = config.spill_bytes_max;
             let message = format!(
-                "the bodies of all requests may take {bytes_max} bytes in {}; see --spill-max",
+                "the limit of {bytes_max} bytes for the bodies of all requests in {} is reached; see --spill-max",
                 config.spill_dir.display()
             );
             return Err(IntakeError::NoRoom(message));
@@ -211,8 +211,8 @@ impl<'a> Taking<'a> {
             spill.append(&bytes, config.spill_free_bytes_min)?;
             Ok(spill)
         });
-        self.spill = Some(self.intake.done(written.await)?);
-        // What was in memory is in the file.
+        self.spill = Some(self.intake.map_file_error(written.await)?);
+        // The bytes are in the file now.
         self.reservation = self.intake.held.reservation();
         Ok(())
     }
@@ -221,16 +221,16 @@ impl<'a> Taking<'a> {
         if self.spill.is_some() && self.held.length() > 0 {
             self.write().await?;
         }
-        let place = match self.spill {
-            Some(spill) => Place::File(spill),
-            None => Place::Memory(Held {
+        let storage = match self.spill {
+            Some(spill) => Storage::File(spill),
+            None => Storage::Memory(Held {
                 bytes: self.held.take(),
                 _reservation: Some(self.reservation),
                 _permit: None,
             }),
         };
         Ok(Staged {
-            place,
+            storage,
             length: self.length,
         })
     }
@@ -247,24 +247,24 @@ mod tests {
 
     fn intake(each: usize, all: u64, spill: u64) -> Intake {
         Intake::new(IntakeConfig {
-            held_bytes_max: each,
-            held_bytes_max_all: all,
+            memory_bytes_max: each,
+            memory_bytes_max_all: all,
             spill_bytes_max: spill,
             spill_free_bytes_min: 0,
             ..IntakeConfig::default()
         })
     }
 
-    fn body(text: &'static str, piece: usize) -> Body {
-        let pieces = text.as_bytes().chunks(piece.max(1));
-        let pieces: Vec<Bytes> = pieces.map(Bytes::from_static).collect();
-        Body::new(Pieced(pieces.into_iter()))
+    fn body(text: &'static str, chunk: usize) -> Body {
+        let chunks = text.as_bytes().chunks(chunk.max(1));
+        let chunks: Vec<Bytes> = chunks.map(Bytes::from_static).collect();
+        Body::new(ChunkedBody(chunks.into_iter()))
     }
 
-    /// A body that comes in these pieces.
-    struct Pieced(std::vec::IntoIter<Bytes>);
+    /// A body that arrives in these chunks.
+    struct ChunkedBody(std::vec::IntoIter<Bytes>);
 
-    impl hyper::body::Body for Pieced {
+    impl hyper::body::Body for ChunkedBody {
         type Data = Bytes;
         type Error = io::Error;
 
@@ -272,42 +272,45 @@ mod tests {
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
         ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            Poll::Ready(self.0.next().map(|piece| Ok(Frame::data(piece))))
+            Poll::Ready(self.0.next().map(|chunk| Ok(Frame::data(chunk))))
         }
     }
 
-    async fn staged(intake: &Intake, text: &'static str, piece: usize, max: u64) -> Result<Staged> {
-        let body = body(text, piece);
+    async fn staged(intake: &Intake, text: &'static str, chunk: usize, max: u64) -> Result<Staged> {
+        let body = body(text, chunk);
         intake.stage(&HeaderMap::new(), body, max).await
     }
 
     #[tokio::test]
-    async fn a_body_is_the_same_wherever_it_is_held() {
+    async fn a_body_is_the_same_in_memory_and_in_a_file() {
         let text = "one two three four five six seven eight";
         for held_max in [0, 1, 10, 38, 39, 100] {
-            for piece in [1, 7, 39] {
+            for chunk in [1, 7, 39] {
                 let intake = intake(held_max, 100, 100);
-                let staged_body = staged(&intake, text, piece, 39).await.unwrap();
+                let staged_body = staged(&intake, text, chunk, 39).await.unwrap();
                 assert_eq!(staged_body.length(), 39);
-                let is_in_file = matches!(staged_body.place, Place::File(_));
+                let is_in_file = matches!(staged_body.storage, Storage::File(_));
                 assert_eq!(is_in_file, held_max < 39, "{held_max}");
                 let mut read = String::new();
                 let mut reader = staged_body.into_reader().unwrap();
                 reader.read_to_string(&mut read).unwrap();
                 assert_eq!(read, text);
-                let again = staged(&intake, text, piece, 39).await.unwrap();
+                let again = staged(&intake, text, chunk, 39).await.unwrap();
                 assert_eq!(intake.hold(again).await.unwrap().bytes(), text.as_bytes());
             }
         }
     }
 
     #[tokio::test]
-    async fn room_is_limited_and_given_back() {
+    async fn space_is_limited_and_released() {
         let intake = intake(10, 10, 20);
         let small = staged(&intake, "12345678", 3, 100).await.unwrap();
-        assert!(matches!(small.place, Place::Memory(_)));
+        assert!(matches!(small.storage, Storage::Memory(_)));
         let second = staged(&intake, "12345678", 3, 100).await.unwrap();
-        assert!(matches!(second.place, Place::File(_)), "memory is taken");
+        assert!(
+            matches!(second.storage, Storage::File(_)),
+            "memory is in use"
+        );
         let third = staged(&intake, "1234567890123", 3, 100).await.unwrap_err();
         assert_eq!(third.status(), 507, "{third}");
         drop(second);
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_announced_too_large_is_not_read() {
+    async fn a_too_large_content_length_is_rejected_without_reading() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_LENGTH, 11.into());
         let refused = intake(1, 1, 1).stage(&headers, Body::empty(), 10).await;
@@ -325,9 +328,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_is_nearly_full_takes_no_body() {
+    async fn a_nearly_full_disk_rejects_the_body() {
         let intake = Intake::new(IntakeConfig {
-            held_bytes_max: 0,
+            memory_bytes_max: 0,
             spill_free_bytes_min: u64::MAX,
             ..IntakeConfig::default()
         });

@@ -1,4 +1,4 @@
-//! A body that is here as a whole.
+//! A body that was received completely.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,19 +8,19 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::budget::Reservation;
 use super::spill::Spill;
 
-/// The size of the pieces in which a file is read.
+/// Size of the reads from a file.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A body that is here as a whole, in memory or in a file.
+/// A body that was received completely, in memory or in a file.
 #[derive(Debug)]
 pub struct Staged {
-    pub(super) place: Place,
+    pub(super) storage: Storage,
     pub(super) length: u64,
 }
 
-/// Where a body is.
+/// Where a body is stored.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Storage {
     Memory(Held),
     File(Spill),
 }
@@ -30,7 +30,7 @@ pub(super) enum Place {
 pub struct Held {
     pub(super) bytes: Bytes,
     pub(super) _reservation: Option<Reservation>,
-    /// For one that was in a file before.
+    /// Set if the body was loaded from a file.
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -42,16 +42,16 @@ impl Held {
 }
 
 impl Staged {
-    /// How many bytes it has.
+    /// The size in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Reads it, once. May block.
+    /// A reader of the body. May block.
     pub fn into_reader(self) -> io::Result<StagedReader> {
-        Ok(StagedReader(match self.place {
-            Place::Memory(held) => Source::Memory(held),
-            Place::File(mut spill) => {
+        Ok(StagedReader(match self.storage {
+            Storage::Memory(held) => Source::Memory(held),
+            Storage::File(mut spill) => {
                 spill.rewind()?;
                 Source::File {
                     file: BufReader::with_capacity(READ_BYTES, spill.file),

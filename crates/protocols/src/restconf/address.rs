@@ -1,9 +1,9 @@
-//! Which resource a URL names (RFC 8040 §3.3; RFC 8527 §3 for `/ds`).
+//! The resource that a URL names (RFC 8040 §3.3; RFC 8527 §3 for `/ds`).
 //!
-//! Everything here works on the path as it was sent: percent-encoding is part of the grammar of
-//! keys (RFC 8040 §3.5.3), so decoding comes after splitting.
+//! Paths are handled in encoded form: percent-encoding is part of the grammar of keys (RFC 8040 §3.5.3), so
+//! paths are split before they are decoded.
 
-/// What comes after the root.
+/// The part of the path after the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Address<'a> {
     /// `{+restconf}`
@@ -20,11 +20,11 @@ pub(super) enum Address<'a> {
     YangLibraryVersion,
     /// `{+restconf}/schema/NAME.yang`
     Schema(&'a str),
-    /// Nothing.
+    /// No resource.
     Unknown,
 }
 
-/// Splits what comes after the root.
+/// Parses the part of the path after the root.
 pub(super) fn locate(path: &str) -> Address<'_> {
     let Some(path) = path.strip_prefix('/') else {
         return match path {

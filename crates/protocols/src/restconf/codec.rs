@@ -1,4 +1,4 @@
-//! Reading and printing data in whichever format a request has.
+//! Parses and prints data in the format of a request.
 
 use std::io::{Read, Write};
 
@@ -26,30 +26,30 @@ pub(super) fn parse(
     }
 }
 
-/// Why an answer could not be printed.
+/// Why a response could not be printed.
 #[derive(Debug)]
-pub(super) enum AnswerError {
-    /// The store.
+pub(super) enum PrintFailure {
+    /// The store failed.
     Store(Error),
-    /// The writer, or the printer.
+    /// The writer or the printer failed.
     Print(PrintError),
 }
 
-/// Whether what was asked for exists.
+/// Whether the requested resource exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Something,
-    Nothing,
+pub(super) enum Existence {
+    Exists,
+    Missing,
 }
 
-/// Prints what `path` and `selection` select, as the representation of a resource.
+/// Prints the nodes that `path` and `selection` select, as the representation of a resource.
 pub(super) fn print<W: Write>(
     view: &View,
     path: &InstancePath,
     selection: &espalier_store::Selection,
     format: Format,
     out: W,
-) -> Result<(Found, W), AnswerError> {
+) -> Result<(Existence, W), PrintFailure> {
     let options = PrintOptions {
         envelope: path.is_root().then_some(Envelope::RESTCONF_DATA),
         ..PrintOptions::default()
@@ -57,36 +57,36 @@ pub(super) fn print<W: Write>(
     let mut printer = Printer::new(view.schema(), format, out, options);
     let read = view.read(path, selection, &mut printer);
     let nodes = printer.nodes;
-    // What stopped the printer is the reason; the store only knows that it was stopped.
+    // An error of the printer comes first: the store only reports that the sink stopped it.
     let out = match printer.finish() {
         Ok(out) => out,
-        Err(error) => return Err(AnswerError::Print(error)),
+        Err(error) => return Err(PrintFailure::Print(error)),
     };
-    match read.map_err(AnswerError::Store)? {
-        true if nodes <= 1 && is_empty_container(view, path).map_err(AnswerError::Store)? => {
-            Ok((Found::Nothing, out))
+    match read.map_err(PrintFailure::Store)? {
+        true if nodes <= 1 && is_empty_container(view, path).map_err(PrintFailure::Store)? => {
+            Ok((Existence::Missing, out))
         }
-        true => Ok((Found::Something, out)),
-        false if path.is_root() => Ok((Found::Something, out)),
-        false => Ok((Found::Nothing, out)),
+        true => Ok((Existence::Exists, out)),
+        false if path.is_root() => Ok((Existence::Exists, out)),
+        false => Ok((Existence::Missing, out)),
     }
 }
 
-/// Whether a path names a container without presence that holds nothing: it is no resource that can
-/// be read, though nodes can be created in it.
+/// Whether a path names an empty container without presence. It cannot be read as a resource, though nodes
+/// can be created in it.
 pub(super) fn is_empty_container(view: &View, path: &InstancePath) -> Result<bool, Error> {
     let target = path.target().map(|node| view.schema().node(node));
     Ok(target.is_some_and(Node::is_np_container) && !view.has_content(path)?)
 }
 
-/// A printer of either format.
+/// A printer for either format.
 struct Printer<'s, W: Write> {
-    printer: Either<'s, W>,
-    /// How many nodes were printed.
+    printer: FormatPrinter<'s, W>,
+    /// The number of printed nodes.
     nodes: u64,
 }
 
-enum Either<'s, W: Write> {
+enum FormatPrinter<'s, W: Write> {
     Json(json::Printer<'s, W>),
     Xml(xml::Printer<'s, W>),
 }
@@ -94,23 +94,23 @@ enum Either<'s, W: Write> {
 impl<'s, W: Write> Printer<'s, W> {
     fn new(schema: &'s Schema, format: Format, out: W, options: PrintOptions) -> Self {
         let printer = match format {
-            Format::Json => Either::Json(json::Printer::new(schema, out, options)),
-            Format::Xml => Either::Xml(xml::Printer::new(schema, out, options)),
+            Format::Json => FormatPrinter::Json(json::Printer::new(schema, out, options)),
+            Format::Xml => FormatPrinter::Xml(xml::Printer::new(schema, out, options)),
         };
         Self { printer, nodes: 0 }
     }
 
     fn finish(self) -> Result<W, PrintError> {
         match self.printer {
-            Either::Json(printer) => printer.finish(),
-            Either::Xml(printer) => printer.finish(),
+            FormatPrinter::Json(printer) => printer.finish(),
+            FormatPrinter::Xml(printer) => printer.finish(),
         }
     }
 
     fn sink(&mut self) -> &mut dyn Sink {
         match &mut self.printer {
-            Either::Json(printer) => printer,
-            Either::Xml(printer) => printer,
+            FormatPrinter::Json(printer) => printer,
+            FormatPrinter::Xml(printer) => printer,
         }
     }
 

@@ -1,9 +1,8 @@
-//! Entity tags, modification times, and the conditions that requests put on them (RFC 8040 §3.4.1,
-//! §3.5; RFC 9110 §13).
+//! Entity tags, modification times, and conditional requests (RFC 8040 §3.4.1, §3.5; RFC 9110 §13).
 //!
-//! A tag is the version and time of the last change at or below the resource, and a letter for the
-//! format, so that it is strong: one tag, one sequence of bytes. A write does not concern a
-//! format, so there the letter does not count.
+//! A tag consists of the version and time of the last change at or below the resource and a letter for the
+//! format, so it is strong: one tag, one sequence of bytes. A write does not depend on the format, so
+//! writes ignore the letter.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,18 +17,18 @@ use super::media::Format;
 /// The validators of a resource at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Validators {
-    /// The tag without quotes and format.
+    /// The tag without quotes and format letter.
     state: String,
     modified: SystemTime,
 }
 
 impl Validators {
-    /// Those of data.
+    /// The validators of data.
     pub(super) fn of(stamp: &Stamp) -> Self {
         Self::new(stamp.version, stamp.time)
     }
 
-    /// Those of data that was last changed by the commit of this version and time.
+    /// The validators of data whose last change has this version and time.
     pub(super) fn new(version: u64, time: Timestamp) -> Self {
         Self {
             state: format!("{version:x}-{:x}", time.0),
@@ -38,15 +37,15 @@ impl Validators {
         }
     }
 
-    /// Those of what the server itself describes.
-    pub(super) fn fixed(state: impl Into<String>, modified: SystemTime) -> Self {
+    /// The validators of a document that the server generates.
+    pub(super) fn generated(state: impl Into<String>, modified: SystemTime) -> Self {
         Self {
             state: state.into(),
             modified,
         }
     }
 
-    /// Adds `ETag` and `Last-Modified`.
+    /// Sets `ETag` and `Last-Modified`.
     pub(super) fn write(&self, headers: &mut HeaderMap, format: Format) {
         if let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", self.tag(format))) {
             headers.insert(ETAG, tag);
@@ -69,12 +68,12 @@ impl Validators {
     }
 }
 
-/// What `If-Match` or `If-None-Match` names.
+/// The value of `If-Match` or `If-None-Match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Tags {
+enum EntityTags {
     Any,
     /// Each tag without quotes, and whether it is weak.
-    These(Vec<(String, Strength)>),
+    List(Vec<(String, Strength)>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,22 +82,22 @@ enum Strength {
     Weak,
 }
 
-/// Knows a tag: by its text, and how strong it must be.
-type IsTag<'a> = &'a dyn Fn(&str, Strength) -> bool;
+/// Matches a tag, given its text and strength.
+type TagMatcher<'a> = &'a dyn Fn(&str, Strength) -> bool;
 
-/// The conditions of one request.
+/// The conditional headers of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
-    matching: Option<Tags>,
-    none_matching: Option<Tags>,
+    matching: Option<EntityTags>,
+    none_matching: Option<EntityTags>,
     modified_since: Option<SystemTime>,
     unmodified_since: Option<SystemTime>,
 }
 
-/// What the conditions of a read say.
+/// The result of the conditions of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// They hold.
+pub(super) enum ConditionResult {
+    /// The conditions are met.
     Proceed,
     /// 304.
     NotModified,
@@ -107,7 +106,7 @@ pub(super) enum Verdict {
 }
 
 impl Conditions {
-    /// Those of a request's headers.
+    /// Parses the headers of a request.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         Self {
             matching: tags(headers, &IF_MATCH),
@@ -117,7 +116,7 @@ impl Conditions {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the request has no conditional headers.
     pub(super) fn is_empty(&self) -> bool {
         self.matching.is_none()
             && self.none_matching.is_none()
@@ -125,40 +124,42 @@ impl Conditions {
             && self.unmodified_since.is_none()
     }
 
-    /// RFC 9110 §13.2.2 for GET and HEAD of a resource that exists.
-    pub(super) fn on_read(&self, current: &Validators, format: Format) -> Verdict {
+    /// Evaluates the conditions of GET and HEAD for an existing resource (RFC 9110 §13.2.2).
+    pub(super) fn evaluate_read(&self, current: &Validators, format: Format) -> ConditionResult {
         let tag = current.tag(format);
         if let Some(tags) = &self.matching {
-            if !tags.contain(Some(&|theirs, strength| {
-                strength == Strength::Strong && theirs == tag
+            if !tags.contain(Some(&|client_tag, strength| {
+                strength == Strength::Strong && client_tag == tag
             })) {
-                return Verdict::Failed;
+                return ConditionResult::Failed;
             }
         } else if self
             .unmodified_since
             .is_some_and(|since| seconds(current.modified) > seconds(since))
         {
-            return Verdict::Failed;
+            return ConditionResult::Failed;
         }
         if let Some(tags) = &self.none_matching {
-            if tags.contain(Some(&|theirs, _| theirs == tag)) {
-                return Verdict::NotModified;
+            if tags.contain(Some(&|client_tag, _| client_tag == tag)) {
+                return ConditionResult::NotModified;
             }
         } else if self
             .modified_since
             .is_some_and(|since| seconds(current.modified) <= seconds(since))
         {
-            return Verdict::NotModified;
+            return ConditionResult::NotModified;
         }
-        Verdict::Proceed
+        ConditionResult::Proceed
     }
 
-    /// RFC 9110 §13.2.2 for methods that write; `None` is a resource that does not exist.
-    pub(super) fn hold_for_write(&self, current: Option<&Validators>) -> bool {
-        let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
+    /// Evaluates the conditions of a method that writes (RFC 9110 §13.2.2); `None` means that the resource
+    /// does not exist.
+    pub(super) fn allow_write(&self, current: Option<&Validators>) -> bool {
+        let is_current =
+            |client_tag: &str| current.is_some_and(|validators| validators.is_state_of(client_tag));
         if let Some(tags) = &self.matching {
             let strong =
-                |theirs: &str, strength| strength == Strength::Strong && is_current(theirs);
+                |client_tag: &str, strength| strength == Strength::Strong && is_current(client_tag);
             if !tags.contain(current.is_some().then_some(&strong)) {
                 return false;
             }
@@ -167,25 +168,25 @@ impl Conditions {
         {
             return false;
         }
-        let any = |theirs: &str, _| is_current(theirs);
+        let any = |client_tag: &str, _| is_current(client_tag);
         self.none_matching
             .as_ref()
             .is_none_or(|tags| !tags.contain(current.is_some().then_some(&any)))
     }
 }
 
-impl Tags {
-    /// Whether one of them is the tag that `is_it` knows; `None` where there is no resource.
-    fn contain(&self, is_it: Option<IsTag<'_>>) -> bool {
+impl EntityTags {
+    /// Whether a tag matches `is_it`; `None` means that the resource does not exist.
+    fn contain(&self, is_it: Option<TagMatcher<'_>>) -> bool {
         let Some(is_it) = is_it else { return false };
         match self {
             Self::Any => true,
-            Self::These(tags) => tags.iter().any(|(tag, strength)| is_it(tag, *strength)),
+            Self::List(tags) => tags.iter().any(|(tag, strength)| is_it(tag, *strength)),
         }
     }
 }
 
-fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
     if !headers.contains_key(name) {
         return None;
     }
@@ -193,14 +194,14 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
     for line in headers.get_all(name) {
         let text = line.to_str().unwrap_or_default();
         if text.trim() == "*" {
-            return Some(Tags::Any);
+            return Some(EntityTags::Any);
         }
         these.extend(text.split(',').filter_map(parse_tag));
     }
-    Some(Tags::These(these))
+    Some(EntityTags::List(these))
 }
 
-/// Our tags hold no comma, so splitting at commas loses only tags that are not ours.
+/// The tags of this server contain no comma, so splitting at commas only breaks foreign tags.
 fn parse_tag(text: &str) -> Option<(String, Strength)> {
     let text = text.trim();
     let (quoted, strength) = match text.strip_prefix("W/") {
@@ -211,7 +212,7 @@ fn parse_tag(text: &str) -> Option<(String, Strength)> {
     Some((tag.to_owned(), strength))
 }
 
-/// A date that is not one is ignored (RFC 9110 §13.1.3).
+/// Parses a date; an invalid one is ignored (RFC 9110 §13.1.3).
 fn time(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
 }
@@ -232,7 +233,7 @@ mod tests {
 
     fn current() -> Validators {
         let time = httpdate::parse_http_date(SATURDAY).unwrap();
-        Validators::fixed("5-1", time + Duration::from_millis(700))
+        Validators::generated("5-1", time + Duration::from_millis(700))
     }
 
     fn conditions(pairs: &[(HeaderName, &str)]) -> Conditions {
@@ -245,36 +246,39 @@ mod tests {
 
     #[test]
     fn reads_follow_rfc_9110() {
-        let table: &[(&[(HeaderName, &str)], Verdict)] = &[
-            (&[], Verdict::Proceed),
-            (&[(IF_MATCH, "\"5-1-j\"")], Verdict::Proceed),
-            (&[(IF_MATCH, "W/\"5-1-j\"")], Verdict::Failed),
-            (&[(IF_MATCH, "\"5-1-x\"")], Verdict::Failed),
-            (&[(IF_MATCH, "*")], Verdict::Proceed),
+        let table: &[(&[(HeaderName, &str)], ConditionResult)] = &[
+            (&[], ConditionResult::Proceed),
+            (&[(IF_MATCH, "\"5-1-j\"")], ConditionResult::Proceed),
+            (&[(IF_MATCH, "W/\"5-1-j\"")], ConditionResult::Failed),
+            (&[(IF_MATCH, "\"5-1-x\"")], ConditionResult::Failed),
+            (&[(IF_MATCH, "*")], ConditionResult::Proceed),
             (
                 &[(IF_NONE_MATCH, "\"a\", W/\"5-1-j\"")],
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
-            (&[(IF_NONE_MATCH, "\"5-1-x\"")], Verdict::Proceed),
-            (&[(IF_NONE_MATCH, "*")], Verdict::NotModified),
-            (&[(IF_MODIFIED_SINCE, SATURDAY)], Verdict::NotModified),
+            (&[(IF_NONE_MATCH, "\"5-1-x\"")], ConditionResult::Proceed),
+            (&[(IF_NONE_MATCH, "*")], ConditionResult::NotModified),
+            (
+                &[(IF_MODIFIED_SINCE, SATURDAY)],
+                ConditionResult::NotModified,
+            ),
             (
                 &[(IF_MODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
-                Verdict::Proceed,
+                ConditionResult::Proceed,
             ),
             (
                 &[(IF_MODIFIED_SINCE, SUNDAY), (IF_NONE_MATCH, "\"a\"")],
-                Verdict::Proceed,
+                ConditionResult::Proceed,
             ),
-            (&[(IF_MODIFIED_SINCE, "rubbish")], Verdict::Proceed),
-            (&[(IF_UNMODIFIED_SINCE, SATURDAY)], Verdict::Proceed),
+            (&[(IF_MODIFIED_SINCE, "rubbish")], ConditionResult::Proceed),
+            (&[(IF_UNMODIFIED_SINCE, SATURDAY)], ConditionResult::Proceed),
             (
                 &[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
-                Verdict::Failed,
+                ConditionResult::Failed,
             ),
         ];
         for (pairs, expected) in table {
-            let verdict = conditions(pairs).on_read(&current(), Format::Json);
+            let verdict = conditions(pairs).evaluate_read(&current(), Format::Json);
             assert_eq!(verdict, *expected, "{pairs:?}");
         }
     }
@@ -299,11 +303,11 @@ mod tests {
         for (pairs, existing, absent) in table {
             let conditions = conditions(pairs);
             assert_eq!(
-                conditions.hold_for_write(Some(&current())),
+                conditions.allow_write(Some(&current())),
                 *existing,
                 "{pairs:?}"
             );
-            assert_eq!(conditions.hold_for_write(None), *absent, "{pairs:?}");
+            assert_eq!(conditions.allow_write(None), *absent, "{pairs:?}");
         }
     }
 }

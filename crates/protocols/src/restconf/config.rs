@@ -1,31 +1,31 @@
-//! What the RESTCONF server is told when it is made.
+//! The configuration of the RESTCONF server.
 
 use super::Limits;
 use crate::intake::Intake;
 
-/// Whether clients may write state data (config false). RFC 8040 forbids it; a server that keeps
-/// state beside configuration for others can allow it.
+/// Whether clients may write state data (config false). RFC 8040 forbids it; a server that stores state for
+/// other programs can allow it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StateWrites {
-    /// Refused with `invalid-value`, as RFC 8040 §3.5 has it.
+    /// Rejected with `invalid-value` (RFC 8040 §3.5).
     #[default]
     Refused,
     /// Allowed, as for configuration.
     Allowed,
 }
 
-/// How the server presents itself.
+/// The configuration of the RESTCONF server.
 #[derive(Clone, Debug)]
 pub struct RestconfConfig {
-    /// The root resource (RFC 8040 §3.1), beginning with `/` and not ending with it.
+    /// The root resource (RFC 8040 §3.1); starts with `/` and does not end with it.
     pub root: String,
     /// Whether clients may write state data.
     pub state_writes: StateWrites,
-    /// The author that commits carry.
+    /// The default author of commits.
     pub author: String,
     /// The limits.
     pub limits: Limits,
-    /// What takes in the bodies of requests.
+    /// Receives the bodies of requests.
     pub intake: Intake,
 }
 

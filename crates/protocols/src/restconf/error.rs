@@ -1,4 +1,4 @@
-//! How a request fails: a status and the errors of RFC 8040 §7.
+//! Failed requests: a status and the errors of RFC 8040 §7.
 
 use std::io;
 
@@ -10,24 +10,24 @@ use http::StatusCode;
 
 use super::resource::Methods;
 
-/// The result of handling a request.
+/// The result of a request.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
-/// Why a request fails.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) struct Failure {
     /// The status.
     pub(super) status: StatusCode,
-    /// What is wrong: at least one error.
+    /// The errors; at least one.
     pub(super) errors: Errors,
-    /// What would be allowed, for 405.
+    /// The allowed methods, for 405.
     pub(super) allow: Option<Methods>,
-    /// The coding of bodies that would be accepted, for 415 (RFC 9110 §15.5.16).
+    /// The supported content coding of bodies, for 415 (RFC 9110 §15.5.16).
     pub(super) accept_encoding: Option<&'static str>,
 }
 
 impl Failure {
-    /// One error of the protocol layer, with the status that RFC 8040 §7 gives its tag.
+    /// One error of type `protocol`, with the status that RFC 8040 §7 assigns to its tag.
     pub(super) fn new(tag: ErrorTag, message: impl Into<String>) -> Self {
         let error = DataError::new(tag, message).of_type(ErrorType::Protocol);
         Self {
@@ -38,30 +38,28 @@ impl Failure {
         }
     }
 
-    /// The same, with another status.
+    /// Replaces the status.
     pub(super) fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// A value in the request is wrong: 400.
+    /// An invalid value in the request: 400.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorTag::InvalidValue, message)
     }
 
-    /// RFC 8040 §4.3: XML has one element at the top.
-    pub(super) fn several_in_xml() -> Self {
-        Self::invalid(
-            "an answer in XML has one entry of a list at most: name its keys, or accept JSON",
-        )
+    /// RFC 8040 §4.3: an XML response has a single top element.
+    pub(super) fn multiple_entries_in_xml() -> Self {
+        Self::invalid("an XML response can have only one list entry: give its keys, or accept JSON")
     }
 
-    /// There is no such resource, or no instance of it: 404.
+    /// The resource or instance does not exist: 404.
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self::invalid(message).with_status(StatusCode::NOT_FOUND)
     }
 
-    /// The resource does not have this method: 405, with what it has.
+    /// The resource does not support the method: 405, with the supported ones.
     pub(super) fn not_allowed(allow: Methods) -> Self {
         Self {
             allow: Some(allow),
@@ -72,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// A condition of the request's headers does not hold: 412.
+    /// A condition of the request headers is not met: 412.
     pub(super) fn precondition() -> Self {
         Self::new(
             ErrorTag::OperationFailed,
@@ -81,7 +79,7 @@ impl Failure {
         .with_status(StatusCode::PRECONDITION_FAILED)
     }
 
-    /// The body is in a content coding that is not understood: 415, with what would be.
+    /// The content coding of the body is not supported: 415, with the supported one.
     pub(super) fn content_encoding(coding: &str) -> Self {
         let message = format!("the content coding “{coding}” of the body is not supported");
         Self {
@@ -91,16 +89,16 @@ impl Failure {
         }
     }
 
-    /// The request's body is larger than allowed: 413.
+    /// The body is too large: 413.
     pub(super) fn too_big(bytes_max: u64) -> Self {
         Self::new(
             ErrorTag::TooBig,
-            format!("the body may have {bytes_max} bytes at most"),
+            format!("the body may have at most {bytes_max} bytes"),
         )
         .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    /// The engine cannot be reached (503), is full (507), or does not do it (500); the cause is told.
+    /// The engine is unavailable (503), full (507) or failed (500). The response contains the cause.
     fn engine(error: &EngineError) -> Self {
         tracing::error!(%error, "the engine failed a request");
         let (tag, status) = match error.kind() {
@@ -114,15 +112,18 @@ impl Failure {
         Self::new(tag, error.to_string()).with_status(status)
     }
 
-    /// The server failed: 500. The cause goes to the log, not to the client.
+    /// Internal error: 500. The cause is logged, not sent to the client.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %cause, "a request failed");
-        Self::new(ErrorTag::OperationFailed, "the server failed; see its log")
-            .with_status(StatusCode::INTERNAL_SERVER_ERROR)
+        Self::new(
+            ErrorTag::OperationFailed,
+            "internal error; see the log of the server",
+        )
+        .with_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
-/// Whether clients get the cause: it is for the operator to mend, or a limit that they passed.
+/// Whether clients get the cause: the operator can fix it, or the client exceeded a limit.
 fn is_of_engine(kind: ErrorKind) -> bool {
     use ErrorKind::{
         BatchTooLarge, Denied, Full, KeyTooLong, OutcomeUnknown, ReadOnly, Unavailable,
@@ -176,7 +177,7 @@ impl From<store::Error> for Failure {
             store::Error::Engine(error) if is_of_engine(error.kind()) => Self::engine(&error),
             store::Error::Engine(error) if error.is_retryable() => Self::new(
                 ErrorTag::InUse,
-                "somebody else changed the datastore meanwhile; try again",
+                "the datastore was changed by another client; retry the request",
             ),
             store::Error::Read(error) => Self::unreadable(&error),
             error => Self::internal(&error),
@@ -189,13 +190,13 @@ impl From<ParseError> for Failure {
         match error {
             ParseError::Invalid(errors) => errors.into(),
             ParseError::Read(error) => Self::unreadable(&error),
-            ParseError::Stopped => Self::internal(&"the document's receiver stopped"),
+            ParseError::Stopped => Self::internal(&"the receiver of the document stopped"),
         }
     }
 }
 
 impl Failure {
-    /// The body ended early, never came, or was too large.
+    /// The body ended early, did not arrive in time, or is too large.
     pub(super) fn unreadable(error: &io::Error) -> Self {
         let status = match error.kind() {
             io::ErrorKind::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -211,8 +212,8 @@ impl Failure {
     }
 }
 
-/// RFC 8040 §7 leaves a choice for `operation-failed`. Of an error in data it is the client's: a
-/// constraint of the model that would be broken.
+/// RFC 8040 §7 allows two statuses for `operation-failed`. For an error in data, the client is at fault: it
+/// would violate a constraint of the model.
 fn status_of_data(tag: ErrorTag) -> StatusCode {
     match tag {
         ErrorTag::OperationFailed => StatusCode::PRECONDITION_FAILED,
@@ -220,7 +221,7 @@ fn status_of_data(tag: ErrorTag) -> StatusCode {
     }
 }
 
-/// RFC 8040 §7: the status of a tag, the first where the RFC leaves a choice.
+/// RFC 8040 §7: the status of a tag; if the RFC allows several, the first one.
 fn status_of(tag: ErrorTag) -> StatusCode {
     match tag {
         ErrorTag::InUse
@@ -248,7 +249,7 @@ fn status_of(tag: ErrorTag) -> StatusCode {
 mod tests {
     use super::*;
 
-    /// A constraint that is broken is never an error of the server.
+    /// A violated constraint is never a server error.
     #[test]
     fn operation_failed_in_data_is_412() {
         let error = DataError::new(ErrorTag::OperationFailed, "").with_app_tag("must-violation");

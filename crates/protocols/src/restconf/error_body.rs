@@ -1,4 +1,4 @@
-//! The body of an error answer (RFC 8040 §7.1), in JSON and in XML.
+//! The body of an error response (RFC 8040 §7.1), in JSON and XML.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::xml_text::escape;
 /// The namespace of the module `ietf-restconf`.
 pub(super) const RESTCONF_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
-/// The errors as a document. `schema` resolves the modules that paths name.
+/// Prints the errors as a document. `schema` resolves the modules in paths.
 pub(super) fn print<'a>(
     errors: impl Iterator<Item = &'a DataError>,
     format: Format,
@@ -32,7 +32,7 @@ pub(super) fn print<'a>(
     }
 }
 
-/// One error of the protocol layer, which concerns no data.
+/// Prints one error of type `protocol` that concerns no data.
 pub(super) fn print_protocol_error(tag: ErrorTag, message: &str, format: Format) -> String {
     let (kind, tag) = (ErrorType::Protocol.as_str(), tag.as_str());
     match format {

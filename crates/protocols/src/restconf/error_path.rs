@@ -1,17 +1,17 @@
-//! Paths in XML error answers: the instance identifier of RFC 7951 §6.11 (names without a module
-//! are of the module above) turned into that of RFC 7950 §9.13, where each name has a prefix.
+//! Paths in XML error responses: converts an instance identifier of RFC 7951 §6.11 (a name without a module
+//! is in the module of its parent) to one of RFC 7950 §9.13, in which each name has a prefix.
 
-/// An instance identifier for XML, its prefixes being module names.
+/// An instance identifier for XML; its prefixes are module names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlPath {
     /// The identifier.
     pub(super) text: String,
-    /// The modules that it names, each once.
+    /// The modules in it, without duplicates.
     pub(super) modules: Vec<String>,
 }
 
 impl XmlPath {
-    /// Turns the JSON form into the XML form. What is not an instance identifier is copied.
+    /// Converts the JSON form to the XML form. Text that is not an instance identifier is copied.
     pub(super) fn of(json_form: &str) -> Self {
         let mut path = Self::default();
         let mut module = "";
@@ -41,7 +41,7 @@ impl XmlPath {
             None => token,
         };
         if !module.is_empty() {
-            if !self.modules.iter().any(|known| known == module) {
+            if !self.modules.iter().any(|defined| defined == module) {
                 self.modules.push((*module).to_owned());
             }
             self.text.push_str(module);

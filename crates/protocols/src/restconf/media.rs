@@ -1,4 +1,4 @@
-//! Media types (RFC 8040 §5.2): which one an answer has, and which one a body is in.
+//! Media types (RFC 8040 §5.2) of responses and request bodies.
 
 use espalier_yang::ErrorTag;
 use espalier_yang::data::Wrapping;
@@ -8,14 +8,15 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use super::error::{Failure, Result};
 
 /// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be any document that
-/// `espalier load` takes: in another envelope than `ietf-restconf:data`, or without any node. Without it, a
-/// body that is neither the datastore resource nor has a node of it is refused, and deletes nothing.
+/// `espalier load` accepts: in another envelope than `ietf-restconf:data`, or without any node. Without
+/// this header, a body that is neither the datastore resource nor a node of it is rejected, so it cannot
+/// delete everything.
 pub const DOCUMENT_HEADER: &str = "espalier-document";
 
 /// The value of [`DOCUMENT_HEADER`].
 pub const DOCUMENT_BARE: &str = "bare";
 
-/// How the body of a request for a whole datastore is wrapped.
+/// The accepted wrappings of a body for a whole datastore.
 pub(super) fn wrapping(headers: &HeaderMap) -> Wrapping {
     let is_bare = headers
         .get(DOCUMENT_HEADER)
@@ -26,7 +27,7 @@ pub(super) fn wrapping(headers: &HeaderMap) -> Wrapping {
     }
 }
 
-/// How data is written.
+/// The encoding of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// RFC 7951.
@@ -35,7 +36,7 @@ pub(super) enum Format {
     Xml,
 }
 
-/// A media type that answers can have.
+/// A media type of responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MediaType {
     /// `application/yang-data+json`, the default.
@@ -50,7 +51,7 @@ pub(super) enum MediaType {
     TextXml,
 }
 
-/// What is offered, preferred first.
+/// The supported types, preferred first.
 const OFFERED: [MediaType; 5] = [
     MediaType::YangJson,
     MediaType::YangXml,
@@ -59,7 +60,7 @@ const OFFERED: [MediaType; 5] = [
     MediaType::TextXml,
 ];
 
-/// The bodies that PATCH takes (RFC 5789 §3.1).
+/// The supported formats of PATCH bodies (RFC 5789 §3.1).
 pub(super) const ACCEPT_PATCH: &str = "application/yang-data+json, application/yang-data+xml";
 
 impl MediaType {
@@ -84,7 +85,7 @@ impl MediaType {
         HeaderValue::from_static(self.as_str())
     }
 
-    /// The media type that data of a format has by default.
+    /// The default media type of a format.
     pub(super) fn of(format: Format) -> Self {
         match format {
             Format::Json => Self::YangJson,
@@ -100,8 +101,8 @@ impl MediaType {
     }
 }
 
-/// The media type of the answer, by `Accept`; 406 where the client takes none of ours.
-pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
+/// The media type of the response, selected by `Accept`; 406 if none is acceptable.
+pub(super) fn negotiate(headers: &HeaderMap) -> Result<MediaType> {
     let unacceptable = || {
         let offered: Vec<&str> = OFFERED.iter().map(|media| media.essence()).collect();
         let message = format!("none of {} is acceptable", offered.join(", "));
@@ -112,7 +113,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
     }
     let mut lines = headers.get_all(ACCEPT).iter();
     if let (Some(only), None) = (lines.next(), lines.next())
-        && let Some(media) = exactly(only.as_bytes())
+        && let Some(media) = exact_match(only.as_bytes())
     {
         return Ok(media);
     }
@@ -127,7 +128,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
         .ok_or_else(unacceptable)
 }
 
-fn exactly(accept: &[u8]) -> Option<MediaType> {
+fn exact_match(accept: &[u8]) -> Option<MediaType> {
     match accept {
         b"*/*" => Some(MediaType::YangJson),
         accept => OFFERED
@@ -136,20 +137,20 @@ fn exactly(accept: &[u8]) -> Option<MediaType> {
     }
 }
 
-/// The format of the answer to a failed request: what the client takes, or else (it takes
-/// anything, or does not say) what it sent.
+/// The format of an error response: selected by `Accept`, or, if the client accepts anything or has no
+/// `Accept`, the format of the request body.
 pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
     let is_open = headers
         .get(ACCEPT)
         .is_none_or(|accept| accept.as_bytes() == b"*/*");
-    match content(headers) {
+    match content_format(headers) {
         Ok(format) if is_open => MediaType::of(format),
-        _ => accepted(headers).unwrap_or(MediaType::YangJson),
+        _ => negotiate(headers).unwrap_or(MediaType::YangJson),
     }
 }
 
-/// The format of the request's body, by `Content-Type`; 415 where it is none of ours.
-pub(super) fn content(headers: &HeaderMap) -> Result<Format> {
+/// The format of the request body, by `Content-Type`; 415 if it is not supported.
+pub(super) fn content_format(headers: &HeaderMap) -> Result<Format> {
     let unsupported = |message: String| {
         Failure::new(ErrorTag::InvalidValue, message)
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
@@ -166,7 +167,7 @@ pub(super) fn content(headers: &HeaderMap) -> Result<Format> {
         .ok_or_else(|| unsupported(format!("the media type “{essence}” is not supported")))
 }
 
-/// Refuses a body in a content coding (RFC 9110 §8.4): there is none that is understood.
+/// Rejects bodies with a content coding (RFC 9110 §8.4); none is supported.
 pub(super) fn check_encoding(headers: &HeaderMap) -> Result<()> {
     let lines = headers.get_all(CONTENT_ENCODING).iter();
     for line in lines {
@@ -186,7 +187,7 @@ pub(super) fn check_encoding(headers: &HeaderMap) -> Result<()> {
 struct Range {
     kind: String,
     subtype: String,
-    /// Thousandths.
+    /// In thousandths.
     quality: u16,
 }
 
@@ -209,7 +210,7 @@ impl Range {
         })
     }
 
-    /// How exactly it matches: 2 wholly, 1 by type, 0 by `*/*`.
+    /// How specific the match is: 2 exact, 1 by type, 0 by `*/*`.
     fn specificity(&self, media: MediaType) -> Option<u8> {
         let (kind, subtype) = media.essence().split_once('/')?;
         match (self.kind.as_str(), self.subtype.as_str()) {
@@ -223,7 +224,7 @@ impl Range {
 
 fn parse_quality(text: &str) -> Option<u16> {
     let quality: f32 = text.parse().ok()?;
-    // In range by the check; a quality has three digits at most.
+    // In range by the check; a quality has at most three digits.
     (0.0..=1.0)
         .contains(&quality)
         .then(|| (quality * 1000.0).round() as u16)
@@ -238,7 +239,7 @@ fn ranges(headers: &HeaderMap) -> Vec<Range> {
         .collect()
 }
 
-/// The quality and specificity that a media type has, and the position of the range that says so.
+/// The quality and specificity of a media type, and the position of the range that matches it.
 fn best_match(ranges: &[Range], media: MediaType) -> Option<((u16, u8), usize)> {
     let matching = ranges
         .iter()
@@ -256,7 +257,7 @@ mod tests {
     fn accept(value: &str) -> Option<MediaType> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_str(value).unwrap());
-        accepted(&headers).ok()
+        negotiate(&headers).ok()
     }
 
     #[test]
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn without_accept_the_answer_is_json() {
-        assert_eq!(accepted(&HeaderMap::new()).unwrap(), MediaType::YangJson);
+    fn without_accept_the_response_is_json() {
+        assert_eq!(negotiate(&HeaderMap::new()).unwrap(), MediaType::YangJson);
     }
 }

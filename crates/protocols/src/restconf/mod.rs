@@ -1,19 +1,19 @@
-//! RESTCONF (RFC 8040) over one anchor's tree.
+//! RESTCONF (RFC 8040) for the tree of one anchor.
 //!
-//! - [`Restconf`] is what a server serves: a tree for each datastore, and what it says about
-//!   itself. [`router`] puts it on the network.
-//! - A request is located (`address`), its resource and method checked (`resource`), and handled:
-//!   `read` for GET and HEAD, `write` for what changes data.
-//! - `media`, `query` and `conditions` are the three things that decide what an answer looks like:
-//!   `Accept`, the query string, and the conditional headers.
-//! - `request_body` and `response_body` join the blocking store to the asynchronous connection, in
+//! - [`Restconf`] is the service: a tree for each datastore, and the documents that describe the server.
+//!   [`router`] creates its routes.
+//! - A request is parsed (`address`), its resource and method are checked (`resource`), and it is handled:
+//!   `read` for GET and HEAD, `write` for methods that change data.
+//! - `media`, `query` and `conditions` determine the response: `Accept`, the query string, and the
+//!   conditional headers.
+//! - `request_body` and `response_body` connect the blocking store to the asynchronous connection, in
 //!   bounded memory.
-//! - `system` holds the documents that the server makes itself: the YANG library, capabilities.
+//! - `system` contains the documents that the server generates: the YANG library, capabilities.
 //!
-//! The key decision: reads run on the connection's own task, because a read of the embedded engine
-//! takes microseconds and a change of thread takes more; what turns out to be large is begun again
-//! on a thread of its own and streamed. What it costs: over a slow remote engine, a read holds up
-//! the other connections of that task's thread.
+//! The key decision: reads run on the task of the connection, because a read of the embedded engine takes
+//! microseconds and a thread switch takes longer; a response that turns out to be large is restarted on its
+//! own thread and streamed. The cost: over a slow engine, a read delays the other connections of
+//! that thread.
 
 mod address;
 mod codec;
@@ -27,20 +27,20 @@ mod media;
 mod query;
 mod read;
 mod request_body;
+mod request_identity;
 mod resource;
 mod response_body;
 mod routes;
 mod service;
 mod system;
-mod who;
 mod write;
 mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
 pub use limits::Limits;
 pub use media::{DOCUMENT_BARE, DOCUMENT_HEADER};
+pub use request_identity::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};
 pub use response_body::{BodyWriter, stream};
-pub(crate) use routes::refusal_without_place;
+pub(crate) use routes::early_error_response;
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
-pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};

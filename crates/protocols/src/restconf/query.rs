@@ -1,4 +1,4 @@
-//! Query parameters (RFC 8040 §4.8): each at most once, and only where it is allowed.
+//! Query parameters (RFC 8040 §4.8). Each may occur once, and only in requests that allow it.
 
 use std::borrow::Cow;
 
@@ -28,19 +28,19 @@ impl Insert {
     }
 }
 
-/// Which parameters a request may have.
+/// The parameters that a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Allowed {
-    /// None at all.
-    Nothing,
-    /// What selects in an answer: `content`, `depth`, `fields`, `with-defaults`, `with-origin`,
-    /// `limit`, `offset`.
-    Selecting,
-    /// What places a new entry: `insert`, `point`.
-    Placing,
+pub(super) enum AllowedParameters {
+    /// None.
+    None,
+    /// Those that select the content of a response: `content`, `depth`, `fields`, `with-defaults`,
+    /// `with-origin`, `limit`, `offset`.
+    Selection,
+    /// Those that place a new entry: `insert`, `point`.
+    Placement,
 }
 
-/// The parameters of one request.
+/// The query parameters of a request.
 #[derive(Debug, Default)]
 pub(super) struct Query<'a> {
     pub(super) content: Option<Content>,
@@ -56,49 +56,60 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Parses what comes after the `?`.
-    pub(super) fn parse(text: Option<&'a str>, allowed: Allowed, bytes_max: usize) -> Result<Self> {
+    /// Parses the text after the `?`.
+    pub(super) fn parse(
+        text: Option<&'a str>,
+        allowed: AllowedParameters,
+        bytes_max: usize,
+    ) -> Result<Self> {
         let mut query = Self::default();
         let text = text.unwrap_or_default();
         if text.len() > bytes_max {
             return Err(Failure::invalid(format!(
-                "the query string may have {bytes_max} bytes at most"
+                "the query string may have at most {bytes_max} bytes"
             )));
         }
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             query.parameter(&decode(name)?, decode(value)?, allowed)?;
         }
-        query.check_placing()?;
+        query.check_point()?;
         Ok(query)
     }
 
-    fn parameter(&mut self, name: &str, value: Cow<'a, str>, allowed: Allowed) -> Result<()> {
-        let belongs = match name {
+    fn parameter(
+        &mut self,
+        name: &str,
+        value: Cow<'a, str>,
+        allowed: AllowedParameters,
+    ) -> Result<()> {
+        let required = match name {
             "content" | "depth" | "fields" | "with-defaults" | "with-origin" | "limit"
-            | "offset" => Allowed::Selecting,
-            "insert" | "point" => Allowed::Placing,
+            | "offset" => AllowedParameters::Selection,
+            "insert" | "point" => AllowedParameters::Placement,
             "filter" | "start-time" | "stop-time" => {
                 let message = format!("the parameter “{name}” is for event streams only");
                 return Err(Failure::invalid(message));
             }
             _ => return Err(Failure::invalid(format!("unknown parameter “{name}”"))),
         };
-        if belongs != allowed {
+        if required != allowed {
             let message = format!("the parameter “{name}” is not allowed in this request");
             return Err(Failure::invalid(message));
         }
         let bad = |range: &str| {
-            Failure::invalid(format!("“{value}” is not a value of “{name}”: {range}"))
+            Failure::invalid(format!(
+                "“{value}” is not a valid value of “{name}”: expected {range}"
+            ))
         };
         match name {
-            "content" => once(&mut self.content, name, parse_content(&value), bad),
-            "depth" => once(&mut self.depth, name, parse_depth(&value), bad),
-            "with-defaults" => once(&mut self.with_defaults, name, parse_defaults(&value), bad),
-            "with-origin" => once(&mut self.with_origin, name, parse_origin(&value), bad),
-            "insert" => once(&mut self.insert, name, parse_insert(&value), bad),
-            "limit" => once(&mut self.limit, name, parse_limit(&value), bad),
-            "offset" => once(&mut self.offset, name, parse_offset(&value), bad),
+            "content" => set_once(&mut self.content, name, parse_content(&value), bad),
+            "depth" => set_once(&mut self.depth, name, parse_depth(&value), bad),
+            "with-defaults" => set_once(&mut self.with_defaults, name, parse_defaults(&value), bad),
+            "with-origin" => set_once(&mut self.with_origin, name, parse_origin(&value), bad),
+            "insert" => set_once(&mut self.insert, name, parse_insert(&value), bad),
+            "limit" => set_once(&mut self.limit, name, parse_limit(&value), bad),
+            "offset" => set_once(&mut self.offset, name, parse_offset(&value), bad),
             "fields" if self.fields.is_none() => {
                 self.fields = Some(value);
                 Ok(())
@@ -111,31 +122,31 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// RFC 8040 §4.8.6: `point` exactly with `before` and `after`.
-    fn check_placing(&self) -> Result<()> {
+    /// RFC 8040 §4.8.6: `point` is required with `before` and `after`, and only with these.
+    fn check_point(&self) -> Result<()> {
         let needs_point = matches!(self.insert, Some(Insert::Before | Insert::After));
         match (needs_point, &self.point) {
             (true, None) => Err(Failure::invalid(
-                "“insert” with “before” or “after” needs “point”",
+                "“insert” with “before” or “after” requires “point”",
             )),
             (false, Some(_)) => Err(Failure::invalid(
-                "“point” needs “insert” with “before” or “after”",
+                "“point” requires “insert” with “before” or “after”",
             )),
             _ => Ok(()),
         }
     }
 }
 
-fn once<T>(
-    place: &mut Option<T>,
+fn set_once<T>(
+    slot: &mut Option<T>,
     name: &str,
     parsed: std::result::Result<T, &'static str>,
     bad: impl Fn(&str) -> Failure,
 ) -> Result<()> {
-    if place.is_some() {
+    if slot.is_some() {
         return Err(repeated(name));
     }
-    *place = Some(parsed.map_err(bad)?);
+    *slot = Some(parsed.map_err(bad)?);
     Ok(())
 }
 
@@ -185,7 +196,7 @@ fn parse_defaults(value: &str) -> Parsed<WithDefaults> {
 fn parse_origin(value: &str) -> Parsed<WithOrigin> {
     match value {
         "" => Ok(WithOrigin::Shown),
-        _ => Err("it takes no value"),
+        _ => Err("no value"),
     }
 }
 
@@ -213,7 +224,7 @@ fn parse_offset(value: &str) -> Parsed<u64> {
     parse_digits(value).ok_or("a number from 0")
 }
 
-/// Digits only: no sign, no spaces.
+/// Parses digits only: no sign, no spaces.
 fn parse_digits(value: &str) -> Option<u64> {
     let is_digits = value.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| value.parse().ok()).flatten()
@@ -223,46 +234,54 @@ fn parse_digits(value: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str, allowed: Allowed) -> Result<Query<'_>> {
+    fn parse(text: &str, allowed: AllowedParameters) -> Result<Query<'_>> {
         Query::parse(Some(text), allowed, 1024)
     }
 
     #[test]
-    fn good_parameters_are_taken() {
-        let query = parse("depth=3&content=config&fields=a%2Fb;c", Allowed::Selecting).unwrap();
+    fn valid_parameters_are_parsed() {
+        let query = parse(
+            "depth=3&content=config&fields=a%2Fb;c",
+            AllowedParameters::Selection,
+        )
+        .unwrap();
         assert_eq!(query.depth, Some(Some(3)));
         assert_eq!(query.fields.as_deref(), Some("a/b;c"));
-        let query = parse("insert=before&point=%2Fa:b%2Fc%3D1", Allowed::Placing).unwrap();
+        let query = parse(
+            "insert=before&point=%2Fa:b%2Fc%3D1",
+            AllowedParameters::Placement,
+        )
+        .unwrap();
         assert_eq!(query.insert, Some(Insert::Before));
         assert_eq!(query.point.as_deref(), Some("/a:b/c=1"));
-        let query = parse("depth=unbounded", Allowed::Selecting).unwrap();
+        let query = parse("depth=unbounded", AllowedParameters::Selection).unwrap();
         assert_eq!(query.depth, Some(None));
     }
 
     #[test]
-    fn bad_parameters_are_refused() {
+    fn invalid_parameters_are_rejected() {
         let table = [
-            ("depth=0", Allowed::Selecting),
-            ("depth=65536", Allowed::Selecting),
-            ("depth=+1", Allowed::Selecting),
-            ("depth=1&depth=1", Allowed::Selecting),
-            ("fields=a&fields=b", Allowed::Selecting),
-            ("Depth=1", Allowed::Selecting),
-            ("content=state", Allowed::Selecting),
-            ("with-defaults=all", Allowed::Selecting),
-            ("insert=first", Allowed::Selecting),
-            ("depth=1", Allowed::Placing),
-            ("insert=before", Allowed::Placing),
-            ("insert=first&point=%2Fa:b", Allowed::Placing),
-            ("point=%2Fa:b", Allowed::Placing),
-            ("depth=1", Allowed::Nothing),
-            ("filter=x", Allowed::Selecting),
-            ("start-time=x", Allowed::Selecting),
-            ("fields=%ff", Allowed::Selecting),
-            ("limit=0", Allowed::Selecting),
-            ("with-origin=true", Allowed::Selecting),
-            ("with-origin&with-origin", Allowed::Selecting),
-            ("with-origin", Allowed::Placing),
+            ("depth=0", AllowedParameters::Selection),
+            ("depth=65536", AllowedParameters::Selection),
+            ("depth=+1", AllowedParameters::Selection),
+            ("depth=1&depth=1", AllowedParameters::Selection),
+            ("fields=a&fields=b", AllowedParameters::Selection),
+            ("Depth=1", AllowedParameters::Selection),
+            ("content=state", AllowedParameters::Selection),
+            ("with-defaults=all", AllowedParameters::Selection),
+            ("insert=first", AllowedParameters::Selection),
+            ("depth=1", AllowedParameters::Placement),
+            ("insert=before", AllowedParameters::Placement),
+            ("insert=first&point=%2Fa:b", AllowedParameters::Placement),
+            ("point=%2Fa:b", AllowedParameters::Placement),
+            ("depth=1", AllowedParameters::None),
+            ("filter=x", AllowedParameters::Selection),
+            ("start-time=x", AllowedParameters::Selection),
+            ("fields=%ff", AllowedParameters::Selection),
+            ("limit=0", AllowedParameters::Selection),
+            ("with-origin=true", AllowedParameters::Selection),
+            ("with-origin&with-origin", AllowedParameters::Selection),
+            ("with-origin", AllowedParameters::Placement),
         ];
         for (text, allowed) in table {
             let failure = parse(text, allowed).unwrap_err();

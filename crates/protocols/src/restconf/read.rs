@@ -13,18 +13,18 @@ use http::{Method, Response, StatusCode};
 use tokio::task::spawn_blocking;
 
 use super::Restconf;
-use super::codec::{self, AnswerError, Found};
-use super::conditions::{Conditions, Validators, Verdict};
+use super::codec::{self, Existence, PrintFailure};
+use super::conditions::{ConditionResult, Conditions, Validators};
 use super::error::{Failure, Result};
 use super::limits::PAGE_ENTRIES_MAX;
 use super::media::{self, Format, MediaType};
-use super::query::{Allowed, Query};
+use super::query::{AllowedParameters, Query};
 use super::resource::is_whole_list;
-use super::response_body::{self, BodyWriter, Inline};
-use super::routes::{Answer, status_only, with_body};
+use super::response_body::{self, BodyWriter, InlineBuffer};
+use super::routes::{HttpResponse, status_only, with_body};
 
-/// A read that is under way: everything that a blocking thread needs.
-struct Reading {
+/// A read in progress: everything that a blocking thread needs.
+struct ReadJob {
     view: View,
     path: InstancePath,
     selection: Selection,
@@ -34,37 +34,37 @@ struct Reading {
     datastore: Datastore,
 }
 
-/// An answer that was made at once, or the news that it cannot be.
-enum Size {
-    Small(Answer),
-    Large,
+/// The result of the attempt to produce a small response.
+enum ReadAttempt {
+    Complete(HttpResponse),
+    TooLarge,
 }
 
-/// Answers GET or HEAD of the resource at `path`.
+/// Handles GET or HEAD of the resource at `path`.
 pub(super) async fn read(
     service: &Restconf,
     tree: &Tree,
     path: InstancePath,
     parts: &Parts,
-) -> Result<Answer> {
-    let media = media::accepted(&parts.headers)?;
+) -> Result<HttpResponse> {
+    let media = media::negotiate(&parts.headers)?;
     let limits = &service.config.limits;
     let query = Query::parse(
         parts.uri.query(),
-        Allowed::Selecting,
+        AllowedParameters::Selection,
         limits.query_bytes_max,
     )?;
     let selection = selection(tree, &path, &query)?;
-    // What is selected from much may take long and still be small, and providers of operational
-    // state, and engines elsewhere, may take their time, so that is not for this task.
-    let is_at_once = tree.datastore() != Datastore::Operational
-        && tells_what_it_reads(&selection)
+    // A selection from a large subtree may take long and still give a small response; providers of
+    // operational state and remote engines may be slow. Such reads do not run on this task.
+    let runs_inline = tree.datastore() != Datastore::Operational
+        && returns_all_it_reads(&selection)
         && !tree.store().driver().capability().remote;
     let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
     let tree = tree.clone();
     let read = move || -> Result<_> {
-        let reading = Reading {
-            view: tree.view_for_read(&path, &selection)?,
+        let job = ReadJob {
+            view: tree.view_to_read(&path, &selection)?,
             selection,
             path,
             media,
@@ -72,64 +72,64 @@ pub(super) async fn read(
             conditions,
             datastore: tree.datastore(),
         };
-        let size = reading.small()?;
-        // Where what is told of the resource has to be read first, that is for this thread too.
-        let validators = match size {
-            Size::Small(_) => None,
-            Size::Large => reading.validators()?,
+        let attempt = job.try_small()?;
+        // If the validators have to be read from the store, do that on this thread too.
+        let validators = match attempt {
+            ReadAttempt::Complete(_) => None,
+            ReadAttempt::TooLarge => job.validators()?,
         };
-        Ok((reading, size, validators))
+        Ok((job, attempt, validators))
     };
-    let (reading, size, validators) = match is_at_once {
+    let (job, attempt, validators) = match runs_inline {
         true => read()?,
         false => {
             let attempt = spawn_blocking(read);
             attempt.await.map_err(|error| Failure::internal(&error))??
         }
     };
-    match size {
-        Size::Small(answer) => Ok(answer),
-        Size::Large => large(service, reading, validators).await,
+    match attempt {
+        ReadAttempt::Complete(response) => Ok(response),
+        ReadAttempt::TooLarge => stream_response(service, job, validators).await,
     }
 }
 
-/// The answer that is streamed from a thread of its own; for HEAD, its headers.
-async fn large(
+/// The response that is streamed from its own thread; for HEAD, its headers.
+async fn stream_response(
     service: &Restconf,
-    reading: Reading,
+    job: ReadJob,
     validators: Option<Validators>,
-) -> Result<Answer> {
-    let media = reading.media;
-    let mut answer = match reading.method {
+) -> Result<HttpResponse> {
+    let media = job.media;
+    let mut response = match job.method {
         Method::HEAD => status_only(StatusCode::OK),
         _ => {
             let permit = Arc::clone(&service.streams).acquire_owned().await;
             let permit = permit.map_err(|error| Failure::internal(&error))?;
-            let pause_max = service.config.limits.answer_pause_max;
+            let pause_max = service.config.limits.response_pause_max;
             let (writer, body) = response_body::stream(pause_max);
             spawn_blocking(move || {
-                reading.stream(writer);
+                job.stream(writer);
                 drop(permit);
             });
             Response::new(body)
         }
     };
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
     if let Some(validators) = validators {
         validators.write(headers, media.format());
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// What the query string selects.
+/// The selection of the query string.
 fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
     let schema = tree.schema();
     let page = match (query.limit, query.offset) {
         (None, None) => None,
         _ if !is_whole_list(schema, path) => {
             return Err(Failure::invalid(
-                "“limit” and “offset” are for lists and leaf-lists as a whole",
+                "“limit” and “offset” require a whole list or leaf-list",
             ));
         }
         (limit, offset) => Some(Page {
@@ -154,9 +154,9 @@ fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Sele
     })
 }
 
-/// How default values show where the request has no `with-defaults`: operational has what is in
-/// use, and so the defaults that are (RFC 8342 §5.3). The default of a leaf or leaf-list that is the
-/// target itself is its value, whatever the basic mode (RFC 8040 §3.5.4).
+/// How default values are reported if the request has no `with-defaults`. The operational datastore
+/// contains the values in use, including defaults (RFC 8342 §5.3). The default of a target leaf or
+/// leaf-list is its value in any basic mode (RFC 8040 §3.5.4).
 fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
     let schema = tree.schema();
     let is_value = path
@@ -169,18 +169,18 @@ fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
     }
 }
 
-/// RFC 8527 §3.2.2: origins are known of the operational state datastore alone.
+/// RFC 8527 §3.2.2: only the operational state datastore has origins.
 fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
     match query.with_origin {
         Some(_) if datastore != Datastore::Operational => Err(Failure::invalid(
-            "“with-origin” is for the operational state datastore",
+            "“with-origin” requires the operational state datastore",
         )),
         shown => Ok(shown.unwrap_or_default()),
     }
 }
 
-/// Whether everything that is read is told, so that a small answer takes a short time.
-fn tells_what_it_reads(selection: &Selection) -> bool {
+/// Whether the response contains everything that is read, so that a small response is also fast.
+fn returns_all_it_reads(selection: &Selection) -> bool {
     let offset = selection.page.as_ref().map_or(0, |page| page.offset);
     offset == 0
         && selection.fields.is_none()
@@ -189,54 +189,54 @@ fn tells_what_it_reads(selection: &Selection) -> bool {
         && selection.with_defaults != WithDefaults::Trim
 }
 
-impl Reading {
-    fn small(&self) -> Result<Size> {
+impl ReadJob {
+    fn try_small(&self) -> Result<ReadAttempt> {
         let format = self.media.format();
         if format == Format::Xml && is_whole_list(self.view.schema(), &self.path) {
             self.check_single()?;
         }
-        if let Some(answer) = self.unless_conditions_hold(format)? {
-            return Ok(Size::Small(answer));
+        if let Some(response) = self.conditional_response(format)? {
+            return Ok(ReadAttempt::Complete(response));
         }
-        match self.print(Inline::default()) {
-            Ok((Found::Something, Inline(bytes))) => {
-                let mut answer = with_body(&self.method, self.media.header(), bytes);
+        match self.print(InlineBuffer::default()) {
+            Ok((Existence::Exists, InlineBuffer(bytes))) => {
+                let mut response = with_body(&self.method, self.media.header(), bytes);
                 if let Some(validators) = self.validators()? {
-                    validators.write(answer.headers_mut(), format);
+                    validators.write(response.headers_mut(), format);
                 }
-                Ok(Size::Small(answer))
+                Ok(ReadAttempt::Complete(response))
             }
-            Ok((Found::Nothing, _)) => Err(self.missing()),
-            Err(AnswerError::Print(PrintError::Write(_))) => Ok(Size::Large),
-            Err(AnswerError::Print(error)) => Err(Failure::internal(&error)),
-            Err(AnswerError::Store(error)) => Err(error.into()),
+            Ok((Existence::Missing, _)) => Err(self.not_found()),
+            Err(PrintFailure::Print(PrintError::Write(_))) => Ok(ReadAttempt::TooLarge),
+            Err(PrintFailure::Print(error)) => Err(Failure::internal(&error)),
+            Err(PrintFailure::Store(error)) => Err(error.into()),
         }
     }
 
-    /// The answer where the conditions decide: 304, or a failure.
-    fn unless_conditions_hold(&self, format: Format) -> Result<Option<Answer>> {
+    /// The response if the conditions decide it: 304, or an error.
+    fn conditional_response(&self, format: Format) -> Result<Option<HttpResponse>> {
         if self.conditions.is_empty() {
             return Ok(None);
         }
-        if !self.is_there()? {
-            return Err(self.missing());
+        if !self.exists()? {
+            return Err(self.not_found());
         }
         let Some(validators) = self.validators()? else {
             return Ok(None);
         };
-        match self.conditions.on_read(&validators, format) {
-            Verdict::Proceed => Ok(None),
-            Verdict::Failed => Err(Failure::precondition()),
-            Verdict::NotModified => {
-                let mut answer = status_only(StatusCode::NOT_MODIFIED);
-                validators.write(answer.headers_mut(), format);
-                Ok(Some(answer))
+        match self.conditions.evaluate_read(&validators, format) {
+            ConditionResult::Proceed => Ok(None),
+            ConditionResult::Failed => Err(Failure::precondition()),
+            ConditionResult::NotModified => {
+                let mut response = status_only(StatusCode::NOT_MODIFIED);
+                validators.write(response.headers_mut(), format);
+                Ok(Some(response))
             }
         }
     }
 
-    /// Whether GET has something to show: what exists, or a default.
-    fn is_there(&self) -> Result<bool> {
+    /// Whether GET returns anything: an existing node, or a default.
+    fn exists(&self) -> Result<bool> {
         if !self.view.exists(&self.path)? {
             return Ok(self.count_at_most(1)? > 0);
         }
@@ -247,29 +247,28 @@ impl Reading {
         Ok(may_show_defaults || !codec::is_empty_container(&self.view, &self.path)?)
     }
 
-    /// Prints into a streamed body; one that fails is left without its end.
+    /// Prints into a streamed body; a failed one does not get its end marker.
     fn stream(&self, writer: BodyWriter) {
         let ended = self.print(writer).and_then(|(_, writer)| {
             let ended = writer.end();
-            ended.map_err(|error| AnswerError::Print(PrintError::Write(error)))
+            ended.map_err(|error| PrintFailure::Print(PrintError::Write(error)))
         });
         match ended {
             Ok(()) => {}
-            Err(AnswerError::Print(PrintError::Write(error))) => {
-                tracing::debug!(%error, "a client left before its answer ended");
+            Err(PrintFailure::Print(PrintError::Write(error))) => {
+                tracing::debug!(%error, "a client disconnected before its response ended");
             }
-            Err(AnswerError::Print(error)) => tracing::error!(%error, "an answer was broken off"),
-            Err(AnswerError::Store(error)) => tracing::error!(%error, "an answer was broken off"),
+            Err(PrintFailure::Print(error)) => tracing::error!(%error, "a response was aborted"),
+            Err(PrintFailure::Store(error)) => tracing::error!(%error, "a response was aborted"),
         }
     }
 
-    fn print<W: Write>(&self, out: W) -> std::result::Result<(Found, W), AnswerError> {
+    fn print<W: Write>(&self, out: W) -> std::result::Result<(Existence, W), PrintFailure> {
         let format = self.media.format();
         codec::print(&self.view, &self.path, &self.selection, format, out)
     }
 
-    /// The validators of the resource. Operational state has none: parts of it change without a
-    /// commit.
+    /// The validators of the resource. Operational state has none: parts of it change without a commit.
     fn validators(&self) -> Result<Option<Validators>> {
         if self.datastore == Datastore::Operational {
             return Ok(None);
@@ -277,22 +276,22 @@ impl Reading {
         Ok(Some(Validators::of(&self.view.stamp(&self.path)?)))
     }
 
-    fn missing(&self) -> Failure {
+    fn not_found(&self) -> Failure {
         let schema = self.view.schema();
         let name = self.path.target().map(|node| schema.path(node));
         let name = name.unwrap_or_default();
         Failure::not_found(format!("there is no such instance of {name}"))
     }
 
-    /// RFC 8040 §4.3: in XML, one entry of a list at most.
+    /// RFC 8040 §4.3: an XML response has at most one list entry.
     fn check_single(&self) -> Result<()> {
         if self.count_at_most(2)? > 1 {
-            return Err(Failure::several_in_xml());
+            return Err(Failure::multiple_entries_in_xml());
         }
         Ok(())
     }
 
-    /// How many topmost nodes the answer has, as far as `limit`.
+    /// The number of top nodes of the response, counted up to `limit`.
     fn count_at_most(&self, limit: u64) -> Result<usize> {
         let page = self.selection.page.clone().unwrap_or(Page {
             after: None,
@@ -308,20 +307,20 @@ impl Reading {
             with_defaults: self.selection.with_defaults,
             ..Selection::default()
         };
-        let mut count = Count::default();
+        let mut count = TopNodeCounter::default();
         self.view.read(&self.path, &probe, &mut count)?;
         Ok(count.entries)
     }
 }
 
-/// Counts topmost nodes.
+/// Counts top nodes.
 #[derive(Default)]
-struct Count {
+struct TopNodeCounter {
     depth: usize,
     entries: usize,
 }
 
-impl Count {
+impl TopNodeCounter {
     fn node(&mut self) {
         if self.depth == 0 {
             self.entries += 1;
@@ -329,7 +328,7 @@ impl Count {
     }
 }
 
-impl Sink for Count {
+impl Sink for TopNodeCounter {
     fn open(&mut self, _: NodeId, _: Mark) -> std::result::Result<(), Stop> {
         self.node();
         self.depth += 1;

@@ -1,4 +1,4 @@
-//! Bodies of requests.
+//! Request bodies.
 
 use axum::body::Body;
 use espalier_yang::ErrorTag;
@@ -8,8 +8,8 @@ use super::Restconf;
 use super::error::{Failure, Result};
 use crate::intake::{IntakeError, Staged};
 
-/// Takes in a body of at most `bytes_max`, before anything is locked.
-pub(super) async fn staged(
+/// Receives a body of at most `bytes_max`, before anything is locked.
+pub(super) async fn receive(
     service: &Restconf,
     headers: &HeaderMap,
     body: &mut Body,
@@ -27,7 +27,7 @@ impl From<IntakeError> for Failure {
             IntakeError::Timeout(_) | IntakeError::Broken(_) => ErrorTag::MalformedMessage,
             IntakeError::NoRoom(_) => ErrorTag::ResourceDenied,
             IntakeError::File { .. } => {
-                tracing::error!(%error, "the body of a request could not be held");
+                tracing::error!(%error, "the body of a request could not be stored");
                 ErrorTag::OperationFailed
             }
         };

@@ -1,4 +1,4 @@
-//! The resources of RFC 8040 §3 and the methods that each has.
+//! The resources of RFC 8040 §3 and their methods.
 
 use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
 use http::{HeaderValue, Method};
@@ -9,9 +9,9 @@ use super::error::{Failure, Result};
 /// A set of methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Methods {
-    /// What can be read only.
+    /// A resource that can only be read.
     Read,
-    /// What can be invoked only.
+    /// A resource that can only be invoked.
     Invoke,
     /// The datastore itself.
     Datastore,
@@ -36,12 +36,12 @@ impl Methods {
         HeaderValue::from_static(self.as_str())
     }
 
-    /// Whether PATCH is among them, so that `Accept-Patch` is due.
+    /// Whether PATCH is among them; then `Accept-Patch` is sent.
     pub(super) fn has_patch(self) -> bool {
         matches!(self, Self::Datastore | Self::Inner | Self::Leaf)
     }
 
-    /// An error where `method` is not among them.
+    /// Returns an error if `method` is not among them.
     pub(super) fn check(self, method: &Method) -> Result<()> {
         let mut names = self.as_str().split(", ");
         match names.any(|name| name == method.as_str()) {
@@ -51,7 +51,7 @@ impl Methods {
     }
 }
 
-/// The methods of the data resource that a path names.
+/// The methods of the data resource at a path.
 pub(super) fn methods_of(schema: &Schema, path: &InstancePath, writes: StateWrites) -> Methods {
     let Some(last) = path.steps.last() else {
         return Methods::Datastore;

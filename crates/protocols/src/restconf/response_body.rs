@@ -1,8 +1,8 @@
-//! Bodies of answers: made at once where small, streamed from a thread of their own where large.
+//! Response bodies: small ones are produced at once, large ones are streamed from their own thread.
 //!
-//! A stream ends cleanly only by its end marker. If the thread fails, or dies, the body fails, and
-//! the connection (HTTP/1.1) or stream (HTTP/2) is aborted: a client never takes half an answer
-//! for a whole one.
+//! A stream ends cleanly only by its end marker. If the thread fails or panics, the body fails, and the
+//! connection (HTTP/1.1) or stream (HTTP/2) is aborted: a client never mistakes a truncated response for a
+//! complete one.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -18,11 +18,11 @@ use tokio::time::timeout;
 
 use super::limits::{CHUNK_BYTES, CHUNKS_QUEUED_MAX, INLINE_BYTES_MAX};
 
-/// A buffer that refuses to grow past [`INLINE_BYTES_MAX`].
+/// A buffer that fails at more than [`INLINE_BYTES_MAX`].
 #[derive(Debug, Default)]
-pub(super) struct Inline(pub(super) Vec<u8>);
+pub(super) struct InlineBuffer(pub(super) Vec<u8>);
 
-impl Write for Inline {
+impl Write for InlineBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > INLINE_BYTES_MAX {
             return Err(io::ErrorKind::StorageFull.into());
@@ -36,43 +36,43 @@ impl Write for Inline {
     }
 }
 
-enum Piece {
+enum Chunk {
     Data(Bytes),
     End,
 }
 
-/// The writing end of a streamed body, for a thread that may block.
+/// The writer of a streamed body, for a thread that may block.
 pub struct BodyWriter {
-    pieces: mpsc::Sender<Piece>,
+    chunks: mpsc::Sender<Chunk>,
     buffer: Vec<u8>,
     pause_max: Duration,
     runtime: Handle,
 }
 
-/// A writer, and the body that it writes. To be called within the runtime.
+/// Creates a body and its writer. Must be called within the runtime.
 pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
-    let (pieces, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
+    let (chunks, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
     let writer = BodyWriter {
-        pieces,
+        chunks,
         buffer: Vec::with_capacity(CHUNK_BYTES),
         pause_max,
         runtime: Handle::current(),
     };
-    let body = Streamed {
-        pieces: receiver,
+    let body = StreamedBody {
+        chunks: receiver,
         is_ended: false,
     };
     (writer, Body::new(body))
 }
 
 impl BodyWriter {
-    /// Ends the body. Without this, it fails.
+    /// Ends the body. A body whose writer is dropped without this call fails.
     pub fn end(mut self) -> io::Result<()> {
         self.send_buffer()?;
-        self.send(Piece::End)
+        self.send(Chunk::End)
     }
 
-    /// Sends what was written so far, for a client that waits for it.
+    /// Sends the buffered bytes at once.
     pub fn send_now(&mut self) -> io::Result<()> {
         self.send_buffer()
     }
@@ -82,18 +82,18 @@ impl BodyWriter {
             return Ok(());
         }
         let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
-        self.send(Piece::Data(full.into()))
+        self.send(Chunk::Data(full.into()))
     }
 
-    fn send(&self, piece: Piece) -> io::Result<()> {
-        let piece = match self.pieces.try_send(piece) {
+    fn send(&self, chunk: Chunk) -> io::Result<()> {
+        let chunk = match self.chunks.try_send(chunk) {
             Ok(()) => return Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            Err(mpsc::error::TrySendError::Full(piece)) => piece,
+            Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
         };
-        let sending = timeout(self.pause_max, self.pieces.send(piece));
+        let sending = timeout(self.pause_max, self.chunks.send(chunk));
         match self.runtime.block_on(sending) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -116,12 +116,12 @@ impl Write for BodyWriter {
     }
 }
 
-struct Streamed {
-    pieces: mpsc::Receiver<Piece>,
+struct StreamedBody {
+    chunks: mpsc::Receiver<Chunk>,
     is_ended: bool,
 }
 
-impl HttpBody for Streamed {
+impl HttpBody for StreamedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -132,15 +132,15 @@ impl HttpBody for Streamed {
         if self.is_ended {
             return Poll::Ready(None);
         }
-        self.pieces.poll_recv(context).map(|piece| match piece {
-            Some(Piece::Data(data)) => Some(Ok(Frame::data(data))),
-            Some(Piece::End) => {
+        self.chunks.poll_recv(context).map(|chunk| match chunk {
+            Some(Chunk::Data(data)) => Some(Ok(Frame::data(data))),
+            Some(Chunk::End) => {
                 self.is_ended = true;
                 None
             }
             None => {
                 self.is_ended = true;
-                Some(Err(io::Error::other("the answer broke off")))
+                Some(Err(io::Error::other("the response was aborted")))
             }
         })
     }
@@ -159,7 +159,7 @@ mod tests {
     const PAUSE: Duration = Duration::from_secs(5);
 
     #[tokio::test]
-    async fn what_is_written_arrives() {
+    async fn written_bytes_arrive() {
         let (mut writer, body) = stream(PAUSE);
         let thread = tokio::task::spawn_blocking(move || {
             for _ in 0..100 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_that_dies_breaks_the_body() {
+    async fn dropping_the_writer_fails_the_body() {
         let (mut writer, body) = stream(PAUSE);
         writer.write_all(b"half").unwrap();
         drop(writer);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_stops_the_writer() {
+    async fn dropping_the_body_stops_the_writer() {
         let (mut writer, body) = stream(PAUSE);
         drop(body);
         let written = writer.write_all(&vec![0; 2 * CHUNK_BYTES]);

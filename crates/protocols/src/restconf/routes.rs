@@ -1,4 +1,4 @@
-//! From a request to what handles it, and from failures to answers.
+//! Dispatches requests to their handlers, and converts failures to responses.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,69 +19,69 @@ use percent_encoding::percent_decode_str;
 
 use super::Restconf;
 use super::address::{Address, locate};
-use super::conditions::{Conditions, Verdict};
+use super::conditions::{ConditionResult, Conditions};
 use super::error::{Failure, Result};
 use super::media::{self, ACCEPT_PATCH, Format, MediaType};
-use super::query::{Allowed, Query};
+use super::query::{AllowedParameters, Query};
+use super::request_identity::Who;
 use super::resource::{Methods, methods_of};
-use super::system::{self, Element, Show};
-use super::who::Who;
+use super::system::{self, Element, PrintLevels};
 use super::write::{self, Target};
 use super::{error_body, read};
 
-/// An answer.
-pub(super) type Answer = Response<Body>;
+/// A response.
+pub(super) type HttpResponse = Response<Body>;
 
 const ACCEPT_PATCH_HEADER: HeaderName = HeaderName::from_static("accept-patch");
 const XRD: &str = "application/xrd+xml";
 const YANG: &str = "application/yang";
 
-/// The routes of one RESTCONF server: its root, and `/.well-known/host-meta`.
+/// The routes of a RESTCONF server: its root, and `/.well-known/host-meta`.
 pub fn router(service: Arc<Restconf>) -> Router {
     let root = &service.config.root;
     Router::new()
         .route("/.well-known/host-meta", any(host_meta))
         .route("/.well-known/host-meta.json", any(host_meta))
-        .route(root, any(answer))
-        .route(&format!("{root}/"), any(answer))
-        .route(&format!("{root}/{{*rest}}"), any(answer))
+        .route(root, any(handle))
+        .route(&format!("{root}/"), any(handle))
+        .route(&format!("{root}/{{*rest}}"), any(handle))
         .with_state(service)
 }
 
-async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
+async fn handle(State(service): State<Arc<Restconf>>, request: Request<Body>) -> HttpResponse {
     let started = Instant::now();
     let (parts, mut body) = request.into_parts();
-    let answer = match dispatch(&service, &parts, &mut body).await {
-        Ok(answer) => answer,
-        // What the client still sends is read past by the server (`server::Limits::linger_timeout`).
-        Err(failure) => refusal(&service, &parts, &failure),
+    let response = match dispatch(&service, &parts, &mut body).await {
+        Ok(response) => response,
+        // The server reads and discards the rest of the body (`server::Limits::linger_timeout`).
+        Err(failure) => error_response(&service, &parts, &failure),
     };
-    let answer = with_common_headers(answer);
-    observe(&parts, &answer, started);
-    answer
+    let response = with_common_headers(response);
+    record_request(&parts, &response, started);
+    response
 }
 
-/// Adds what every answer has: whether it may be cached (RFC 8040 §5.5), and that it depends on
-/// `Accept` (RFC 9110 §12.5.5), errors included.
-fn with_common_headers(mut answer: Answer) -> Answer {
-    let headers = answer.headers_mut();
+/// Adds the headers of every response, including errors: whether it may be cached (RFC 8040 §5.5), and that
+/// it depends on `Accept` (RFC 9110 §12.5.5).
+fn with_common_headers(mut response: HttpResponse) -> HttpResponse {
+    let headers = response.headers_mut();
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-cache"));
     headers
         .entry(VARY)
         .or_insert(HeaderValue::from_static("Accept"));
-    answer
+    response
 }
 
-/// The access log, and the counters.
-fn observe(parts: &Parts, answer: &Answer, started: Instant) {
+/// Writes the access log and updates the metrics.
+fn record_request(parts: &Parts, response: &HttpResponse, started: Instant) {
     let elapsed = started.elapsed();
     tracing::debug!(
         target: "espalier::access",
         method = %parts.method,
         path = parts.uri.path(),
-        status = answer.status().as_u16(),
+        status = response.status().as_u16(),
         elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
     );
     let method = match parts.method.as_str() {
@@ -94,7 +94,7 @@ fn observe(parts: &Parts, answer: &Answer, started: Instant) {
         "OPTIONS" => "OPTIONS",
         _ => "other",
     };
-    let class = match answer.status().as_u16() {
+    let class = match response.status().as_u16() {
         100..=299 => "2xx",
         300..=399 => "3xx",
         400..=499 => "4xx",
@@ -106,14 +106,14 @@ fn observe(parts: &Parts, answer: &Answer, started: Instant) {
         .record(elapsed.as_secs_f64());
 }
 
-async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<Answer> {
+async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<HttpResponse> {
     let path = parts.uri.path();
     let below_root = path
         .strip_prefix(service.config.root.as_str())
         .unwrap_or(path);
     match locate(below_root) {
         Address::Data(rest) => match service.document(rest) {
-            Some(document) => fixed(service, parts, &document?),
+            Some(document) => generated_document(service, parts, &document?),
             None => {
                 let tree = service.main_tree().clone();
                 data(service, tree, "/data", rest, parts, body).await
@@ -127,16 +127,20 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
             let tree = service.datastore(&name, &Who::of(&parts.headers)?)?;
             data(service, tree, &base, rest, parts, body).await
         }
-        Address::Api => fixed(service, parts, &system::api_resource()),
-        Address::Operations => fixed(service, parts, &system::operations(service.schema())),
-        Address::YangLibraryVersion => fixed(service, parts, &system::yang_library_version()),
+        Address::Api => generated_document(service, parts, &system::api_resource()),
+        Address::Operations => {
+            generated_document(service, parts, &system::operations(service.schema()))
+        }
+        Address::YangLibraryVersion => {
+            generated_document(service, parts, &system::yang_library_version())
+        }
         Address::Operation(name) => operation(service, parts, name),
         Address::Schema(key) => schema_text(service, parts, key),
         Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
     }
 }
 
-/// A data resource, or a datastore.
+/// Handles a data resource or a datastore.
 async fn data(
     service: &Restconf,
     tree: espalier_store::Tree,
@@ -144,11 +148,11 @@ async fn data(
     rest: &str,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Answer> {
+) -> Result<HttpResponse> {
     let schema = tree.schema();
     let path = match rest {
         "" => InstancePath::root(),
-        rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(unlocated)?,
+        rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(path_failure)?,
     };
     let mut methods = methods_of(schema, &path, service.config.state_writes);
     if is_read_only(tree.datastore()) && methods != Methods::Invoke {
@@ -170,8 +174,8 @@ async fn data(
     }
 }
 
-/// An action is a resource where the node that it is in exists.
-fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<Answer> {
+/// Handles an action. It is a resource only if its parent instance exists.
+fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<HttpResponse> {
     let parent = path.parent().unwrap_or_default();
     if !tree.view()?.exists(&parent)? {
         let schema = tree.schema();
@@ -184,8 +188,8 @@ fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<Answer> {
     Err(unsupported("actions are not supported"))
 }
 
-/// Whether clients do not write a datastore: what is in use (RFC 8527 §3.2), what running becomes,
-/// and what the operator has set for good (RFC 8808 §3).
+/// Whether clients cannot write a datastore: operational (RFC 8527 §3.2), intended, and factory-default
+/// (RFC 8808 §3).
 fn is_read_only(datastore: Datastore) -> bool {
     matches!(
         datastore,
@@ -193,9 +197,9 @@ fn is_read_only(datastore: Datastore) -> bool {
     )
 }
 
-/// A node that the schema does not have is a resource that does not exist (404); a path that does
-/// not follow the grammar, or a key that is no value of its type, is a bad request (400).
-fn unlocated(error: DataError) -> Failure {
+/// A node that is not in the schema is a resource that does not exist (404). A path with a syntax error, or
+/// a key that is not a value of its type, is a bad request (400).
+fn path_failure(error: DataError) -> Failure {
     match error.tag {
         ErrorTag::UnknownElement | ErrorTag::UnknownNamespace => Failure::not_found(error.message),
         _ => Failure {
@@ -205,75 +209,84 @@ fn unlocated(error: DataError) -> Failure {
     }
 }
 
-fn options(methods: Methods) -> Answer {
-    let mut answer = Response::new(Body::empty());
-    let headers = answer.headers_mut();
+fn options(methods: Methods) -> HttpResponse {
+    let mut response = Response::new(Body::empty());
+    let headers = response.headers_mut();
     headers.insert(ALLOW, methods.header());
     if methods.has_patch() {
         headers.insert(ACCEPT_PATCH_HEADER, HeaderValue::from_static(ACCEPT_PATCH));
     }
-    answer
+    response
 }
 
-/// A document that the server makes itself.
-fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer> {
+/// Handles a document that the server generates.
+fn generated_document(
+    service: &Restconf,
+    parts: &Parts,
+    document: &Element,
+) -> Result<HttpResponse> {
     Methods::Read.check(&parts.method)?;
     if parts.method == Method::OPTIONS {
         return Ok(options(Methods::Read));
     }
-    let media = media::accepted(&parts.headers)?;
+    let media = media::negotiate(&parts.headers)?;
     let limit = service.config.limits.query_bytes_max;
-    let query = Query::parse(parts.uri.query(), Allowed::Selecting, limit)?;
+    let query = Query::parse(parts.uri.query(), AllowedParameters::Selection, limit)?;
     if query.limit.is_some() || query.offset.is_some() {
         return Err(Failure::invalid(
-            "“limit” and “offset” are for lists of data",
+            "“limit” and “offset” require a list of data",
         ));
     }
     if media.format() == Format::Xml && document.entries() > 1 {
-        return Err(Failure::several_in_xml());
+        return Err(Failure::multiple_entries_in_xml());
     }
     let depth = query.depth.flatten();
     let text = match &query.fields {
-        Some(fields) => system::selected(document.clone(), fields, depth)?
-            .print(media.format(), Show { depth: None }),
-        None => document.print(media.format(), Show { depth }),
+        Some(fields) => system::select_fields(document.clone(), fields, depth)?
+            .print(media.format(), PrintLevels { depth: None }),
+        None => document.print(media.format(), PrintLevels { depth }),
     };
-    let validators = service.fixed_validators();
-    let verdict = Conditions::of(&parts.headers).on_read(&validators, media.format());
-    let mut answer = match verdict {
-        Verdict::Proceed => with_body(&parts.method, media.header(), text),
-        Verdict::NotModified => status_only(StatusCode::NOT_MODIFIED),
-        Verdict::Failed => return Err(Failure::precondition()),
+    let validators = service.generated_validators();
+    let verdict = Conditions::of(&parts.headers).evaluate_read(&validators, media.format());
+    let mut response = match verdict {
+        ConditionResult::Proceed => with_body(&parts.method, media.header(), text),
+        ConditionResult::NotModified => status_only(StatusCode::NOT_MODIFIED),
+        ConditionResult::Failed => return Err(Failure::precondition()),
     };
-    validators.write(answer.headers_mut(), media.format());
-    Ok(answer)
+    validators.write(response.headers_mut(), media.format());
+    Ok(response)
 }
 
-/// An answer without a body.
-pub(super) fn status_only(status: StatusCode) -> Answer {
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = status;
-    answer
+/// A response without a body.
+pub(super) fn status_only(status: StatusCode) -> HttpResponse {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
 
-/// A whole answer; for HEAD the same headers without the body.
-pub(super) fn with_body(method: &Method, media: HeaderValue, bytes: impl Into<Vec<u8>>) -> Answer {
+/// A complete response; for HEAD the same headers without the body.
+pub(super) fn with_body(
+    method: &Method,
+    media: HeaderValue,
+    bytes: impl Into<Vec<u8>>,
+) -> HttpResponse {
     let bytes = bytes.into();
     let length = HeaderValue::from(bytes.len());
     let body = match *method {
         Method::HEAD => Body::empty(),
         _ => Body::from(bytes),
     };
-    let mut answer = Response::new(body);
-    let headers = answer.headers_mut();
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CONTENT_LENGTH, length);
-    answer
+    response
 }
 
-fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<Answer> {
-    // One that no module defines is no resource, whatever the method.
-    InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations).map_err(unlocated)?;
+fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<HttpResponse> {
+    // An undefined operation is no resource, for any method.
+    InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations)
+        .map_err(path_failure)?;
     Methods::Invoke.check(&parts.method)?;
     if parts.method == Method::OPTIONS {
         return Ok(options(Methods::Invoke));
@@ -287,8 +300,8 @@ fn unsupported(message: impl Into<String>) -> Failure {
     Failure::new(ErrorTag::OperationNotSupported, message).with_status(StatusCode::NOT_IMPLEMENTED)
 }
 
-/// The text of a module (RFC 8040 §3.7).
-fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
+/// Handles the source text of a module (RFC 8040 §3.7).
+fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<HttpResponse> {
     let text = service
         .texts
         .get(key)
@@ -304,23 +317,24 @@ fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
     ))
 }
 
-async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
+async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> HttpResponse {
     let (parts, _) = request.into_parts();
     with_common_headers(match parts.method {
         Method::GET | Method::HEAD => host_meta_document(&service, &parts),
         Method::OPTIONS => options(Methods::Read),
-        _ => refusal(&service, &parts, &Failure::not_allowed(Methods::Read)),
+        _ => error_response(&service, &parts, &Failure::not_allowed(Methods::Read)),
     })
 }
 
-fn host_meta_document(service: &Restconf, parts: &Parts) -> Answer {
+fn host_meta_document(service: &Restconf, parts: &Parts) -> HttpResponse {
     let accept = parts
         .headers
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok());
-    let asks_json = accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
+    let prefers_json =
+        accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
     let document = &service.host_meta;
-    match asks_json || parts.uri.path().ends_with(".json") {
+    match prefers_json || parts.uri.path().ends_with(".json") {
         true => with_body(
             &parts.method,
             MediaType::Json.header(),
@@ -334,29 +348,29 @@ fn host_meta_document(service: &Restconf, parts: &Parts) -> Answer {
     }
 }
 
-/// The answer to a request that is refused before it is known what it is for.
-pub(crate) fn refusal_without_place(
+/// The error response to a request that is rejected before it is routed.
+pub(crate) fn early_error_response(
     headers: &HeaderMap,
     status: StatusCode,
     message: &str,
-) -> Answer {
+) -> HttpResponse {
     let media = media::error_media(headers);
     let tag = match status {
         StatusCode::BAD_REQUEST => ErrorTag::MalformedMessage,
         _ => ErrorTag::AccessDenied,
     };
     let text = error_body::print_protocol_error(tag, message, media.format());
-    let mut answer = with_body(&Method::GET, media.header(), text);
-    *answer.status_mut() = status;
-    answer
+    let mut response = with_body(&Method::GET, media.header(), text);
+    *response.status_mut() = status;
+    response
 }
 
-fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {
+fn error_response(service: &Restconf, parts: &Parts, failure: &Failure) -> HttpResponse {
     let media = media::error_media(&parts.headers);
     let text = error_body::print(failure.errors.iter(), media.format(), service.schema());
-    let mut answer = with_body(&parts.method, media.header(), text);
-    *answer.status_mut() = failure.status;
-    let headers = answer.headers_mut();
+    let mut response = with_body(&parts.method, media.header(), text);
+    *response.status_mut() = failure.status;
+    let headers = response.headers_mut();
     if let Some(allow) = failure.allow {
         headers.insert(ALLOW, allow.header());
     }
@@ -367,5 +381,5 @@ fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {
         // RFC 5789 §2.2.
         headers.insert(ACCEPT_PATCH_HEADER, HeaderValue::from_static(ACCEPT_PATCH));
     }
-    answer
+    response
 }

@@ -1,4 +1,4 @@
-//! What a RESTCONF server serves.
+//! The RESTCONF service.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use tokio::sync::Semaphore;
 use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
-use super::system::{self, Element, Library, Texts, Xrd};
-use super::who::Who;
+use super::request_identity::Who;
+use super::system::{self, Element, Library, ModuleTexts, Xrd};
 
-/// The datastore of a session alone, at `{+restconf}/ds/`.
+/// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
-/// A tree for each datastore, and what the server says about itself.
+/// The RESTCONF service: a tree for each datastore, and the documents that describe the server.
 pub struct Restconf {
     pub(super) config: RestconfConfig,
-    /// The first is what `{+restconf}/data` shows.
+    /// The first is the datastore at `{+restconf}/data`.
     datastores: Vec<(&'static str, Tree)>,
-    pub(super) texts: Texts,
+    pub(super) texts: ModuleTexts,
     pub(super) host_meta: Xrd,
     library: Library,
     restconf_state: Element,
     started: SystemTime,
-    /// One for each answer being streamed.
+    /// Limits streamed responses: one permit each.
     pub(super) streams: Arc<Semaphore>,
-    /// One for each commit or load under way.
+    /// Limits commits and loads: one permit each.
     pub(super) writes: Arc<Semaphore>,
 }
 
 impl Restconf {
-    /// Serves `tree` as the running datastore. `source` is what its schema was compiled from.
+    /// Serves `tree` as the running datastore. Its schema was compiled from `source`.
     pub fn new(tree: Tree, source: &SchemaSource, config: RestconfConfig) -> Self {
         let schema = Arc::clone(tree.schema());
-        let texts = Texts::new(&schema, source);
+        let texts = ModuleTexts::new(&schema, source);
         let names = ["running"];
         Self {
             library: Library::new(&schema, &texts, &config.root, &names),
@@ -53,8 +53,7 @@ impl Restconf {
         }
     }
 
-    /// Serves one more datastore, under `{+restconf}/ds/ietf-datastores:NAME` (RFC 8527). It has
-    /// the same schema.
+    /// Adds a datastore, at `{+restconf}/ds/ietf-datastores:NAME` (RFC 8527). It must have the same schema.
     #[must_use]
     pub fn with_datastore(mut self, name: &'static str, tree: Tree) -> Self {
         self.datastores.push((name, tree));
@@ -69,27 +68,27 @@ impl Restconf {
         self.main_tree().schema()
     }
 
-    /// The tree that `{+restconf}/data` shows.
+    /// The tree at `{+restconf}/data`.
     pub(super) fn main_tree(&self) -> &Tree {
         &self.datastores[0].1
     }
 
-    /// The tree of an identity derived from `ietf-datastores:datastore`. The private candidate,
-    /// which has no such identity, is that of the session.
+    /// The tree of a datastore, by its identity derived from `ietf-datastores:datastore`. The private
+    /// candidate has no such identity; it is the one of the session.
     pub(super) fn datastore(&self, identity: &str, who: &Who) -> Result<Tree> {
         if identity == PRIVATE_CANDIDATE {
             let main = self.main_tree();
             return Ok(main.beside(Datastore::PrivateCandidate, &who.session)?);
         }
         let name = identity.strip_prefix("ietf-datastores:");
-        let mut known = self.datastores.iter();
-        known
-            .find(|(known, _)| Some(*known) == name)
+        let mut defined = self.datastores.iter();
+        defined
+            .find(|(defined, _)| Some(*defined) == name)
             .map(|(_, tree)| tree.clone())
             .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
     }
 
-    /// The document that holds the data resource at `path`, where the server makes it itself.
+    /// The generated document that contains the data resource at `path`, if there is one.
     pub(super) fn document(&self, path: &str) -> Option<Result<Element>> {
         let (first, _) = path.split_once('/').unwrap_or((path, ""));
         if !first.starts_with("ietf-yang-library") && !first.starts_with("ietf-restconf-monitoring")
@@ -104,9 +103,9 @@ impl Restconf {
         Some(system::find(&documents, path))
     }
 
-    /// The validators of what the server makes itself.
-    pub(super) fn fixed_validators(&self) -> Validators {
+    /// The validators of generated documents.
+    pub(super) fn generated_validators(&self) -> Validators {
         let state: Cow<'_, str> = Cow::Borrowed(&self.library.content_id);
-        Validators::fixed(state, self.started)
+        Validators::generated(state, self.started)
     }
 }

@@ -1,9 +1,9 @@
-//! Text in XML documents that this folder writes itself.
+//! Escapes text in generated XML.
 
 use std::borrow::Cow;
 
-/// Text as the content of an element or of an attribute in double quotes. Characters that XML
-/// cannot hold become U+FFFD.
+/// Escapes text for element content or a double-quoted attribute. Characters that XML does not allow become
+/// U+FFFD.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_escape) {
         return Cow::Borrowed(text);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_is_escaped_and_the_unrepresentable_replaced() {
+    fn markup_is_escaped_and_invalid_characters_are_replaced() {
         assert_eq!(escape("plain"), "plain");
         assert_eq!(escape("a<b & \"c\">"), "a&lt;b &amp; &quot;c&quot;&gt;");
         assert_eq!(escape("a\u{1}\r\n"), "a\u{FFFD}&#13;\n");

@@ -1,50 +1,50 @@
-//! What one connection is doing: the state behind its time-outs, and behind the choice of the
-//! connection that is closed when there are too many.
+//! The activity of a connection: used for its timeouts, and to choose which connection to close when there
+//! are too many.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Bytes that must be written before a write counts as progress. Answers to HTTP/2 PINGs are smaller,
-/// so a client cannot keep a connection without requests open by sending those.
+/// Bytes that must be written before a write counts as progress. Responses to HTTP/2 PINGs are smaller, so
+/// a client cannot keep an idle connection open by sending them.
 const PROGRESS_BYTES: usize = 4096;
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No request is under way.
+    /// No request is in progress.
     Waiting,
-    /// The bodies of all requests under way are awaited.
+    /// All requests in progress wait for their bodies.
     Receiving,
-    /// For all requests under way, either the body is awaited, or the client has yet to take what
-    /// was made of the answer; for one at least the latter.
+    /// All requests in progress wait for the client: for a body, or to read the response; at least one for
+    /// the latter.
     Sending,
-    /// A request is being handled, or more of an answer is being made.
+    /// A request is being handled, or more of a response is being produced.
     Working,
 }
 
-/// The state at a moment.
+/// The state at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Snapshot {
     pub(super) phase: Phase,
-    /// The requests that were answered on this connection.
+    /// The number of requests that were answered on this connection.
     pub(super) answered: u64,
     /// The last change of phase, or the last progress.
     pub(super) since: Instant,
-    /// Whether the connection is about to be closed for another.
+    /// Whether the connection is being closed to free a slot.
     pub(super) is_evicted: bool,
 }
 
-/// What one connection is doing.
+/// The activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
     evicted: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     requests: usize,
     receiving: usize,
     sending: usize,
@@ -55,10 +55,10 @@ struct State {
 }
 
 impl Activity {
-    /// A connection that just began.
+    /// The activity of a new connection.
     pub(super) fn new() -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(ActivityState {
                 requests: 0,
                 receiving: 0,
                 sending: 0,
@@ -71,11 +71,11 @@ impl Activity {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state now.
+    /// The current state.
     pub(super) fn snapshot(&self) -> Snapshot {
         let state = self.state();
         Snapshot {
@@ -91,8 +91,8 @@ impl Activity {
         }
     }
 
-    /// Notes that bytes were written.
-    pub(super) fn wrote(&self, bytes: usize) {
+    /// Records written bytes.
+    pub(super) fn record_written(&self, bytes: usize) {
         let mut state = self.state();
         state.written += bytes;
         if state.written >= PROGRESS_BYTES {
@@ -101,27 +101,27 @@ impl Activity {
         }
     }
 
-    /// Notes that the server waits for the body of a request.
-    pub(super) fn awaits_body(&self) {
+    /// Records that the server waits for a request body.
+    pub(super) fn begin_body_wait(&self) {
         self.state().receiving += 1;
     }
 
-    /// Notes that it no longer does.
-    pub(super) fn body_arrived(&self) {
+    /// Records that the server no longer waits for a request body.
+    pub(super) fn end_body_wait(&self) {
         let mut state = self.state();
         state.receiving -= 1;
         state.since = Instant::now();
     }
 
-    /// Notes that the client has yet to take a piece of an answer.
-    pub(super) fn awaits_client(&self) {
+    /// Records that the server waits for the client to read a response chunk.
+    pub(super) fn begin_client_wait(&self) {
         let mut state = self.state();
         state.sending += 1;
         state.since = Instant::now();
     }
 
-    /// Notes that the client took it, or that it is no longer sent.
-    pub(super) fn client_took(&self) {
+    /// Records that the chunk was read, or that the response was dropped.
+    pub(super) fn end_client_wait(&self) {
         self.state().sending -= 1;
     }
 
@@ -131,23 +131,23 @@ impl Activity {
         self.evicted.notify_one();
     }
 
-    /// Completes when the connection is to be closed for another.
+    /// Completes when the connection is to be closed to free a slot.
     pub(super) async fn evicted(&self) {
         self.evicted.notified().await;
     }
 }
 
-/// A request under way, from its head to the end of its answer.
-pub(super) struct UnderWay(Arc<Activity>);
+/// A request in progress, from its headers to the end of its response.
+pub(super) struct RequestInProgress(Arc<Activity>);
 
-impl UnderWay {
+impl RequestInProgress {
     pub(super) fn begin(activity: &Arc<Activity>) -> Self {
         activity.state().requests += 1;
         Self(Arc::clone(activity))
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.requests -= 1;

@@ -1,4 +1,4 @@
-//! One connection: the TLS handshake, the version of HTTP, the requests, and the end.
+//! One connection: TLS handshake, HTTP version, requests, and shutdown.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,31 +21,31 @@ use super::Limits;
 use super::activity::{Activity, Phase};
 use super::hosts::Hosts;
 use super::requests::Requests;
-use super::wire::Wire;
+use super::tracked_stream::TrackedStream;
 
-/// What a client sends first that speaks HTTP/2 (RFC 9113 §3.4).
+/// The first bytes of an HTTP/2 client (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The protocol of HTTP/2 in ALPN.
+/// The ALPN name of HTTP/2.
 const ALPN_H2: &[u8] = b"h2";
 
-/// How often a connection is looked at within the shortest of its time-outs.
-const LOOKS_PER_TIMEOUT: u32 = 4;
+/// How often a connection is checked within the shortest of its timeouts.
+const CHECKS_PER_TIMEOUT: u32 = 4;
 
-/// The first byte of a TLS record that holds a handshake.
+/// The first byte of a TLS handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The answer to a request line that is too long. hyper has none for a line that does not end.
+/// The response to a too long request line. hyper has none for a line that does not end.
 const LINE_TOO_LONG: &[u8] = b"HTTP/1.1 414 URI Too Long\r\nconnection: close\r\n\
     content-type: text/plain\r\ncontent-length: 29\r\n\r\nthe request line is too long\n";
 
-/// The answer to a request in cleartext where TLS is served.
-const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+/// The response to a cleartext request on a TLS port.
+const TLS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
     content-type: text/plain\r\ncontent-length: 42\r\n\r\nthis port serves TLS: use an https:// URL\n";
 
-/// What each connection needs.
+/// The state that all connections share.
 #[derive(Clone)]
-pub(super) struct Host {
+pub(super) struct Connections {
     pub(super) router: Router,
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
@@ -53,32 +53,32 @@ pub(super) struct Host {
     pub(super) is_closing: watch::Receiver<bool>,
 }
 
-/// The version of HTTP that a client speaks.
+/// The HTTP version of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Speaks {
+enum HttpVersion {
     Http1,
     Http2,
 }
 
-/// How the requests of a connection ended.
-enum Ended {
-    /// By the protocol: all answers are written, and the client may still be sending.
+/// How serving the requests of a connection ended.
+enum ConnectionEnd {
+    /// By the protocol: all responses are written; the client may still be sending.
     Answered,
-    /// A byte could not be read or written.
-    Broken,
-    /// Nothing is to be said to the client any more.
-    Cut,
+    /// Reading or writing failed.
+    Failed,
+    /// The connection is closed without further response.
+    Aborted,
 }
 
-impl Host {
-    /// Serves a connection until it ends, or until it is closed for another.
+impl Connections {
+    /// Serves a connection until it ends or is evicted.
     pub(super) async fn serve(self, stream: TcpStream, activity: Arc<Activity>) {
         let evicted = Arc::clone(&activity);
         tokio::select! {
             biased;
-            () = evicted.evicted() => tracing::debug!("a connection was closed for another"),
-            ended = self.serve_stream(stream, activity) => {
-                if let Err(error) = ended {
+            () = evicted.evicted() => tracing::debug!("a connection was evicted"),
+            end = self.serve_stream(stream, activity) => {
+                if let Err(error) = end {
                     tracing::debug!(%error, "a connection ended early");
                 }
             }
@@ -88,7 +88,7 @@ impl Host {
     async fn serve_stream(mut self, stream: TcpStream, activity: Arc<Activity>) -> io::Result<()> {
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok();
-        // A socket of IP version 6 that serves both versions has mapped addresses of version 4.
+        // An IPv6 socket that serves both versions has IPv4-mapped addresses.
         let local = local.map(|address| address.ip().to_canonical());
         let Some(tls) = self.tls.clone() else {
             return self.serve_requests(stream, None, local, activity).await;
@@ -108,11 +108,11 @@ impl Host {
         match handshake.map_err(|_| timed_out("the TLS handshake"))?? {
             Ok(stream) => {
                 let is_h2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_H2);
-                let speaks = is_h2.then_some(Speaks::Http2);
-                self.serve_requests(stream, speaks, local, activity).await
+                let version = is_h2.then_some(HttpVersion::Http2);
+                self.serve_requests(stream, version, local, activity).await
             }
             Err(mut stream) => {
-                stream.write_all(NO_TLS).await?;
+                stream.write_all(TLS_REQUIRED).await?;
                 self.linger(&mut stream).await;
                 Ok(())
             }
@@ -122,27 +122,27 @@ impl Host {
     async fn serve_requests<S>(
         mut self,
         mut stream: S,
-        agreed: Option<Speaks>,
+        negotiated: Option<HttpVersion>,
         local: Option<IpAddr>,
         activity: Arc<Activity>,
     ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (speaks, start) = match agreed {
-            Some(speaks) => (speaks, Bytes::new()),
+        let (version, start) = match negotiated {
+            Some(version) => (version, Bytes::new()),
             None => {
                 let deadline = Instant::now() + self.limits.header_timeout;
                 let mut is_closing = self.is_closing.clone();
-                let sniffed = tokio::select! {
-                    sniffed = timeout_at(deadline, version(&mut stream)) => sniffed,
+                let detected = tokio::select! {
+                    detected = timeout_at(deadline, detect_version(&mut stream)) => detected,
                     () = closing(&mut is_closing) => return Ok(()),
                 };
-                sniffed.map_err(|_| timed_out("the first request"))??
+                detected.map_err(|_| timed_out("the first request"))??
             }
         };
         let line_max = self.limits.request_line_bytes_max;
-        let wire = Wire::new(stream, start, Arc::clone(&activity), line_max);
+        let stream = TrackedStream::new(stream, start, Arc::clone(&activity), line_max);
         let requests = Requests {
             router: self.router.clone(),
             hosts: Arc::clone(&self.hosts),
@@ -150,47 +150,50 @@ impl Host {
             activity: Arc::clone(&activity),
             local,
         };
-        match speaks {
-            Speaks::Http1 => {
+        match version {
+            HttpVersion::Http1 => {
                 let builder = http1_builder(&self.limits);
-                let mut connection = builder.serve_connection(TokioIo::new(wire), requests);
-                let ended = self.follow(&mut connection, &activity).await;
-                let wire = connection.into_parts().io.into_inner();
-                let is_line_too_long = wire.is_line_too_long();
-                let mut stream = wire.into_stream();
-                // hyper fails then. Where it does not, the bytes were those of a body that it read past.
-                if is_line_too_long && matches!(ended, Ended::Broken) {
+                let mut connection = builder.serve_connection(TokioIo::new(stream), requests);
+                let end = self.drive(&mut connection, &activity).await;
+                let stream = connection.into_parts().io.into_inner();
+                let is_line_too_long = stream.is_line_too_long();
+                let mut stream = stream.into_stream();
+                // In this case hyper fails. Otherwise, the bytes belonged to a body that it skipped.
+                if is_line_too_long && matches!(end, ConnectionEnd::Failed) {
                     stream.write_all(LINE_TOO_LONG).await?;
                     self.linger(&mut stream).await;
-                } else if let Ended::Answered = ended {
+                } else if let ConnectionEnd::Answered = end {
                     self.linger(&mut stream).await;
                 }
             }
-            Speaks::Http2 => {
+            HttpVersion::Http2 => {
                 let builder = http2_builder(&self.limits);
-                let connection = builder.serve_connection(TokioIo::new(wire), requests);
-                self.follow(&mut Box::pin(connection), &activity).await;
+                let connection = builder.serve_connection(TokioIo::new(stream), requests);
+                self.drive(&mut Box::pin(connection), &activity).await;
             }
         }
         Ok(())
     }
 
-    /// Runs a connection until it ends, stays without a request for too long, or the server is
-    /// about to end and nothing is being done for it.
-    async fn follow(&mut self, connection: &mut impl Connection, activity: &Activity) -> Ended {
+    /// Runs a connection until it ends, is overdue, or the server shuts down and no request is in progress.
+    async fn drive(
+        &mut self,
+        connection: &mut impl Connection,
+        activity: &Activity,
+    ) -> ConnectionEnd {
         let (mut closed_at, mut is_idle) = (None, false);
         loop {
-            let due = self.due(activity, closed_at);
+            let due = self.next_check(activity, closed_at);
             tokio::select! {
-                ended = poll_fn(|cx| connection.poll(cx)) => return match ended {
-                    // Its answers arrived before the server began to end.
-                    Ok(()) if is_idle => Ended::Cut,
-                    Ok(()) => Ended::Answered,
-                    // hyper has written the answer that says so.
-                    Err(error) if error.is_parse() => Ended::Answered,
+                end = poll_fn(|cx| connection.poll(cx)) => return match end {
+                    // Its responses were sent before the shutdown.
+                    Ok(()) if is_idle => ConnectionEnd::Aborted,
+                    Ok(()) => ConnectionEnd::Answered,
+                    // hyper has written the error response.
+                    Err(error) if error.is_parse() => ConnectionEnd::Answered,
                     Err(error) => {
                         tracing::debug!(%error, "a connection ended early");
-                        Ended::Broken
+                        ConnectionEnd::Failed
                     }
                 },
                 () = closing(&mut self.is_closing), if closed_at.is_none() => {
@@ -201,20 +204,20 @@ impl Host {
                 () = sleep_until(due) => {
                     if self.is_overdue(activity, closed_at) {
                         let phase = activity.snapshot().phase;
-                        tracing::debug!(?phase, "a connection whose client waits was closed");
-                        return Ended::Cut;
+                        tracing::debug!(?phase, "a connection was closed by a timeout");
+                        return ConnectionEnd::Aborted;
                     }
                 }
             }
         }
     }
 
-    /// When it is to be looked again whether a connection is overdue.
-    fn due(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
+    /// The next time to check whether a connection is overdue.
+    fn next_check(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
         let (now, state) = (Instant::now(), activity.snapshot());
         let Limits {
             header_timeout,
-            answer_pause_max,
+            response_pause_max,
             shutdown_receive_timeout,
             ..
         } = *self.limits;
@@ -226,11 +229,11 @@ impl Host {
             (None, phase) => {
                 let at = match phase {
                     Phase::Waiting => state.since + header_timeout,
-                    Phase::Sending => state.since + answer_pause_max,
+                    Phase::Sending => state.since + response_pause_max,
                     Phase::Receiving | Phase::Working => now + header_timeout,
                 };
-                // The phase may change meanwhile.
-                at.min(now + header_timeout.min(answer_pause_max) / LOOKS_PER_TIMEOUT)
+                // The phase may change in the meantime.
+                at.min(now + header_timeout.min(response_pause_max) / CHECKS_PER_TIMEOUT)
             }
         }
     }
@@ -239,24 +242,24 @@ impl Host {
         let state = activity.snapshot();
         let since = match (closed_at, state.phase) {
             (_, Phase::Working) => return false,
-            // Bytes that drip in do not hold up the end.
+            // Bytes that trickle in do not delay the shutdown.
             (Some(closed_at), Phase::Receiving) => closed_at,
-            // A client may still be taking the last answer.
+            // A client may still be reading the last response.
             (Some(closed_at), _) => state.since.max(closed_at),
-            // Its body has time-outs of its own (`incoming.rs`).
+            // Bodies have their own timeouts (`timed_body.rs`).
             (None, Phase::Receiving) => return false,
             (None, _) => state.since,
         };
         since.elapsed()
             >= match (closed_at, state.phase) {
                 (Some(_), _) => self.limits.shutdown_receive_timeout,
-                (None, Phase::Sending) => self.limits.answer_pause_max,
+                (None, Phase::Sending) => self.limits.response_pause_max,
                 (None, _) => self.limits.header_timeout,
             }
     }
 
-    /// Ends the sending half and reads what still comes, within limits. A socket that is closed while
-    /// bytes wait in it is reset, and the client may lose the answer that it did not read yet.
+    /// Closes the sending half and discards incoming bytes, within limits. Closing a socket with unread
+    /// bytes resets it, and the client may lose the response that it has not read yet.
     async fn linger<S: AsyncRead + AsyncWrite + Unpin>(&mut self, stream: &mut S) {
         let linger = async {
             stream.shutdown().await?;
@@ -284,9 +287,9 @@ impl Host {
     }
 }
 
-/// Completes when the server is about to end.
+/// Completes when the server shuts down.
 async fn closing(is_closing: &mut watch::Receiver<bool>) {
-    // It fails where the server is gone.
+    // An error means that the server is gone.
     let _ = is_closing.wait_for(|is_closing| *is_closing).await;
 }
 
@@ -294,29 +297,29 @@ fn timed_out(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("{what} took too long"))
 }
 
-/// Reads as much as tells the version of HTTP, and gives it back.
-async fn version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Speaks, Bytes)> {
+/// Reads the bytes that determine the HTTP version, and returns them with it.
+async fn detect_version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(HttpVersion, Bytes)> {
     let mut start = [0; PREFACE.len()];
     let mut length = 0;
     while length < PREFACE.len() {
         let read = stream.read(&mut start[length..]).await?;
         length += read;
         if read == 0 || start[..length] != PREFACE[..length] {
-            return Ok((Speaks::Http1, Bytes::copy_from_slice(&start[..length])));
+            return Ok((HttpVersion::Http1, Bytes::copy_from_slice(&start[..length])));
         }
     }
-    Ok((Speaks::Http2, Bytes::copy_from_slice(&start)))
+    Ok((HttpVersion::Http2, Bytes::copy_from_slice(&start)))
 }
 
-/// Answers are flushed one by one: with `pipeline_flush`, hyper withholds an answer as long as bytes
-/// of another request, or stray ones, stand behind its request.
+/// Responses are flushed one by one: with `pipeline_flush`, hyper delays a response while bytes of another
+/// request, or stray bytes, follow its request.
 fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // [`Host::follow`] has the timer, for both versions.
+        // [`Connections::drive`] has a timer for both versions.
         .header_read_timeout(None)
-        // A client may close its sending half after the request and still read the answer.
+        // A client may close its sending half after the request and still read the response.
         .half_close(true)
         .max_headers(limits.headers_max)
         .max_buf_size(limits.header_bytes_max as usize);
@@ -338,16 +341,16 @@ fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
 trait Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>>;
 
-    /// Takes no more requests.
+    /// Stops accepting requests.
     fn shut_down(&mut self);
 }
 
-impl<S> Connection for http1::Connection<TokioIo<Wire<S>>, Requests>
+impl<S> Connection for http1::Connection<TokioIo<TrackedStream<S>>, Requests>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
-        // The stream is shut down by [`Host::linger`].
+        // [`Connections::linger`] shuts down the stream.
         self.poll_without_shutdown(cx)
     }
 
@@ -356,7 +359,7 @@ where
     }
 }
 
-type Http2<S> = http2::Connection<TokioIo<Wire<S>>, Requests, TokioExecutor>;
+type Http2<S> = http2::Connection<TokioIo<TrackedStream<S>>, Requests, TokioExecutor>;
 
 impl<S> Connection for Pin<Box<Http2<S>>>
 where

@@ -1,5 +1,5 @@
-//! What is checked of every request before it reaches a front end: that it names a host of this server
-//! (RFC 9112 §3.2), and that no page of another site sends it.
+//! The checks of every request before it reaches a front end: it must name a host of this server (RFC 9112
+//! §3.2), and must not come from a page of another site.
 
 use std::net::IpAddr;
 
@@ -8,27 +8,27 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Response, StatusCode, Version};
 
-use super::hosts::{Hosts, Place};
-use crate::refusal::refusal;
+use super::hosts::{HostPort, Hosts};
+use crate::early_error::early_error_response;
 
-/// Where a browser says that a request comes from (W3C Fetch Metadata).
+/// The origin relation that a browser reports (W3C Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     status: StatusCode,
     message: String,
 }
 
-impl Refusal {
+impl Rejection {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { status, message }
     }
 
-    /// The answer, in the form of the API that the request is for.
-    pub(super) fn answer(self, parts: &Parts) -> Response<Body> {
+    /// The response, in the format of the API that the path belongs to.
+    pub(super) fn into_response(self, parts: &Parts) -> Response<Body> {
         tracing::debug!(
             target: "espalier::access",
             method = %parts.method,
@@ -36,31 +36,31 @@ impl Refusal {
             status = self.status.as_u16(),
             reason = self.message,
         );
-        refusal(parts, self.status, &self.message)
+        early_error_response(parts, self.status, &self.message)
     }
 }
 
-type Checked<T> = Result<T, Refusal>;
+type CheckResult<T> = Result<T, Rejection>;
 
-/// Refuses a request that does not name one of `hosts`, or that a page of another site sends. `local` is
-/// the address that the client reached the server at.
-pub(super) fn check(parts: &Parts, hosts: &Hosts, local: Option<IpAddr>) -> Checked<()> {
-    let places = named_places(parts)?;
-    for place in &places {
-        if !hosts.allows(&place.host, local) {
-            let host = &place.host;
+/// Rejects a request that does not name one of `hosts`, or that comes from a page of another site. `local`
+/// is the server address that the client connected to.
+pub(super) fn check(parts: &Parts, hosts: &Hosts, local: Option<IpAddr>) -> CheckResult<()> {
+    let host_ports = request_hosts(parts)?;
+    for host_port in &host_ports {
+        if !hosts.allows(&host_port.host, local) {
+            let host = &host_port.host;
             let message = format!(
-                "this server does not answer for the host “{host}”; start it with --allowed-host {host} if it is to"
+                "the host “{host}” is not a host of this server; to allow it, start the server with --allowed-host {host}"
             );
-            return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, message));
+            return Err(Rejection::new(StatusCode::MISDIRECTED_REQUEST, message));
         }
     }
-    check_origin(parts, places.first(), hosts)
+    check_origin(parts, host_ports.first(), hosts)
 }
 
-/// The host of the target and that of the `Host` header, where they are there.
-fn named_places(parts: &Parts) -> Checked<Vec<Place>> {
-    let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, message);
+/// The hosts of the target and of the `Host` header, if present.
+fn request_hosts(parts: &Parts) -> CheckResult<Vec<HostPort>> {
+    let bad = |message: &str| Rejection::new(StatusCode::BAD_REQUEST, message);
     let mut headers = parts.headers.get_all(HOST).iter();
     let header = match (headers.next(), headers.next()) {
         (Some(_), Some(_)) => return Err(bad("the request has more than one Host header")),
@@ -74,21 +74,23 @@ fn named_places(parts: &Parts) -> Checked<Vec<Place>> {
     if is_required {
         return Err(bad("the request has no Host header"));
     }
-    let header = header.map(|header| header.to_str().ok().and_then(Place::parse));
+    let header = header.map(|header| header.to_str().ok().and_then(HostPort::parse));
     let target = parts.uri.authority();
-    let target = target.map(|authority| Place::parse(authority.as_str()));
-    let places = target.into_iter().chain(header);
-    let places = places.map(|place| place.ok_or_else(|| bad("the Host of the request is no host")));
-    places.collect()
+    let target = target.map(|authority| HostPort::parse(authority.as_str()));
+    let host_ports = target.into_iter().chain(header);
+    let host_ports = host_ports.map(|host_port| {
+        host_port.ok_or_else(|| bad("the Host of the request is not a valid host"))
+    });
+    host_ports.collect()
 }
 
-/// Refuses what a page sends that is not of the origin that the request is for, and of no host that
-/// the operator named.
-fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked<()> {
+/// Rejects a request of a page whose origin is neither the target of the request nor a host that the
+/// operator named.
+fn check_origin(parts: &Parts, target: Option<&HostPort>, hosts: &Hosts) -> CheckResult<()> {
     let foreign = |origin: &str| {
         let message =
-            format!("requests of pages of other sites are refused; this is one of {origin}");
-        Err(Refusal::new(StatusCode::FORBIDDEN, message))
+            format!("requests from pages of other sites are rejected; this one is from {origin}");
+        Err(Rejection::new(StatusCode::FORBIDDEN, message))
     };
     if !parts.headers.contains_key(ORIGIN) {
         return match foreign_site(&parts.method, &parts.headers) {
@@ -98,11 +100,12 @@ fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked
     }
     for origin in parts.headers.get_all(ORIGIN) {
         let text = origin.to_str().unwrap_or("no text");
-        let Some((scheme, place)) = text.split_once("://") else {
+        let Some((scheme, host_port)) = text.split_once("://") else {
             return foreign(text);
         };
-        let is_ours = Place::parse(place).is_some_and(|origin| {
-            hosts.is_named(&origin.host) || target.is_some_and(|t| is_same(scheme, &origin, t))
+        let is_ours = HostPort::parse(host_port).is_some_and(|origin| {
+            hosts.is_named(&origin.host)
+                || target.is_some_and(|t| is_same_origin(scheme, &origin, t))
         });
         if !is_ours {
             return foreign(text);
@@ -111,22 +114,23 @@ fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked
     Ok(())
 }
 
-/// What a browser says of the site that sends a request which may change something, where it is not
-/// that of the server. Some do not send `Origin` with all of them.
+/// The value of `Sec-Fetch-Site` of a request that may change something, if it names another site. Some
+/// browsers do not send `Origin` with all such requests.
 fn foreign_site<'h>(method: &Method, headers: &'h HeaderMap) -> Option<&'h str> {
     let site = headers.get(SEC_FETCH_SITE)?.to_str().ok()?;
     (!method.is_safe() && !matches!(site, "same-origin" | "none")).then_some(site)
 }
 
-/// Whether an origin and the target of a request are of one host and port. A proxy may have ended TLS,
-/// so the scheme says only which port is meant where none stands.
-fn is_same(scheme: &str, origin: &Place, target: &Place) -> bool {
-    let usual = match scheme {
+/// Whether an origin and the target of a request have the same host and port. A proxy may have terminated
+/// TLS, so the scheme only determines the default port.
+fn is_same_origin(scheme: &str, origin: &HostPort, target: &HostPort) -> bool {
+    let default_port = match scheme {
         "http" => 80,
         "https" => 443,
         _ => return false,
     };
-    origin.host == target.host && origin.port.unwrap_or(usual) == target.port.unwrap_or(usual)
+    origin.host == target.host
+        && origin.port.unwrap_or(default_port) == target.port.unwrap_or(default_port)
 }
 
 #[cfg(test)]
@@ -144,7 +148,7 @@ mod tests {
         let hosts = Hosts::default().with("named.example").expect("a host");
         match check(&parts, &hosts, None) {
             Ok(()) => 200,
-            Err(refusal) => refusal.status.as_u16(),
+            Err(rejection) => rejection.status.as_u16(),
         }
     }
 
@@ -166,8 +170,8 @@ mod tests {
             ("http://localhost/", &[("host", "localhost")], 200),
         ];
         for (uri, headers, expected) in table {
-            let answer = status(Version::HTTP_11, "GET", uri, headers);
-            assert_eq!(answer, expected, "{uri} {headers:?}");
+            let response = status(Version::HTTP_11, "GET", uri, headers);
+            assert_eq!(response, expected, "{uri} {headers:?}");
         }
         assert_eq!(status(Version::HTTP_10, "GET", "/", &[]), 200);
         assert_eq!(status(Version::HTTP_2, "GET", "/", &[]), 400);
@@ -202,8 +206,8 @@ mod tests {
         ];
         for (method, name, value, expected) in table {
             let headers = [("host", "localhost:8080"), (name, value)];
-            let answer = status(Version::HTTP_11, method, "/", &headers);
-            assert_eq!(answer, expected, "{method} {name}: {value}");
+            let response = status(Version::HTTP_11, method, "/", &headers);
+            assert_eq!(response, expected, "{method} {name}: {value}");
         }
     }
 }

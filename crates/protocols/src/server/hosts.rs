@@ -1,9 +1,9 @@
 //! The hosts that requests may name.
 //!
-//! A page of another site can make a browser send requests to any address that the browser reaches,
-//! also to one on the loopback interface. By DNS rebinding it makes them look like requests to its own
-//! site, and reads the answers. Such a request names the host of that site, so a server that answers for
-//! its own names alone is safe from it.
+//! A page of another site can make a browser send requests to any address that the browser can reach,
+//! including the loopback interface. With DNS rebinding, they look like requests to the site of the page,
+//! which can then read the responses. Such a request names the host of that site, so a server that accepts
+//! only its own names is protected.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,7 +12,7 @@ use http::uri::Authority;
 use rustls::server::ParsedCertificate;
 use rustls_pki_types::{CertificateDer, ServerName};
 
-/// The hosts that a server answers for: the loopback names and addresses, and those that are added.
+/// The hosts that a server accepts: the loopback names and addresses, and added ones.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     named: Vec<Pattern>,
@@ -20,51 +20,51 @@ pub struct Hosts {
     certificate: Option<CertificateDer<'static>>,
 }
 
-/// Why a host cannot be allowed.
+/// The text is not a valid host.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
-    "“{0}” is not a host: write a name, an address, or *.NAME for all names below one, without a port"
+    "“{0}” is not a valid host: use a name, an address, or *.NAME for all subdomains of a name, without a port"
 )]
-pub struct BadHost(String);
+pub struct InvalidHost(String);
 
-/// A host that an operator named.
+/// A host that the operator named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
-    Exactly(Host),
-    /// All names that end with this, which begins with a dot.
-    Below(String),
+    Exact(Host),
+    /// All names with this suffix, which starts with a dot.
+    Suffix(String),
 }
 
-/// A host, in the one form that compares.
+/// A host in normalized form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     Address(IpAddr),
     Name(String),
 }
 
-/// A host and a port, as `Host` and `Origin` have them.
+/// A host and a port, as in `Host` and `Origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HostPort {
     pub(super) host: Host,
     pub(super) port: Option<u16>,
 }
 
 impl Hosts {
-    /// The same and one more: a name, an address, or `*.NAME`.
-    pub fn with(mut self, text: &str) -> Result<Self, BadHost> {
-        let bad = || BadHost(text.to_owned());
+    /// Adds a host: a name, an address, or `*.NAME`.
+    pub fn with(mut self, text: &str) -> Result<Self, InvalidHost> {
+        let bad = || InvalidHost(text.to_owned());
         let pattern = match text.strip_prefix("*.") {
             Some(name) => match Host::parse(name).ok_or_else(bad)? {
-                Host::Name(name) => Pattern::Below(format!(".{name}")),
+                Host::Name(name) => Pattern::Suffix(format!(".{name}")),
                 Host::Address(_) => return Err(bad()),
             },
-            None => Pattern::Exactly(Host::parse(text).ok_or_else(bad)?),
+            None => Pattern::Exact(Host::parse(text).ok_or_else(bad)?),
         };
         self.named.push(pattern);
         Ok(self)
     }
 
-    /// The same and an address that the server listens on. A wildcard address adds nothing.
+    /// Adds an address that the server listens on. A wildcard address is ignored.
     #[must_use]
     pub fn with_address(mut self, address: IpAddr) -> Self {
         if !address.is_unspecified() {
@@ -73,14 +73,14 @@ impl Hosts {
         self
     }
 
-    /// The same and all names and addresses of a certificate.
+    /// Adds all names and addresses of a certificate.
     #[must_use]
     pub fn with_certificate(mut self, certificate: CertificateDer<'static>) -> Self {
         self.certificate = Some(certificate);
         self
     }
 
-    /// Whether the server answers for a host. `local` is the address that the client reached it at.
+    /// Whether the server accepts a host. `local` is the server address that the client connected to.
     pub(super) fn allows(&self, host: &Host, local: Option<IpAddr>) -> bool {
         let is_own = match host {
             Host::Address(address) => {
@@ -91,12 +91,12 @@ impl Hosts {
         is_own || self.is_named(host) || self.is_certified(host)
     }
 
-    /// Whether an operator named a host.
+    /// Whether the operator named a host.
     pub(super) fn is_named(&self, host: &Host) -> bool {
         self.named.iter().any(|pattern| match (pattern, host) {
-            (Pattern::Exactly(known), host) => known == host,
-            (Pattern::Below(suffix), Host::Name(name)) => name.ends_with(suffix),
-            (Pattern::Below(_), Host::Address(_)) => false,
+            (Pattern::Exact(known), host) => known == host,
+            (Pattern::Suffix(suffix), Host::Name(name)) => name.ends_with(suffix),
+            (Pattern::Suffix(_), Host::Address(_)) => false,
         })
     }
 
@@ -117,7 +117,7 @@ impl Hosts {
 }
 
 impl Host {
-    /// A name or an address, without a port. An address of IP version 6 may stand in brackets.
+    /// Parses a name or address without a port. An IPv6 address may be in brackets.
     fn parse(text: &str) -> Option<Self> {
         if let Some(address) = text.strip_prefix('[') {
             let address: Ipv6Addr = address.strip_suffix(']')?.parse().ok()?;
@@ -127,7 +127,7 @@ impl Host {
             return Some(Self::Address(address.to_canonical()));
         }
         let name = text.strip_suffix('.').unwrap_or(text);
-        // Fewer than RFC 3986 allows: no DNS name has the others, which a shell might take for its own.
+        // Fewer characters than RFC 3986 allows: DNS names have no others, and a shell may interpret them.
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         let is_name = !name.is_empty() && name.bytes().all(is_name);
         is_name.then(|| Self::Name(name.to_ascii_lowercase()))
@@ -143,8 +143,8 @@ impl fmt::Display for Host {
     }
 }
 
-impl Place {
-    /// The `uri-host [":" port]` of RFC 9110 §7.2. User information is refused.
+impl HostPort {
+    /// Parses the `uri-host [":" port]` of RFC 9110 §7.2. User information is rejected.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
         if authority.as_str().contains('@') {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read_and_others_are_not() {
+    fn valid_authorities_are_parsed_and_others_rejected() {
         let table = [
             ("LocalHost.", "localhost", None),
             ("localhost:", "localhost", None),
@@ -180,8 +180,11 @@ mod tests {
             ("[::ffff:127.0.0.1]:8080", "127.0.0.1", Some(8080)),
         ];
         for (text, host, port) in table {
-            let place = Place::parse(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!((place.host.to_string().as_str(), place.port), (host, port));
+            let host_port = HostPort::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (host_port.host.to_string().as_str(), host_port.port),
+                (host, port)
+            );
         }
         for text in [
             "",
@@ -198,12 +201,12 @@ mod tests {
             "$(id)",
             "a%41",
         ] {
-            assert_eq!(Place::parse(text), None, "{text}");
+            assert_eq!(HostPort::parse(text), None, "{text}");
         }
     }
 
     #[test]
-    fn hosts_are_loopback_and_what_is_added() {
+    fn loopback_and_added_hosts_are_allowed() {
         let made = rcgen::generate_simple_self_signed(vec![
             "cert.example".to_owned(),
             "*.wild.example".to_owned(),
@@ -237,8 +240,8 @@ mod tests {
             ("localhost.evil.example", false),
         ];
         for (text, expected) in table {
-            let place = Place::parse(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(hosts.allows(&place.host, local), expected, "{text}");
+            let host_port = HostPort::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(hosts.allows(&host_port.host, local), expected, "{text}");
         }
         for text in ["", "a:80", "*.", "*.192.0.2.1", "a b", "http://a", "*"] {
             assert!(Hosts::default().with(text).is_err(), "{text}");

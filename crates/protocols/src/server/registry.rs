@@ -1,4 +1,4 @@
-//! The connections of a server, and which of them is closed when there are too many.
+//! The connections of a server, and the eviction of connections when there are too many.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use super::activity::{Activity, Phase};
 /// How long the server waits for an evicted connection to end before it evicts another.
 const EVICTION_PAUSE: Duration = Duration::from_millis(100);
 
-/// A client that took part of an answer within this time is taking it still.
-const TAKING_PAUSE: Duration = Duration::from_secs(1);
+/// A client that read part of a response within this time counts as still reading.
+const READING_PAUSE: Duration = Duration::from_secs(1);
 
-/// One in so many connections is closed at a time where none of them ever sent a request, so that
-/// a flood of them costs one look through all connections for many.
+/// If no connection ever sent a request, 1 in this many is evicted at a time, so that during a flood one
+/// scan frees many slots.
 const EVICTION_SHARE: usize = 64;
 
 /// The connections of a server.
@@ -28,7 +28,7 @@ pub(super) struct Registry {
     next: AtomicU64,
 }
 
-/// The place of one connection, until it is dropped.
+/// The slot of one connection, released on drop.
 pub(super) struct Slot {
     registry: Arc<Registry>,
     id: u64,
@@ -36,11 +36,11 @@ pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Which connection is closed first: those that never sent a request, then those between two
-/// requests, then those whose body is awaited, then those whose client does not take the answer.
+/// The order of eviction: connections that never sent a request, then idle ones, then those that wait for a
+/// body, then those whose client does not read the response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    NeverAsked,
+    NoRequests,
     Idle,
     Receiving,
     Sending,
@@ -48,7 +48,7 @@ enum Rank {
 
 impl Registry {
     pub(super) fn new(connections_max: usize) -> Arc<Self> {
-        // A semaphore has a maximum of its own, and waiting for all takes a u32.
+        // A semaphore has its own maximum, and waiting for all permits takes a u32.
         let connections_max = connections_max.clamp(1, u32::MAX as usize >> 3);
         Arc::new(Self {
             slots: Arc::new(Semaphore::new(connections_max)),
@@ -63,8 +63,8 @@ impl Registry {
         connections.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection. Where there is none, others are closed.
-    pub(super) async fn slot(self: &Arc<Self>) -> Slot {
+    /// A slot for a connection. If there is none, others are evicted.
+    pub(super) async fn acquire_slot(self: &Arc<Self>) -> Slot {
         loop {
             if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
                 return self.register(permit);
@@ -89,7 +89,7 @@ impl Registry {
         slot
     }
 
-    /// Closes the connections that others can best do without.
+    /// Evicts the first connections in eviction order.
     pub(super) fn evict(&self) {
         let connections = self.connections();
         let ranked = connections.values().filter_map(|activity| {
@@ -100,31 +100,31 @@ impl Registry {
         ranked.sort_unstable_by_key(|&(rank, since, _)| (rank, since));
         let share = self.connections_max / EVICTION_SHARE;
         let further = ranked.iter().skip(1).take(share);
-        let further = further.filter(|(rank, ..)| *rank == Rank::NeverAsked);
+        let further = further.filter(|(rank, ..)| *rank == Rank::NoRequests);
         for (.., activity) in ranked.iter().take(1).chain(further) {
             activity.evict();
         }
     }
 
-    /// Completes when there are no connections.
+    /// Completes when all connections are closed.
     pub(super) async fn all_closed(&self) {
-        // At most the u32 that it was clamped to.
+        // Fits, because it was clamped.
         let all = u32::try_from(self.connections_max).unwrap_or(u32::MAX);
         let _ = self.slots.acquire_many(all).await;
     }
 }
 
-/// The order in which connections are closed. None for one that is not closed for others.
+/// The eviction order of a connection; `None` if it cannot be evicted.
 fn rank(activity: &Activity) -> Option<(Rank, Instant)> {
     let state = activity.snapshot();
     let rank = match state.phase {
         _ if state.is_evicted => return None,
         Phase::Working => return None,
-        Phase::Sending if state.since.elapsed() < TAKING_PAUSE => return None,
+        Phase::Sending if state.since.elapsed() < READING_PAUSE => return None,
         Phase::Sending => Rank::Sending,
         Phase::Receiving => Rank::Receiving,
         Phase::Waiting if state.answered > 0 => Rank::Idle,
-        Phase::Waiting => Rank::NeverAsked,
+        Phase::Waiting => Rank::NoRequests,
     };
     Some((rank, state.since))
 }
@@ -143,7 +143,7 @@ impl Drop for Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::activity::UnderWay;
+    use super::super::activity::RequestInProgress;
     use super::*;
 
     /// Whether each of these was evicted.
@@ -152,23 +152,23 @@ mod tests {
         states.map(|state| state.is_evicted).collect()
     }
 
-    /// So that one moment is later than another.
+    /// Makes one moment later than another.
     const STEP: Duration = Duration::from_millis(2);
 
     #[tokio::test]
-    async fn a_connection_that_never_asked_is_closed_before_one_that_did() {
+    async fn a_connection_without_requests_is_evicted_first() {
         let registry = Registry::new(4);
         let pause = || tokio::time::sleep(STEP);
-        let idle = registry.slot().await;
-        drop(UnderWay::begin(idle.activity()));
+        let idle = registry.acquire_slot().await;
+        drop(RequestInProgress::begin(idle.activity()));
         pause().await;
-        let silent = registry.slot().await;
+        let silent = registry.acquire_slot().await;
         pause().await;
-        let receiving = registry.slot().await;
-        let _receiving = UnderWay::begin(receiving.activity());
-        receiving.activity().awaits_body();
-        let working = registry.slot().await;
-        let _working = UnderWay::begin(working.activity());
+        let receiving = registry.acquire_slot().await;
+        let _receiving = RequestInProgress::begin(receiving.activity());
+        receiving.activity().begin_body_wait();
+        let working = registry.acquire_slot().await;
+        let _working = RequestInProgress::begin(working.activity());
         let all = [&silent, &idle, &receiving, &working];
         for expected in [
             [true, false, false, false],
@@ -182,17 +182,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slot_is_made_free_by_the_oldest_connection() {
+    async fn the_oldest_connection_is_evicted_for_a_slot() {
         let registry = Registry::new(2);
-        let first = registry.slot().await;
+        let first = registry.acquire_slot().await;
         tokio::time::sleep(STEP).await;
-        let second = registry.slot().await;
+        let second = registry.acquire_slot().await;
         let activity = Arc::clone(first.activity());
         tokio::spawn(async move {
             activity.evicted().await;
             drop(first);
         });
-        registry.slot().await;
+        registry.acquire_slot().await;
         assert!(!second.activity().snapshot().is_evicted);
     }
 }

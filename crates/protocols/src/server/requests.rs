@@ -1,5 +1,4 @@
-//! The requests of one connection: checked, handled by the router, and followed to the end of their
-//! answers.
+//! The requests of one connection: checks them, passes them to the router, and tracks their responses.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -18,31 +17,32 @@ use hyper::body::{Body as HttpBody, Frame, Incoming as HyperBody, SizeHint};
 use tower_service::Service;
 
 use super::Limits;
-use super::activity::{Activity, UnderWay};
+use super::activity::{Activity, RequestInProgress};
 use super::guard;
 use super::hosts::Hosts;
-use super::incoming::Incoming;
+use super::timed_body::TimedBody;
 
-/// What handles the requests of one connection.
+/// Handles the requests of one connection.
 #[derive(Clone)]
 pub(super) struct Requests {
     pub(super) router: Router,
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
     pub(super) activity: Arc<Activity>,
-    /// The address that the client reached the server at.
+    /// The server address that the client connected to.
     pub(super) local: Option<IpAddr>,
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+type ResponseFuture =
+    Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
 impl hyper::service::Service<Request<HyperBody>> for Requests {
-    type Response = Response<Answer>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = ResponseFuture;
 
-    fn call(&self, request: Request<HyperBody>) -> Answering {
-        let under_way = UnderWay::begin(&self.activity);
+    fn call(&self, request: Request<HyperBody>) -> ResponseFuture {
+        let in_progress = RequestInProgress::begin(&self.activity);
         let Self {
             router,
             hosts,
@@ -51,68 +51,68 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             local,
         } = self.clone();
         Box::pin(async move {
-            let answering = Arc::clone(&activity);
+            let response_activity = Arc::clone(&activity);
             let (parts, body) = request.into_parts();
             let version = parts.version;
             let is_read = Arc::new(AtomicBool::new(body.is_end_stream()));
-            let mut answer = match guard::check(&parts, &hosts, local) {
-                Err(refusal) => refusal.answer(&parts),
+            let mut response = match guard::check(&parts, &hosts, local) {
+                Err(rejection) => rejection.into_response(&parts),
                 Ok(()) => {
                     let body = match body.is_end_stream() {
                         true => Body::empty(),
                         false => {
                             let is_read = Arc::clone(&is_read);
-                            Body::new(Incoming::new(body, is_read, activity, &limits))
+                            Body::new(TimedBody::new(body, is_read, activity, &limits))
                         }
                     };
                     let mut router = router;
-                    let answering = router.call(Request::from_parts(parts, body));
-                    answering.await.unwrap_or_else(|never| match never {})
+                    let handled = router.call(Request::from_parts(parts, body));
+                    handled.await.unwrap_or_else(|never| match never {})
                 }
             };
-            // The rest of the body stands before the next request, so this connection ends; a client
-            // that is not told so sends its next request on it, and that is lost.
+            // The rest of the body precedes the next request, so this connection must end. Without this
+            // header, a client would send its next request on it and lose it.
             if version < Version::HTTP_2 && !is_read.load(Ordering::Acquire) {
                 let close = HeaderValue::from_static("close");
-                answer.headers_mut().insert(CONNECTION, close);
+                response.headers_mut().insert(CONNECTION, close);
             }
-            Ok(answer.map(|body| Answer {
+            Ok(response.map(|body| ResponseBody {
                 body,
-                activity: answering,
+                activity: response_activity,
                 is_sending: false,
-                _under_way: under_way,
+                _in_progress: in_progress,
             }))
         })
     }
 }
 
-/// The body of an answer. Its request is under way until hyper has taken all of it.
-pub(super) struct Answer {
+/// A response body. Its request is in progress until hyper has read it completely.
+pub(super) struct ResponseBody {
     body: Body,
     activity: Arc<Activity>,
-    /// Whether a piece was given to hyper, which asks for the next one when the client took this one.
+    /// Whether hyper has a chunk; it polls for the next one when the client has read this one.
     is_sending: bool,
-    _under_way: UnderWay,
+    _in_progress: RequestInProgress,
 }
 
-impl Answer {
+impl ResponseBody {
     fn set_sending(&mut self, is_sending: bool) {
         match (self.is_sending, is_sending) {
-            (false, true) => self.activity.awaits_client(),
-            (true, false) => self.activity.client_took(),
+            (false, true) => self.activity.begin_client_wait(),
+            (true, false) => self.activity.end_client_wait(),
             _ => {}
         }
         self.is_sending = is_sending;
     }
 }
 
-impl Drop for Answer {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.set_sending(false);
     }
 }
 
-impl HttpBody for Answer {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

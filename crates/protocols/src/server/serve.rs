@@ -1,4 +1,4 @@
-//! Accepting connections and serving a router on each.
+//! Accepts connections and serves a router on each.
 
 use std::future::Future;
 use std::io;
@@ -12,27 +12,27 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::connection::Host;
+use super::connection::Connections;
 use super::registry::Registry;
 use super::{Hosts, Limits, Tls};
 
-/// How long to wait after the system refused a connection (out of file descriptors, say).
+/// The delay after the system failed to accept a connection, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a server listens.
+/// The configuration of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// TLS; cleartext where absent.
+    /// TLS; cleartext if absent.
     pub tls: Option<Tls>,
     /// The limits.
     pub limits: Limits,
-    /// The hosts that requests may name, beside the address that is listened on and the names of
-    /// the certificate.
+    /// The hosts that requests may name, in addition to the listening address and the names of the
+    /// certificate.
     pub hosts: Hosts,
 }
 
-/// Serves `router` on `listener` until `shutdown` completes; then accepts no more, lets requests
-/// under way finish, up to [`Limits::shutdown_timeout`], and returns.
+/// Serves `router` on `listener` until `shutdown` completes. Then stops accepting, lets requests in
+/// progress finish, up to [`Limits::shutdown_timeout`], and returns.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -46,7 +46,7 @@ pub async fn serve(
     if let Some(tls) = &config.tls {
         hosts = hosts.with_certificate(tls.certificate.clone());
     }
-    let host = Host {
+    let connections = Connections {
         router,
         hosts: Arc::new(hosts),
         limits: Arc::new(config.limits),
@@ -70,11 +70,11 @@ pub async fn serve(
         };
         let slot = tokio::select! {
             () = &mut shutdown => break,
-            slot = registry.slot() => slot,
+            slot = registry.acquire_slot() => slot,
         };
-        let host = host.clone();
+        let connections = connections.clone();
         tokio::spawn(async move {
-            host.serve(stream, Arc::clone(slot.activity())).await;
+            connections.serve(stream, Arc::clone(slot.activity())).await;
             drop(slot);
         });
     }
@@ -84,7 +84,7 @@ pub async fn serve(
         .await
         .is_err()
     {
-        tracing::warn!("requests were still under way when the time for shutdown ended");
+        tracing::warn!("requests were still in progress at the shutdown timeout");
     }
     Ok(())
 }

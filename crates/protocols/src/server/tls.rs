@@ -9,18 +9,18 @@ use rustls::server::WebPkiClientVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Where the TLS material is.
+/// The paths of the TLS material.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
     /// The certificate chain, the server's own first.
     pub certificate: PathBuf,
     /// The private key: PKCS #8, PKCS #1 or SEC 1.
     pub key: PathBuf,
-    /// The authorities that clients must have a certificate of; clients need none where absent.
+    /// The authorities of client certificates; if absent, clients need no certificate.
     pub client_authorities: Option<PathBuf>,
 }
 
-/// Why TLS cannot be offered.
+/// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -29,13 +29,13 @@ pub enum TlsError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: rustls_pki_types::pem::Error,
     },
-    /// A file holds no certificate.
-    #[error("{}: there is no certificate in it", .0.display())]
+    /// A file contains no certificate.
+    #[error("{}: contains no certificate", .0.display())]
     Empty(PathBuf),
-    /// The certificate and key do not fit, or cannot be used.
+    /// The certificate and key do not match, or cannot be used.
     #[error("the TLS certificate and key cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
     /// The client authorities cannot be used.
@@ -43,16 +43,16 @@ pub enum TlsError {
     Authorities(#[from] rustls::server::VerifierBuilderError),
 }
 
-/// What a server needs to offer TLS.
+/// The TLS configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// The configuration.
     pub(super) config: Arc<ServerConfig>,
-    /// The server's own certificate, which names its hosts.
+    /// The certificate of the server, which names its hosts.
     pub(super) certificate: CertificateDer<'static>,
 }
 
-/// What [`crate::server::serve`] needs: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
+/// Loads the configuration for [`crate::server::serve`]: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
 pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
     let chain = certificates(&files.certificate)?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| pem(&files.key, e))?;

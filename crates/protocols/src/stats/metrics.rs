@@ -1,12 +1,12 @@
-//! Which metrics there are.
+//! Lists and deletes metrics.
 
 use axum::body::Body;
 use http::{Response, StatusCode};
 use serde_json::json;
 
-use super::asked::Call;
+use super::call::Call;
 use super::problem::{Problem, Result};
-use crate::api::{empty, json as answer};
+use crate::api::{empty, json_response};
 
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let metrics = call
@@ -16,10 +16,13 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .iter()
         .map(|metric| json!({"metric": metric.name, "labels": metric.labels}));
     let metrics: Vec<_> = metrics.collect();
-    Ok(answer(StatusCode::OK, &json!({ "metrics": metrics })))
+    Ok(json_response(
+        StatusCode::OK,
+        &json!({ "metrics": metrics }),
+    ))
 }
 
-/// Removes the metric with exactly these labels.
+/// Deletes the metric with exactly these labels.
 pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
     let metric = call.metric()?;
     match call.service.delete(metric.clone())? {

@@ -1,10 +1,10 @@
 //! Statistics over HTTP: `/stats/…`.
 //!
-//! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `write.rs`,
-//! `values.rs`, `series.rs`, `status.rs`, `metrics.rs` and `settings.rs` answer. Answers have the form
-//! of what `espalier stats … --json` prints.
+//! `operations.rs` is the table of all operations (see [`crate::api`]); the handlers are in `write.rs`,
+//! `values.rs`, `series.rs`, `status.rs`, `metrics.rs` and `settings.rs`. Responses have the same format as
+//! the output of `espalier stats … --json`.
 
-mod asked;
+mod call;
 mod metrics;
 mod openapi;
 mod operations;

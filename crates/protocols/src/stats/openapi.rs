@@ -1,25 +1,25 @@
-//! What the OpenAPI description says of statistics.
+//! The OpenAPI description of the statistics API.
 
 use espalier_stats::limits::PATH_NAMES_MAX;
 use serde_json::{Value as Json, json};
 
 use crate::api::{Api, list_of, object, reference};
 
-/// Where the description is served.
+/// The path of the description.
 pub const PATH: &str = "/openapi/stats.json";
 
-/// What there is to say of the whole.
+/// The general part of the description.
 pub(super) fn api() -> Api {
     Api {
         root: "/stats",
         path: PATH,
         title: "Espalier statistics",
-        description: "Numbers in buckets of time. What is written at a time goes to one bucket of each granularity, in one atomic commit; a request with an `id` is done once within a day. Times are RFC 3339, or local to the time zone of the settings. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
+        description: "Numbers in time buckets. A write goes to one bucket of each granularity, in one atomic commit; a request with an `id` is applied once within a day. Times are RFC 3339, or local times in the time zone of the settings. Errors are application/problem+json (RFC 9457), with a machine-readable `kind`.",
         schemas: schemas(),
     }
 }
 
-/// Classes of a histogram.
+/// The schema of histogram classes.
 fn classes() -> Json {
     let bound = json!({"type": "number"});
     let linear = json!({
@@ -46,9 +46,9 @@ fn schemas() -> Json {
         "values": {"type": "object", "description": format!("numbers, in objects up to {PATH_NAMES_MAX} deep")},
         "paths": {
             "type": "object", "additionalProperties": {"type": "number"},
-            "description": "numbers by their paths (`a.b` for b within a), instead of `values`",
+            "description": "numbers by path (`a.b` for b within a), instead of `values`",
         },
-        "id": {"type": "string", "description": "a name for this request: of a name, only the first within a day is done"},
+        "id": {"type": "string", "description": "a name for this request: of the requests with the same id, only the first within a day is applied"},
     });
     let mut one = write.clone();
     one["action"] = json!({"type": "string", "enum": ["track", "assert", "assort", "observe"]});
@@ -64,12 +64,12 @@ fn schemas() -> Json {
         ),
         "Outcome": object(json!({
             "outcome": {"type": "string", "enum": ["done", "repeated", "too-old", "latest", "outdated"]},
-            "too-old": {"type": "integer", "minimum": 1, "description": "How many of several writes were not kept, as no granularity keeps their times any more."},
+            "too-old": {"type": "integer", "minimum": 1, "description": "The number of writes that were dropped because no granularity retains their times any more."},
         }), &["outcome"]),
         "Imported": imported(),
         "Said": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "status"]),
         "Status": {
-            "description": "one status, or with prefix a list of them",
+            "description": "a status; with prefix, a list of statuses",
             "oneOf": [reference("OneStatus"), list_of("statuses", reference("OneStatus"))],
         },
         "OneStatus": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "at", "status"]),
@@ -79,7 +79,7 @@ fn schemas() -> Json {
             &["at", "values"],
         ),
         "Series": {
-            "description": "a list of series with the labels of each, or quantiles",
+            "description": "a list of series, each with its labels, or quantiles",
             "type": "object",
             "properties": {"series": {"type": "array", "items": {"type": "object"}}, "count": number, "quantiles": {"type": "object"}},
         },
@@ -90,7 +90,7 @@ fn schemas() -> Json {
                 "granularities": {"type": "array", "items": text},
                 "retention": {
                     "type": ["object", "null"], "additionalProperties": {"type": ["integer", "null"], "minimum": 0},
-                    "description": "seconds by granularity; in a change, those that are not named stay, null takes one away, and null for all of it takes all away",
+                    "description": "seconds by granularity; in a change, absent members are kept, null removes one, and null instead of the object removes all",
                 },
             },
             "additionalProperties": false,
@@ -98,7 +98,7 @@ fn schemas() -> Json {
     })
 }
 
-/// What came of lines.
+/// The schema of the result of an import.
 fn imported() -> Json {
     let number = json!({"type": "integer", "minimum": 0});
     let reason = json!({"type": "string"});
@@ -107,7 +107,7 @@ fn imported() -> Json {
         &["line", "reason"],
     );
     let mut repeated = number.clone();
-    repeated["description"] = json!("the lines up to this one were done before under this id");
+    repeated["description"] = json!("the lines up to this one were applied before with this id");
     object(
         json!({
             "writes": number, "repeated": repeated, "skipped": number,

@@ -1,11 +1,11 @@
-//! Everything that can be asked: the router and the OpenAPI description are made of this table.
+//! The table of all operations: the router and the OpenAPI description are built from it.
 
 use espalier_stats::Stats;
 use http::Method;
 
 use super::series::SLICES_MAX;
 use super::{metrics, series, settings, status, values, write};
-use crate::api::{Content, Holds, Operation as OperationOf, Parameter, of};
+use crate::api::{Content, Operation as OperationOf, Parameter, ParameterType, operation};
 
 type Operation = OperationOf<Stats>;
 
@@ -24,31 +24,31 @@ const KEYS: &str = "/stats/keys";
 
 const METRIC: Parameter = Parameter::new("metric", "the name of the metric");
 const LABEL: Parameter =
-    Parameter::new("label", "NAME=VALUE; given several times").holds(Holds::Several);
+    Parameter::new("label", "NAME=VALUE; repeatable").of_type(ParameterType::TextList);
 const GRANULARITY: Parameter = Parameter::new(
     "granularity",
-    "how long the buckets are, as in 15m, 1h, 1d, 1mo [1h]",
+    "length of the buckets, such as 15m, 1h, 1d, 1mo [1h]",
 );
-const FROM: Parameter = Parameter::new(
-    "from",
-    "the first bucket is that of this time [24 buckets in all]",
-);
-const TO: Parameter = Parameter::new("to", "the last bucket is that of this time [now]");
-const SKIP_BLANKS: Parameter =
-    Parameter::new("skip-blanks", "true leaves out buckets without values").holds(Holds::Flag);
+const FROM: Parameter = Parameter::new("from", "a time in the first bucket [24 buckets in total]");
+const TO: Parameter = Parameter::new("to", "a time in the last bucket [now]");
+const SKIP_BLANKS: Parameter = Parameter::new("skip-blanks", "true omits buckets without values")
+    .of_type(ParameterType::Boolean);
 
-const OF_VALUES: &[Parameter] = &[
+const VALUES_PARAMETERS: &[Parameter] = &[
     METRIC.required(),
     LABEL,
     GRANULARITY,
     FROM,
     TO,
     SKIP_BLANKS,
-    Parameter::new("format", "how values are shown [as Accept says, else json]")
-        .holds(Holds::OneOf(&["json", "csv"])),
+    Parameter::new(
+        "format",
+        "format of the response [by Accept, otherwise json]",
+    )
+    .of_type(ParameterType::OneOf(&["json", "csv"])),
 ];
 
-const OF_SERIES: &[Parameter] = &[
+const SERIES_PARAMETERS: &[Parameter] = &[
     METRIC.required(),
     LABEL,
     GRANULARITY,
@@ -57,152 +57,160 @@ const OF_SERIES: &[Parameter] = &[
     SKIP_BLANKS,
     Parameter::new(
         "path",
-        "which values; may have * for any name, and stands for what is below it too [*]",
+        "selects values, including those below the path; * matches any name [*]",
     ),
     Parameter::new(
         "slices",
-        "into how many parts of the range, the oldest first [1]",
+        "number of parts that the range is divided into, oldest first [1]",
     )
-    .holds(Holds::Number(1, SLICES_MAX as u64)),
-    Parameter::new("aggregate", "one number of the values")
-        .holds(Holds::OneOf(&["sum", "mean", "min", "max", "count"])),
-    Parameter::new("category", "true gives the total of each path").holds(Holds::Flag),
+    .of_type(ParameterType::Integer(1, SLICES_MAX as u64)),
+    Parameter::new("aggregate", "combines the values to one number").of_type(ParameterType::OneOf(
+        &["sum", "mean", "min", "max", "count"],
+    )),
+    Parameter::new("category", "true returns the total of each path")
+        .of_type(ParameterType::Boolean),
     Parameter::new(
         "top",
-        "so many paths with the largest totals; with group-by, groups",
+        "number of paths with the largest totals to return; with group-by, of groups",
     )
-    .holds(Holds::Number(0, u64::MAX)),
+    .of_type(ParameterType::Integer(0, u64::MAX)),
     Parameter::new(
         "quantile",
-        "a quantile of what was observed, between 0 and 1; given several times",
+        "a quantile of the observed values, between 0 and 1; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "group-by",
-        "a label; metrics that differ in it are shown apart; given several times",
+        "a label; metrics with different values of it are separate groups; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "of",
-        "a path that the expression calls a, b, ... in this order; given several times",
+        "a path, named a, b, ... in the expression, in this order; repeatable",
     )
-    .holds(Holds::Several),
+    .of_type(ParameterType::TextList),
     Parameter::new(
         "expression",
-        "a value computed from others: + - * / ( ) sum mean min max sqrt",
+        "computes a value from others: + - * / ( ) sum mean min max sqrt",
     ),
     Parameter::new("as", "the path of the computed value"),
 ];
 
-const OF_IMPORT: &[Parameter] = &[
-    Parameter::new("format", "what the lines are")
-        .holds(Holds::OneOf(&["statsd", "prometheus", "jsonl"]))
+const IMPORT_PARAMETERS: &[Parameter] = &[
+    Parameter::new("format", "format of the lines")
+        .of_type(ParameterType::OneOf(&["statsd", "prometheus", "jsonl"]))
         .required(),
-    Parameter::new("at", "when they were so, where they do not say [now]"),
+    Parameter::new("at", "the time of lines without a time [now]"),
     Parameter::new(
         "id",
-        "a name for this import: lines that were done under it within a day are not done again",
+        "a name for this import: lines that were applied with it within a day are not applied again",
     ),
 ];
 
-const EXACT: &[Parameter] = &[METRIC.required(), LABEL];
+const DELETE_PARAMETERS: &[Parameter] = &[METRIC.required(), LABEL];
 
-const OF_SCAN: &[Parameter] = &[
+const SCAN_PARAMETERS: &[Parameter] = &[
     METRIC,
     LABEL,
-    Parameter::new("prefix", "all metrics whose names begin so, instead of one"),
+    Parameter::new(
+        "prefix",
+        "all metrics whose names start with this, instead of one",
+    ),
 ];
 
-const OF_KEYS: &[Parameter] = &[Parameter::new("prefix", "those whose names begin so")];
+const KEYS_PARAMETERS: &[Parameter] = &[Parameter::new(
+    "prefix",
+    "metrics whose names start with this",
+)];
 
-/// All operations.
+/// Returns all operations.
 pub(super) fn all() -> Vec<Operation> {
-    let mut all = that_write();
-    all.extend(that_read());
+    let mut all = write_operations();
+    all.extend(read_operations());
     all
 }
 
-fn that_write() -> Vec<Operation> {
+fn write_operations() -> Vec<Operation> {
     use Content::{Nothing, Patch, Schema, Text};
     const DONE: &[(u16, Content)] = &[(200, Schema("Outcome"))];
     vec![
-        of(Method::POST, TRACK, "track", "Add values to the buckets of a time, one of each granularity, in one atomic commit", write::track)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, ASSERT, "assert", "Set values in place of what is there; others stay", write::assert)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, ASSORT, "assort", "Count values by class: a histogram at each path", write::assort)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, OBSERVE, "observe", "Put values into sketches, which tell quantiles", write::observe)
-            .takes(Schema("Write"))
-            .gives(DONE),
-        of(Method::POST, WRITES, "writeSeveral", "Several writes, of one metric or of many, in one atomic commit", write::several)
-            .takes(Schema("Writes"))
-            .gives(DONE),
-        of(Method::POST, IMPORT, "import", "Lines of StatsD, the text format of Prometheus, or JSON lines of a write each; lines that cannot be read are told", write::import)
-            .query(OF_IMPORT)
-            .takes(Text)
-            .gives(&[(200, Schema("Imported"))]),
-        of(Method::POST, BEAM, "beam", "Say the status of a metric: any JSON, of which the latest is kept", status::beam)
-            .takes(Schema("Said"))
-            .gives(DONE),
-        of(Method::DELETE, KEYS, "deleteMetric", "Delete the metric with exactly these labels: its values, sketches and status", metrics::delete)
-            .query(EXACT)
-            .gives(&[(204, Nothing)]),
-        of(Method::PATCH, SETTINGS, "changeSettings", "Change how is counted, as a JSON Merge Patch (RFC 7396) says; time zone and beginning of week stay as they are once there are any", settings::patch)
-            .takes(Patch("Settings"))
-            .gives(&[(200, Schema("Settings"))]),
+        operation(Method::POST, TRACK, "track", "Add values to the buckets of a time, one of each granularity, in one atomic commit", write::track)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, ASSERT, "assert", "Set values, replacing existing ones; others are kept", write::assert)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, ASSORT, "assort", "Count values by class: a histogram at each path", write::assort)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, OBSERVE, "observe", "Add values to sketches, from which quantiles are estimated", write::observe)
+            .request_body(Schema("Write"))
+            .responses(DONE),
+        operation(Method::POST, WRITES, "writeSeveral", "Make several writes, to one or more metrics, in one atomic commit", write::several)
+            .request_body(Schema("Writes"))
+            .responses(DONE),
+        operation(Method::POST, IMPORT, "import", "Import lines of StatsD, of the Prometheus text format, or JSON lines with one write each; invalid lines are reported", write::import)
+            .query(IMPORT_PARAMETERS)
+            .request_body(Text)
+            .responses(&[(200, Schema("Imported"))]),
+        operation(Method::POST, BEAM, "beam", "Set the status of a metric: any JSON; only the latest is kept", status::beam)
+            .request_body(Schema("Said"))
+            .responses(DONE),
+        operation(Method::DELETE, KEYS, "deleteMetric", "Delete the metric with exactly these labels: its values, sketches and status", metrics::delete)
+            .query(DELETE_PARAMETERS)
+            .responses(&[(204, Nothing)]),
+        operation(Method::PATCH, SETTINGS, "changeSettings", "Change the settings with a JSON Merge Patch (RFC 7396); the time zone and the first day of the week cannot be changed once there are values", settings::patch)
+            .request_body(Patch("Settings"))
+            .responses(&[(200, Schema("Settings"))]),
     ]
 }
 
-fn that_read() -> Vec<Operation> {
+fn read_operations() -> Vec<Operation> {
     use Content::{Csv, Schema};
     vec![
-        of(
+        operation(
             Method::GET,
             VALUES,
             "values",
-            "The values of a metric over a range",
+            "Read the values of a metric over a range",
             values::get,
         )
-        .query(OF_VALUES)
-        .gives(&[(200, Csv("Values"))]),
-        of(
+        .query(VALUES_PARAMETERS)
+        .responses(&[(200, Csv("Values"))]),
+        operation(
             Method::GET,
             SERIES,
             "series",
-            "Timelines of a metric, or what is computed of its values",
+            "Read timelines of a metric, or results computed from its values",
             series::get,
         )
-        .query(OF_SERIES)
-        .gives(&[(200, Schema("Series"))]),
-        of(
+        .query(SERIES_PARAMETERS)
+        .responses(&[(200, Schema("Series"))]),
+        operation(
             Method::GET,
             SCAN,
             "scan",
-            "The latest status of a metric, or of all whose names begin alike",
+            "Read the latest status of a metric, or of all metrics with a name prefix",
             status::scan,
         )
-        .query(OF_SCAN)
-        .gives(&[(200, Schema("Status"))]),
-        of(
+        .query(SCAN_PARAMETERS)
+        .responses(&[(200, Schema("Status"))]),
+        operation(
             Method::GET,
             KEYS,
             "listMetrics",
-            "Which metrics there are",
+            "List the metrics",
             metrics::list,
         )
-        .query(OF_KEYS)
-        .gives(&[(200, Schema("Metrics"))]),
-        of(
+        .query(KEYS_PARAMETERS)
+        .responses(&[(200, Schema("Metrics"))]),
+        operation(
             Method::GET,
             SETTINGS,
             "getSettings",
-            "How is counted",
+            "Read the settings",
             settings::get,
         )
-        .gives(&[(200, Schema("Settings"))]),
+        .responses(&[(200, Schema("Settings"))]),
     ]
 }

@@ -1,4 +1,4 @@
-//! What went wrong with statistics.
+//! Maps the errors of statistics to problem documents.
 
 use espalier_stats::{Error, ErrorKind};
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! The routes.
+//! The router of the statistics API.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::{openapi, operations};
 use crate::api;
 use crate::intake::Intake;
 
-/// The routes: what is below `/stats`, and the OpenAPI description. Bodies of requests are taken in by
-/// `intake`.
+/// The routes: everything below `/stats`, and the OpenAPI description. `intake` receives the bodies of
+/// requests.
 pub fn router(stats: Arc<Stats>, intake: Intake) -> Router {
     api::router(stats, &openapi::api(), operations::all(), intake)
 }

@@ -1,4 +1,4 @@
-//! What is made of values: timelines, aggregates, totals, the largest, quantiles, expressions.
+//! Results computed from values: timelines, aggregates, totals, top paths, quantiles, expressions.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use espalier_stats::{Aggregate, Calendar, Expression, Group, Path, Pattern, Quer
 use http::{Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::asked::Call;
+use super::call::Call;
 use super::problem::{Problem, Result};
-use crate::api::json as answer;
+use crate::api::json_response;
 
-/// What is made, each named by its parameter.
-const MADE: [&str; 4] = ["aggregate", "category", "top", "quantile"];
+/// The parameters that select a result; at most one may be given.
+const RESULT_PARAMETERS: [&str; 4] = ["aggregate", "category", "top", "quantile"];
 
-/// Into how many parts a range may be divided.
+/// Maximum number of slices of a range.
 pub(super) const SLICES_MAX: usize = 10_000;
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
-    let made: Vec<_> = MADE
+    let given: Vec<_> = RESULT_PARAMETERS
         .into_iter()
         .filter(|name| call.parameter(name).is_some())
         .collect();
-    if made.len() > 1 {
-        let detail = format!("{} exclude each other", made.join(" and "));
+    if given.len() > 1 {
+        let detail = format!("{} cannot be combined", given.join(" and "));
         return Err(Problem::request(detail));
     }
     check(call)?;
@@ -36,36 +36,36 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
         let groups = call.service.top(&query, &exact_path(call)?, count)?;
         let groups = groups
             .iter()
-            .map(|(group, total)| shown(group, "total", json!(total)));
+            .map(|(group, total)| group_json(group, "total", json!(total)));
         return Ok(series(groups.collect()));
     }
-    let wanted = Wanted::of(call, count)?;
+    let request = SeriesRequest::of(call, count)?;
     let mut groups = call.service.query(&query)?;
     compute(call, &mut groups)?;
     let calendar = call.service.calendar();
-    let shown = groups.iter().map(|group| wanted.show(group, &calendar));
-    Ok(series(shown.collect::<Result<_>>()?))
+    let results = groups.iter().map(|group| request.to_json(group, &calendar));
+    Ok(series(results.collect::<Result<_>>()?))
 }
 
-/// Refuses parameters that would be left out.
+/// Rejects combinations in which a parameter would be ignored.
 fn check(call: &Call<'_>) -> Result<()> {
-    call.needs("expression", &["of", "as"])?;
-    call.excludes("quantile", &["group-by", "slices", "expression"])?;
-    call.excludes("top", &["slices"])?;
+    call.check_requires("expression", &["of", "as"])?;
+    call.check_excludes("quantile", &["group-by", "slices", "expression"])?;
+    call.check_excludes("top", &["slices"])?;
     if call.parameter("group-by").is_some() {
-        call.excludes("top", &["expression"])?;
+        call.check_excludes("top", &["expression"])?;
     }
     Ok(())
 }
 
-/// What is made of each group.
-struct Wanted {
+/// The requested result for each group.
+struct SeriesRequest {
     pattern: Pattern,
     slices: usize,
-    made: Made,
+    result: SeriesResult,
 }
 
-enum Made {
+enum SeriesResult {
     Aggregate(Aggregate, Path),
     Top(usize),
     Category,
@@ -73,11 +73,11 @@ enum Made {
 }
 
 fn series(series: Vec<Json>) -> Response<Body> {
-    answer(StatusCode::OK, &json!({ "series": series }))
+    json_response(StatusCode::OK, &json!({ "series": series }))
 }
 
-fn shown(group: &Group, name: &str, made: Json) -> Json {
-    json!({"labels": group.labels, name: made})
+fn group_json(group: &Group, name: &str, result: Json) -> Json {
+    json!({"labels": group.labels, name: result})
 }
 
 fn query(call: &Call<'_>) -> Result<Query> {
@@ -89,20 +89,20 @@ fn query(call: &Call<'_>) -> Result<Query> {
 }
 
 fn exact_path(call: &Call<'_>) -> Result<Path> {
-    Ok(call.needed("path")?.parse()?)
+    Ok(call.required_parameter("path")?.parse()?)
 }
 
 fn slices(call: &Call<'_>) -> Result<usize> {
     let slices = call.parsed("slices")?.unwrap_or(1);
     if slices == 0 || slices > SLICES_MAX {
         return Err(Problem::request(format!(
-            "slices={slices}: there may be 1 to {SLICES_MAX}"
+            "slices={slices}: must be 1 to {SLICES_MAX}"
         )));
     }
     Ok(slices)
 }
 
-/// Adds what an expression makes of other paths.
+/// Adds the path that an expression computes from others.
 fn compute(call: &Call<'_>, groups: &mut [Group]) -> Result<()> {
     let Some(text) = call.parameter("expression") else {
         return Ok(());
@@ -111,42 +111,44 @@ fn compute(call: &Call<'_>, groups: &mut [Group]) -> Result<()> {
     let paths = paths.collect::<espalier_stats::Result<Vec<Path>>>()?;
     let expression = Expression::parse(&paths, text);
     let expression = expression.map_err(|error| Problem::from(error).within("expression"))?;
-    let result: Path = call.needed("as")?.parse()?;
+    let result: Path = call.required_parameter("as")?.parse()?;
     for group in groups {
         group.series.transpond(&expression, &result);
     }
     Ok(())
 }
 
-impl Wanted {
+impl SeriesRequest {
     fn of(call: &Call<'_>, top: Option<usize>) -> Result<Self> {
-        let made = match (call.parameter("aggregate"), top) {
-            (Some(aggregate), _) => Made::Aggregate(aggregate.parse()?, exact_path(call)?),
-            (None, Some(count)) => Made::Top(count),
-            (None, None) if call.flag("category")? => Made::Category,
-            _ => Made::Timeline,
+        let result = match (call.parameter("aggregate"), top) {
+            (Some(aggregate), _) => SeriesResult::Aggregate(aggregate.parse()?, exact_path(call)?),
+            (None, Some(count)) => SeriesResult::Top(count),
+            (None, None) if call.flag("category")? => SeriesResult::Category,
+            _ => SeriesResult::Timeline,
         };
         Ok(Self {
             pattern: call.parameter("path").unwrap_or("*").parse()?,
             slices: slices(call)?,
-            made,
+            result,
         })
     }
 
-    fn show(&self, group: &Group, calendar: &Calendar) -> Result<Json> {
+    fn to_json(&self, group: &Group, calendar: &Calendar) -> Result<Json> {
         let (series, pattern) = (&group.series, &self.pattern);
-        Ok(match &self.made {
-            Made::Aggregate(aggregate, path) => {
+        Ok(match &self.result {
+            SeriesResult::Aggregate(aggregate, path) => {
                 let numbers = series.aggregate(*aggregate, path, self.slices)?;
-                shown(group, aggregate.as_str(), json!(numbers))
+                group_json(group, aggregate.as_str(), json!(numbers))
             }
-            Made::Top(count) => shown(group, "top", json!(series.top(pattern, *count)?)),
-            Made::Category => shown(
+            SeriesResult::Top(count) => {
+                group_json(group, "top", json!(series.top(pattern, *count)?))
+            }
+            SeriesResult::Category => group_json(
                 group,
                 "category",
                 json!(series.category(pattern, self.slices)?),
             ),
-            Made::Timeline => self.timeline(group, calendar)?,
+            SeriesResult::Timeline => self.timeline(group, calendar)?,
         })
     }
 
@@ -161,7 +163,7 @@ impl Wanted {
             (path.to_string(), slices.collect::<Vec<_>>())
         });
         let lines: BTreeMap<_, _> = lines.collect();
-        Ok(shown(group, "timeline", json!(lines)))
+        Ok(group_json(group, "timeline", json!(lines)))
     }
 }
 
@@ -173,9 +175,9 @@ fn quantiles(call: &Call<'_>) -> Result<Response<Body>> {
     for text in call.parameters("quantile") {
         let quantile: f64 = text
             .parse()
-            .map_err(|_| Problem::request(format!("quantile={text:?} is no number")))?;
+            .map_err(|_| Problem::request(format!("quantile={text:?} is not a number")))?;
         quantiles.insert(text, sketch.quantile(quantile)?);
     }
-    let shown = json!({"count": sketch.count(), "quantiles": quantiles});
-    Ok(answer(StatusCode::OK, &shown))
+    let body = json!({"count": sketch.count(), "quantiles": quantiles});
+    Ok(json_response(StatusCode::OK, &body))
 }

@@ -1,4 +1,4 @@
-//! Statuses: said, and found.
+//! Statuses of metrics: set and read.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::asked::{Call, named, time};
+use super::call::{Call, metric_of, time};
 use super::problem::{Problem, Result};
-use crate::api::{json as answer, json_text};
+use crate::api::{json_response, json_text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct StatusWrite {
     metric: String,
     #[serde(default)]
     labels: BTreeMap<String, String>,
@@ -24,19 +24,22 @@ struct Said {
 }
 
 pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
-    let said: Said = call.raw_object()?;
-    let at = time(call.service, said.at.as_deref())?;
-    let metric = named(said.metric, said.labels);
-    let outcome = match call.service.beam(metric, at, said.status.get())? {
+    let write: StatusWrite = call.raw_object()?;
+    let at = time(call.service, write.at.as_deref())?;
+    let metric = metric_of(write.metric, write.labels);
+    let outcome = match call.service.beam(metric, at, write.status.get())? {
         Beamed::Latest => "latest",
         Beamed::Outdated => "outdated",
     };
-    Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
+    Ok(json_response(
+        StatusCode::OK,
+        &json!({ "outcome": outcome }),
+    ))
 }
 
-/// A status, as it is shown: the JSON that was said is passed on as it is, not read again.
+/// A status in a response. Its JSON is copied without being parsed.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct StatusJson<'a> {
     metric: &'a str,
     labels: &'a BTreeMap<String, String>,
     at: String,
@@ -44,12 +47,12 @@ struct Shown<'a> {
 }
 
 #[derive(Serialize)]
-struct AllShown<'a> {
-    statuses: Vec<Shown<'a>>,
+struct StatusList<'a> {
+    statuses: Vec<StatusJson<'a>>,
 }
 
-fn shown<'a>(status: &'a Status, calendar: &Calendar) -> Result<Shown<'a>> {
-    Ok(Shown {
+fn status_json<'a>(status: &'a Status, calendar: &Calendar) -> Result<StatusJson<'a>> {
+    Ok(StatusJson {
         metric: &status.metric.name,
         labels: &status.metric.labels,
         at: calendar.show_time(status.at),
@@ -58,27 +61,27 @@ fn shown<'a>(status: &'a Status, calendar: &Calendar) -> Result<Shown<'a>> {
 }
 
 fn unreadable(error: serde_json::Error) -> Problem {
-    Problem::internal(format!("a status is no JSON: {error}"))
+    Problem::internal(format!("a status is not JSON: {error}"))
 }
 
-fn text(shown: &impl Serialize) -> Result<Response<Body>> {
+fn serialized_response(shown: &impl Serialize) -> Result<Response<Body>> {
     let text = serde_json::to_string(shown).map_err(unreadable)?;
     Ok(json_text(StatusCode::OK, text))
 }
 
-/// The latest status of a metric; of all whose names begin so, with `prefix`.
+/// Returns the latest status of a metric, or with `prefix` of all metrics whose names start with it.
 pub(super) fn scan(call: &Call<'_>) -> Result<Response<Body>> {
-    call.excludes("prefix", &["metric", "label"])?;
+    call.check_excludes("prefix", &["metric", "label"])?;
     let calendar = call.service.calendar();
     if let Some(prefix) = call.parameter("prefix") {
         let statuses = call.service.statuses(prefix)?;
-        let statuses = statuses.iter().map(|status| shown(status, &calendar));
-        return text(&AllShown {
+        let statuses = statuses.iter().map(|status| status_json(status, &calendar));
+        return serialized_response(&StatusList {
             statuses: statuses.collect::<Result<_>>()?,
         });
     }
     let metric = call.metric()?;
     let status = call.service.scan(metric.clone())?;
     let status = status.ok_or_else(|| Problem::missing(format!("{metric} has no status")))?;
-    text(&shown(&status, &calendar)?)
+    serialized_response(&status_json(&status, &calendar)?)
 }

@@ -5,7 +5,7 @@ use espalier_stats::output;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 
-use super::asked::Call;
+use super::call::Call;
 use super::problem::{Problem, Result};
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
@@ -16,19 +16,19 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
         true => ("text/csv", output::csv(&points, &calendar)),
         false => ("application/json", output::json(&points, &calendar)?),
     };
-    let mut answer = Response::new(Body::from(text));
+    let mut response = Response::new(Body::from(text));
     let media = HeaderValue::from_static(media);
-    answer.headers_mut().insert(CONTENT_TYPE, media);
-    Ok(answer)
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    Ok(response)
 }
 
-/// What `format` says, else `Accept`.
+/// The requested format: `format`, otherwise `Accept`.
 fn wants_csv(call: &Call<'_>) -> Result<bool> {
     match call.parameter("format") {
         Some("csv") => Ok(true),
         Some("json") => Ok(false),
         Some(other) => Err(Problem::request(format!(
-            "format={other:?}: there are json and csv"
+            "format={other:?}: must be json or csv"
         ))),
         None => {
             let accept = call

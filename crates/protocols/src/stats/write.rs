@@ -1,4 +1,4 @@
-//! What writes: track, assert, assort, observe, several of them, and lines of other systems.
+//! Writes: track, assert, assort, observe, several of them, and imported lines.
 
 use axum::body::Body;
 use espalier_stats::import::Format;
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::asked::{Call, time};
+use super::call::{Call, time};
 use super::problem::{Problem, Result};
-use crate::api::{json as answer, read};
+use crate::api::{json_response, read};
 
-/// Several writes.
+/// A request with several writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Several {
+struct WriteBatch {
     id: Option<String>,
     writes: Vec<Box<RawValue>>,
 }
@@ -26,19 +26,19 @@ fn write(calendar: &Calendar, action: Verb, body: JsonWrite) -> Result<Write> {
 }
 
 fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
-    let said = match call.service.submit(request)? {
+    let body = match call.service.submit(request)? {
         Outcome::Done => json!({"outcome": "done"}),
         Outcome::Repeated => json!({"outcome": "repeated"}),
         Outcome::TooOld => json!({"outcome": "too-old"}),
         Outcome::DoneInPart { too_old } => json!({"outcome": "done", "too-old": too_old}),
     };
-    Ok(answer(StatusCode::OK, &said))
+    Ok(json_response(StatusCode::OK, &body))
 }
 
 fn single(call: &Call<'_>, action: Verb) -> Result<Response<Body>> {
     let mut body: JsonWrite = call.raw_object()?;
     if body.action.is_some() {
-        return Err(Problem::request("the path says the action already"));
+        return Err(Problem::request("the action is given by the path"));
     }
     let id = body.id.take();
     let mut request = Request::from(write(&call.service.calendar(), action, body)?);
@@ -62,9 +62,9 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
     single(call, Verb::Observe)
 }
 
-/// Several writes, all of them or none.
+/// Applies several writes, all or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
-    let body: Several = call.raw_object()?;
+    let body: WriteBatch = call.raw_object()?;
     let calendar = call.service.calendar();
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
@@ -72,10 +72,10 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
         let own: JsonWrite = read(one.get().as_bytes()).map_err(at)?;
         let action = own
             .action
-            .ok_or_else(|| at(Problem::request("it needs an action")))?;
+            .ok_or_else(|| at(Problem::request("the action is missing")))?;
         if own.id.is_some() {
             return Err(at(Problem::request(
-                "the id is that of the request, not of a write",
+                "the id belongs to the request, not to a write",
             )));
         }
         writes.push(write(&calendar, action, own).map_err(at)?);
@@ -85,10 +85,11 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
     submit(call, request)
 }
 
-/// Lines of StatsD or Prometheus, or JSON lines. Those that cannot be read are told, and the others done.
+/// Imports lines of StatsD or Prometheus, or JSON lines. Invalid lines are reported, the others are
+/// applied.
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
-    let format: Format = call.needed("format")?.parse()?;
+    let format: Format = call.required_parameter("format")?.parse()?;
     let lines = &mut call.lines()?;
     let report = match call.parameter("id") {
         Some(id) => call.service.import_once(id, format, at, lines)?,
@@ -104,5 +105,5 @@ pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
         "skipped": report.skipped,
         "lines": lines,
     });
-    Ok(answer(StatusCode::OK, &value))
+    Ok(json_response(StatusCode::OK, &value))
 }

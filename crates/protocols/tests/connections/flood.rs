@@ -1,4 +1,4 @@
-//! More connections than there may be.
+//! More connections than the limit.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -6,26 +6,26 @@ use std::net::TcpStream;
 use espalier_protocols::server::Limits;
 
 use crate::served::Server;
-use crate::support::{answer, connect, start, status};
+use crate::support::{connect, read_response, start, status};
 
 const CONNECTIONS_MAX: usize = 64;
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-fn flooded(server: &Server, said: &[u8]) -> Vec<TcpStream> {
+fn flooded(server: &Server, sent: &[u8]) -> Vec<TcpStream> {
     let open = |_| {
         let mut stream = connect(server);
         // One of these may be closed already.
-        let _ = stream.write_all(said);
+        let _ = stream.write_all(sent);
         stream
     };
     (0..3 * CONNECTIONS_MAX).map(open).collect()
 }
 
-/// As many silent connections as one likes keep nobody out, and neither do those that stopped within a
-/// head or a body.
+/// Any number of silent connections, or connections that stop within headers or a body, do not block new
+/// ones.
 #[test]
-fn connections_that_do_not_ask_keep_nobody_out() {
+fn connections_without_requests_do_not_block_others() {
     let limits = Limits {
         connections_max: CONNECTIONS_MAX,
         ..Limits::default()
@@ -33,31 +33,31 @@ fn connections_that_do_not_ask_keep_nobody_out() {
     let server = start(limits);
     let body = "POST /stats/track HTTP/1.1\r\nHost: localhost\r\n\
         Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
-    let mut held = Vec::new();
-    for said in ["", "PRI * HT", "GET /heal", body] {
-        held.extend(flooded(&server, said.as_bytes()));
+    let mut idle = Vec::new();
+    for sent in ["", "PRI * HT", "GET /heal", body] {
+        idle.extend(flooded(&server, sent.as_bytes()));
         for _ in 0..10 {
             let mut stream = connect(&server);
             stream.write_all(GET).expect("sent");
-            assert_eq!(status(&answer(&mut stream)), 200, "{said:?}");
+            assert_eq!(status(&read_response(&mut stream)), 200, "{sent:?}");
         }
     }
 }
 
-/// A connection that asks stays while others that do not come and go.
+/// An active connection survives while idle ones come and go.
 #[test]
-fn a_connection_that_asks_outlives_a_flood_of_those_that_do_not() {
+fn an_active_connection_survives_a_flood_of_idle_ones() {
     let limits = Limits {
         connections_max: CONNECTIONS_MAX,
         ..Limits::default()
     };
     let server = start(limits);
-    let mut asking = connect(&server);
+    let mut active = connect(&server);
     for _ in 0..3 {
-        asking.write_all(GET).expect("sent");
-        assert_eq!(status(&answer(&mut asking)), 200);
+        active.write_all(GET).expect("sent");
+        assert_eq!(status(&read_response(&mut active)), 200);
         flooded(&server, b"");
     }
-    asking.write_all(GET).expect("sent");
-    assert_eq!(status(&answer(&mut asking)), 200);
+    active.write_all(GET).expect("sent");
+    assert_eq!(status(&read_response(&mut active)), 200);
 }

@@ -1,13 +1,13 @@
-//! What every route of every front end demands: a host of this server, no foreign origin, and the media
-//! type of what changes something. The routes are those of the OpenAPI descriptions, so that a new one is
-//! tested by being there.
+//! The checks on every route of every front end: a host of this server, no foreign origin, and the media
+//! type of requests that change something. The routes are taken from the OpenAPI descriptions, so new ones
+//! are tested automatically.
 
 use espalier_protocols::server::Limits;
 
 use crate::served::Server;
 use crate::support::start;
 
-/// What a page of any site can send without asking the browser whether it may, and nothing at all.
+/// The content types that a page of any site can send without a CORS preflight, and no content type.
 const FORGEABLE: [&[(&str, &str)]; 4] = [
     &[],
     &[("content-type", "text/plain")],
@@ -15,7 +15,7 @@ const FORGEABLE: [&[(&str, &str)]; 4] = [
     &[("content-type", "multipart/form-data; boundary=x")],
 ];
 
-/// Method and path of every route that is described.
+/// The method and path of every described route.
 fn routes(server: &Server) -> Vec<(String, String)> {
     let mut routes = Vec::new();
     for description in ["/openapi/stats.json", "/openapi/documents.json"] {
@@ -50,7 +50,7 @@ fn routes(server: &Server) -> Vec<(String, String)> {
     routes
 }
 
-/// The media type of what goes wrong at a path.
+/// The media type of errors at a path.
 fn error_media(path: &str) -> &'static str {
     match path.split('/').nth(1) {
         Some("stats" | "documents" | "openapi") => "application/problem+json",
@@ -59,7 +59,7 @@ fn error_media(path: &str) -> &'static str {
     }
 }
 
-/// A request with a JSON body, unless the method has none.
+/// Sends a request with a JSON body, unless the method has none.
 fn send(
     server: &Server,
     (method, path): &(String, String),
@@ -67,15 +67,19 @@ fn send(
     expected: u16,
 ) {
     let body = matches!(method.as_str(), "POST" | "PUT" | "PATCH").then_some("{}");
-    let answer = server.request(method, path, headers, body);
-    let shown = format!("{method} {path} {headers:?}: {answer:?}");
-    assert_eq!(answer.status, expected, "{shown}");
-    assert_eq!(answer.header("content-type"), error_media(path), "{shown}");
-    assert!(!answer.body.is_empty(), "{shown}");
+    let response = server.request(method, path, headers, body);
+    let shown = format!("{method} {path} {headers:?}: {response:?}");
+    assert_eq!(response.status, expected, "{shown}");
+    assert_eq!(
+        response.header("content-type"),
+        error_media(path),
+        "{shown}"
+    );
+    assert!(!response.body.is_empty(), "{shown}");
 }
 
 #[test]
-fn every_route_refuses_foreign_hosts_and_origins() {
+fn every_route_rejects_foreign_hosts_and_origins() {
     let server = start(Limits::default());
     let json = ("content-type", "application/json");
     for route in routes(&server) {
@@ -91,7 +95,7 @@ fn every_route_refuses_foreign_hosts_and_origins() {
 }
 
 #[test]
-fn every_route_that_changes_something_demands_its_media_type() {
+fn every_route_that_changes_something_requires_its_media_type() {
     let server = start(Limits::default());
     let mut tried = 0;
     for route in routes(&server) {

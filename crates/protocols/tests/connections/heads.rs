@@ -1,19 +1,19 @@
-//! Heads of requests that are too long, malformed, or not alone.
+//! Request headers that are too long or malformed, and pipelined requests.
 
 use std::io::Write;
 use std::net::Shutdown;
 
 use espalier_protocols::server::Limits;
 
-use crate::support::{answer, connect, exchange, rest, start, status, write};
+use crate::support::{connect, exchange, read_response, rest, start, status, write};
 
 const GET: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
 
 fn check(head: &str, expected: u16) {
     let server = start(Limits::default());
-    let answer = exchange(&server, head.as_bytes());
+    let response = exchange(&server, head.as_bytes());
     let shown = &head[..head.len().min(200)];
-    assert_eq!(status(&answer), expected, "{shown:?} -> {answer:?}");
+    assert_eq!(status(&response), expected, "{shown:?} -> {response:?}");
     assert_eq!(server.get("/healthz").status, 200);
 }
 
@@ -24,7 +24,7 @@ fn a_request_line_that_is_too_long_is_414() {
         &format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         414,
     );
-    // Without an end, and longer than all that the server reads.
+    // Without an end, and longer than the server reads.
     for length in [100_000, 300_000, 2_000_000] {
         check(&format!("GET /{}", "a".repeat(length)), 414);
     }
@@ -36,11 +36,11 @@ fn a_later_request_line_that_is_too_long_is_414_too() {
     let mut stream = connect(&server);
     let first = format!("{GET}\r\n");
     stream.write_all(first.as_bytes()).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
     let second = format!("GET /{}", "a".repeat(300_000));
     stream.write_all(second.as_bytes()).expect("sent");
-    let answer = rest(&mut stream);
-    assert_eq!(status(&answer), 414, "{answer:?}");
+    let response = rest(&mut stream);
+    assert_eq!(status(&response), 414, "{response:?}");
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn a_host_that_is_missing_given_twice_or_bad_is_400() {
     }
 }
 
-/// Bytes behind a request are no reason to wait with its answer.
+/// Bytes after a request do not delay its response.
 #[test]
-fn what_stands_behind_a_request_does_not_withhold_its_answer() {
+fn bytes_after_a_request_do_not_delay_its_response() {
     let server = start(Limits::default());
     for behind in [
         "\r\n",
@@ -102,20 +102,20 @@ fn what_stands_behind_a_request_does_not_withhold_its_answer() {
         let mut stream = connect(&server);
         let request = format!("{GET}\r\n{behind}");
         stream.write_all(request.as_bytes()).expect("sent");
-        let first = answer(&mut stream);
+        let first = read_response(&mut stream);
         assert_eq!(status(&first), 200, "{behind:?}");
         assert!(first.ends_with("ok\n"), "{first}");
     }
 }
 
 #[test]
-fn what_stands_behind_the_last_request_does_not_lose_its_answer() {
+fn bytes_after_the_last_request_do_not_lose_its_response() {
     let server = start(Limits::default());
     for behind in ["x", "\r\n", GET, &"x".repeat(1_000_000)] {
         let request = format!("{GET}Connection: close\r\n\r\n{behind}");
-        let answer = exchange(&server, request.as_bytes());
-        assert_eq!(status(&answer), 200, "{:?}", &behind[..1]);
-        assert!(answer.ends_with("ok\n"), "{answer}");
+        let response = exchange(&server, request.as_bytes());
+        assert_eq!(status(&response), 200, "{:?}", &behind[..1]);
+        assert!(response.ends_with("ok\n"), "{response}");
     }
 }
 
@@ -130,7 +130,7 @@ fn requests_that_are_sent_at_once_are_answered_in_order() {
 }
 
 #[test]
-fn who_says_no_more_is_answered_and_the_connection_ends() {
+fn a_half_closed_connection_is_answered_and_closed() {
     let server = start(Limits::default());
     let body = write();
     let post = format!(
@@ -144,7 +144,7 @@ fn who_says_no_more_is_answered_and_the_connection_ends() {
         stream
             .shutdown(Shutdown::Write)
             .expect("the half is closed");
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer) / 100, 2, "{request} -> {answer}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response) / 100, 2, "{request} -> {response}");
     }
 }

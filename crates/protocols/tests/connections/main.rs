@@ -1,4 +1,4 @@
-//! The connections of a server: over raw sockets, on routes of every front end.
+//! The connections of a server: raw sockets, on routes of every front end.
 
 mod flood;
 mod guards;

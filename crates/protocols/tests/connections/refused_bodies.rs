@@ -1,12 +1,12 @@
-//! Requests that are refused before their bodies were read: the answer reaches the client.
+//! Requests that are rejected before their bodies were read: the response reaches the client.
 
 use std::io::Write;
 
 use espalier_protocols::server::Limits;
 
-use crate::support::{answer, connect, rest, start, status};
+use crate::support::{connect, read_response, rest, start, status};
 
-/// Requests that are refused by their heads.
+/// Requests that are rejected because of their headers.
 const REFUSED: [(&str, &str, &str, u16); 8] = [
     ("POST /stats/track", "localhost", "text/plain", 415),
     ("POST /documents/cars/items", "localhost", "text/plain", 415),
@@ -33,29 +33,29 @@ fn check(length: usize) {
              Content-Length: {length}\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).expect("sent");
-        // The answer stands in the socket while the body is still sent: that must not fail.
+        // The response is in the socket while the body is still being sent; the write must not fail.
         std::thread::sleep(std::time::Duration::from_millis(20));
         for piece in body.chunks(10_000) {
-            stream.write_all(piece).expect("the server reads on");
+            stream.write_all(piece).expect("the server keeps reading");
         }
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), expected, "{line}: {answer:?}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), expected, "{line}: {response:?}");
     }
 }
 
 #[test]
-fn a_refusal_reaches_a_client_that_sends_a_small_body() {
+fn an_early_error_reaches_a_client_with_a_small_body() {
     check(100);
 }
 
 #[test]
-fn a_refusal_reaches_a_client_that_sends_a_large_body() {
+fn an_early_error_reaches_a_client_with_a_large_body() {
     check(4 << 20);
 }
 
-/// A client does not send its next request on a connection that ends.
+/// A client must not send its next request on a connection that ends.
 #[test]
-fn a_refusal_before_the_body_was_read_says_that_the_connection_ends() {
+fn an_error_before_the_body_was_read_closes_the_connection() {
     let server = start(Limits::default());
     for (line, host, media, expected) in REFUSED {
         let mut stream = connect(&server);
@@ -63,20 +63,23 @@ fn a_refusal_before_the_body_was_read_says_that_the_connection_ends() {
             "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {media}\r\nContent-Length: 100\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).expect("sent");
-        let said = answer(&mut stream);
-        assert_eq!(status(&said), expected, "{line}: {said:?}");
-        let said = said.to_ascii_lowercase();
-        assert!(said.contains("connection: close"), "{line}: {said:?}");
+        let response = read_response(&mut stream);
+        assert_eq!(status(&response), expected, "{line}: {response:?}");
+        let response = response.to_ascii_lowercase();
+        assert!(
+            response.contains("connection: close"),
+            "{line}: {response:?}"
+        );
     }
     let mut stream = connect(&server);
     let get = "POST /stats/track HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
     for _ in 0..2 {
         stream.write_all(get.as_bytes()).expect("sent");
-        assert_eq!(status(&answer(&mut stream)), 415);
+        assert_eq!(status(&read_response(&mut stream)), 415);
     }
 }
 
-/// What is too large by its own word is refused at once, and the client may still be sending.
+/// A body whose declared length is too large is rejected at once, while the client may still be sending.
 #[test]
 fn a_body_that_is_too_large_is_413() {
     let server = start(Limits::default());
@@ -99,10 +102,10 @@ fn a_body_that_is_too_large_is_413() {
         for _ in 0..length / 65_536 {
             stream
                 .write_all(&[b' '; 65_536])
-                .expect("the server reads on");
+                .expect("the server keeps reading");
         }
-        stream.write_all(b" ").expect("the server reads on");
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), 413, "{line}: {answer:?}");
+        stream.write_all(b" ").expect("the server keeps reading");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), 413, "{line}: {response:?}");
     }
 }

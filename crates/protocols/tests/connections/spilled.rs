@@ -1,4 +1,4 @@
-//! Bodies that are larger than what is held in memory.
+//! Bodies that are too large for memory.
 
 use std::io::Write;
 
@@ -12,12 +12,12 @@ fn start(config: IntakeConfig) -> Server {
     Server::within(router(config), Limits::default())
 }
 
-/// Everything is the same with bodies in files, and no file has a name or stays.
+/// Results do not depend on where bodies are stored; the files have no names and are removed.
 #[test]
-fn bodies_in_files_are_as_good_as_those_in_memory() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn bodies_in_files_and_in_memory_give_the_same_results() {
+    let folder = tempfile::tempdir().expect("a directory");
     let server = start(IntakeConfig {
-        held_bytes_max: 0,
+        memory_bytes_max: 0,
         spill_free_bytes_min: 0,
         spill_dir: folder.path().to_owned(),
         ..IntakeConfig::default()
@@ -48,13 +48,13 @@ fn bodies_in_files_are_as_good_as_those_in_memory() {
 }
 
 fn names(folder: &std::path::Path) -> usize {
-    std::fs::read_dir(folder).expect("a folder").count()
+    std::fs::read_dir(folder).expect("a directory").count()
 }
 
 #[test]
-fn a_body_without_room_is_507_and_gives_the_room_back() {
+fn a_body_without_space_is_507_and_releases_its_space() {
     let server = start(IntakeConfig {
-        held_bytes_max: 100,
+        memory_bytes_max: 100,
         spill_bytes_max: 2_000_000,
         spill_free_bytes_min: 0,
         ..IntakeConfig::default()
@@ -67,26 +67,26 @@ fn a_body_without_room_is_507_and_gives_the_room_back() {
     };
     let refused = import(500_000).with(507);
     assert!(refused.body.contains("--spill-max"), "{}", refused.body);
-    // A body that its client left is given up likewise.
+    // An aborted body releases its space too.
     let mut leaving = connect(&server);
     let head = "POST /stats/import?format=statsd HTTP/1.1\r\nHost: localhost\r\n\
         Content-Type: application/octet-stream\r\nContent-Length: 9000000\r\n\r\n";
     leaving.write_all(head.as_bytes()).expect("sent");
     leaving.write_all(&[b'\n'; 1_900_000]).expect("sent");
     drop(leaving);
-    wait_until("there is room again", || import(200_000).status == 200);
+    wait_until("the space is released", || import(200_000).status == 200);
 }
 
-/// A folder that is not there is said.
+/// The error names a missing directory.
 #[test]
-fn a_body_that_cannot_be_held_is_an_error_that_names_the_folder() {
+fn an_error_of_storing_a_body_names_the_directory() {
     let server = start(IntakeConfig {
-        held_bytes_max: 0,
+        memory_bytes_max: 0,
         spill_dir: "/nonexistent/folder".into(),
         ..IntakeConfig::default()
     });
     let track = crate::support::write();
-    let answer = server.request("POST", "/stats/track", JSON, Some(&track));
-    let body = answer.with(500).body;
+    let response = server.request("POST", "/stats/track", JSON, Some(&track));
+    let body = response.with(500).body;
     assert!(body.contains("/nonexistent/folder"), "{body}");
 }

@@ -1,4 +1,4 @@
-//! Clients that stop: before a request, within its head, within its body.
+//! Clients that stop: before a request, within its headers, within its body.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use espalier_protocols::server::Limits;
 
 use crate::served::Server;
-use crate::support::{PATIENCE, SHORT, answer, connect, rest, short, start, status, write};
+use crate::support::{SHORT, TIMEOUT, connect, read_response, rest, short, start, status, write};
 
-/// The head of a request with a body of a million bytes.
+/// The headers of a request with a body of a million bytes.
 fn head(method: &str, path: &str, media: &str) -> String {
     format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n\
@@ -17,7 +17,7 @@ fn head(method: &str, path: &str, media: &str) -> String {
     )
 }
 
-/// A request to each kind of route that takes a body.
+/// A request to each kind of route with a body.
 const BODIES: [(&str, &str, &str); 9] = [
     ("PUT", "/restconf/data", "application/yang-data+json"),
     ("POST", "/restconf/data", "application/yang-data+json"),
@@ -39,7 +39,7 @@ const BODIES: [(&str, &str, &str); 9] = [
 ];
 
 #[test]
-fn a_connection_without_a_whole_head_is_closed() {
+fn a_connection_with_incomplete_headers_is_closed() {
     let server = start(short());
     for start in [
         "",
@@ -55,15 +55,15 @@ fn a_connection_without_a_whole_head_is_closed() {
     }
 }
 
-/// A byte now and then is no progress: a head has so much time in all.
+/// Single bytes do not count as progress: the time for complete headers is limited.
 #[test]
-fn a_head_that_drips_is_closed() {
+fn a_connection_with_trickling_headers_is_closed() {
     let server = start(short());
     let mut stream = connect(&server);
     let begin = Instant::now();
     let mut sent = stream.write_all(b"GET /");
     while sent.is_ok() {
-        assert!(begin.elapsed() < PATIENCE, "still open");
+        assert!(begin.elapsed() < TIMEOUT, "still open");
         std::thread::sleep(SHORT / 10);
         sent = stream.write_all(b"a");
     }
@@ -75,7 +75,7 @@ fn an_idle_connection_is_closed_after_an_answer() {
     let mut stream = connect(&server);
     let get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
     assert_eq!(rest(&mut stream), "");
 }
 
@@ -88,18 +88,21 @@ fn a_body_that_stops_is_408_on_every_route() {
         let request = head(method, path, media).replace("1000000", "1000");
         stream.write_all(request.as_bytes()).expect("sent");
         stream.write_all(b"{\"a").expect("sent");
-        let answer = rest(&mut stream);
-        assert_eq!(status(&answer), 408, "{method} {path}: {answer}");
-        assert!(answer.contains("no byte of the body came"), "{answer}");
+        let response = rest(&mut stream);
+        assert_eq!(status(&response), 408, "{method} {path}: {response}");
+        assert!(
+            response.contains("no byte of the body arrived"),
+            "{response}"
+        );
     }
 }
 
-/// A byte now and then does not keep a body open either.
+/// Single bytes do not keep a body open either.
 #[test]
-fn a_body_that_drips_is_408() {
+fn a_trickling_body_is_408() {
     let limits = Limits {
         body_grace: SHORT,
-        body_pause_max: PATIENCE,
+        body_pause_max: TIMEOUT,
         ..Limits::default()
     };
     let server = start(limits);
@@ -113,19 +116,19 @@ fn a_body_that_drips_is_408() {
                 std::thread::sleep(SHORT / 10);
             }
         });
-        let said = answer(&mut stream);
-        assert_eq!(status(&said), 408, "{method} {path}: {said}");
-        assert!(said.contains("bytes per second"), "{said}");
+        let response = read_response(&mut stream);
+        assert_eq!(status(&response), 408, "{method} {path}: {response}");
+        assert!(response.contains("bytes per second"), "{response}");
         let _ = stream.shutdown(std::net::Shutdown::Both);
         drip.join().expect("the client");
     }
 }
 
-/// A body that pauses, but not for too long, is taken.
+/// A body with short pauses is accepted.
 #[test]
-fn a_body_that_pauses_is_taken() {
+fn a_body_with_short_pauses_is_accepted() {
     let limits = Limits {
-        body_pause_max: PATIENCE,
+        body_pause_max: TIMEOUT,
         ..short()
     };
     let server = start(limits);
@@ -139,17 +142,17 @@ fn a_body_that_pauses_is_taken() {
         stream.write_all(&[byte]).expect("sent");
     }
     stream.write_all(&body.as_bytes()[4..]).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
 }
 
-/// Clients whose bodies of over a megabyte have stopped, to all routes that write.
+/// Clients with stalled bodies of over a megabyte, on all routes that write.
 fn stall_all(server: &Server) -> Vec<TcpStream> {
     let large = vec![b' '; 1_500_000];
     let stall = |(method, path, media): &(&str, &str, &str)| {
         let mut stream = connect(server);
         let request = head(method, path, media).replace("1000000", "9000000");
         stream.write_all(request.as_bytes()).expect("sent");
-        // Some are refused before they have sent all.
+        // Some are rejected before they have sent everything.
         let _ = stream.write_all(&large);
         stream
     };
@@ -157,7 +160,7 @@ fn stall_all(server: &Server) -> Vec<TcpStream> {
 }
 
 #[test]
-fn stalled_bodies_hold_up_no_write() {
+fn stalled_bodies_do_not_delay_writes() {
     let server = start(Limits::default());
     let stalled = stall_all(&server);
     let yang = [("content-type", "application/yang-data+json")];
@@ -169,8 +172,8 @@ fn stalled_bodies_hold_up_no_write() {
         ("PUT", "/restconf/data", all.as_str()),
         ("PATCH", "/restconf/data", all.as_str()),
     ] {
-        let answer = server.request(method, path, &yang, Some(body));
-        assert!(matches!(answer.status, 201 | 204), "{answer:?}");
+        let response = server.request(method, path, &yang, Some(body));
+        assert!(matches!(response.status, 201 | 204), "{response:?}");
     }
     server
         .request("POST", "/stats/track", crate::served::JSON, Some(&write()))
@@ -186,12 +189,12 @@ fn stalled_bodies_hold_up_no_write() {
     drop(stalled);
 }
 
-/// Neither silent clients nor stalled bodies hold up the end of the server.
+/// Neither silent clients nor stalled bodies delay the shutdown.
 #[test]
-fn stalled_clients_do_not_delay_the_end() {
+fn stalled_clients_do_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
-        shutdown_timeout: 4 * PATIENCE,
+        shutdown_timeout: 4 * TIMEOUT,
         ..Limits::default()
     };
     let server = start(limits);
@@ -204,5 +207,5 @@ fn stalled_clients_do_not_delay_the_end() {
     std::thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     drop(server);
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
 }

@@ -1,4 +1,4 @@
-//! A server of all front ends, and raw connections to it.
+//! A server with all front ends, and raw connections to it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -22,13 +22,13 @@ use crate::served::Server;
 
 const GARDEN: &str = include_str!("../models/garden.yang");
 
-/// A time-out of servers under test that is to come.
+/// The timeout of servers under test that is expected to expire.
 pub const SHORT: Duration = Duration::from_millis(300);
 
-/// How long a test waits for what is to come; far beyond [`SHORT`] on a slow machine too.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum wait of a test; far beyond [`SHORT`], also on a slow machine.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Limits whose time-outs come soon.
+/// Limits with short timeouts.
 pub fn short() -> Limits {
     Limits {
         handshake_timeout: SHORT,
@@ -38,7 +38,7 @@ pub fn short() -> Limits {
     }
 }
 
-/// The routes of all front ends, with a collection `cars`, and room for bodies.
+/// The routes of all front ends, with a collection `cars`.
 pub fn router(intake: IntakeConfig) -> Router {
     let driver = Arc::new(Memory::new(Config::default()));
     let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
@@ -79,7 +79,7 @@ pub fn router(intake: IntakeConfig) -> Router {
         .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())))
 }
 
-/// A server of all front ends.
+/// A server with all front ends.
 pub fn start(limits: Limits) -> Server {
     Server::within(router(IntakeConfig::default()), limits)
 }
@@ -87,40 +87,40 @@ pub fn start(limits: Limits) -> Server {
 /// A connection.
 pub fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.address()).expect("a connection");
-    let set = stream.set_read_timeout(Some(PATIENCE));
+    let set = stream.set_read_timeout(Some(TIMEOUT));
     set.expect("a time-out");
     stream
 }
 
-/// Everything that comes until the server closes. Panics where it does not.
+/// Reads until the server closes the connection; panics if it does not.
 pub fn rest(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     match stream.read_to_end(&mut all) {
         Ok(_) => {}
-        // A connection that is cut while bytes wait is reset.
+        // Closing a connection with unread bytes resets it.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
         Err(error) => panic!("the server does not close: {error}"),
     }
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Sends bytes, and gives everything that comes until the server closes.
+/// Sends bytes and reads until the server closes the connection.
 pub fn exchange(server: &Server, bytes: &[u8]) -> String {
     let mut stream = connect(server);
     stream.write_all(bytes).expect("sent");
     rest(&mut stream)
 }
 
-/// The status of an answer; 0 where there is none.
-pub fn status(answer: &str) -> u16 {
-    let word = answer
+/// The status of a response; 0 if there is none.
+pub fn status(response: &str) -> u16 {
+    let word = response
         .strip_prefix("HTTP/1.1 ")
         .and_then(|rest| rest.get(..3));
     word.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// Reads the head of an answer and as much of its body as it says it has.
-pub fn answer(stream: &mut TcpStream) -> String {
+/// Reads the headers of a response, and its body by `Content-Length`.
+pub fn read_response(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let mut byte = [0];
     while !all.ends_with(b"\r\n\r\n") {
@@ -136,16 +136,16 @@ pub fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
+        assert!(begin.elapsed() < TIMEOUT, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// A body that says that the metric `n` was counted.
+/// A body that counts the metric `n`.
 pub fn write() -> String {
     json!({"metric": "n", "values": {"a": 1}}).to_string()
 }

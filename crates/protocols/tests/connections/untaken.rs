@@ -1,4 +1,4 @@
-//! Clients that do not take the answer.
+//! Clients that do not read the response.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -17,9 +17,9 @@ use espalier_protocols::server::Limits;
 use hyper::body::{Body as HttpBody, Frame};
 
 use crate::served::Server;
-use crate::support::{PATIENCE, SHORT, answer, connect, status, wait_until};
+use crate::support::{SHORT, TIMEOUT, connect, read_response, status, wait_until};
 
-/// A body without an end. It notes when it is dropped.
+/// A body without an end; records its drop.
 struct Endless(Arc<AtomicBool>);
 
 impl HttpBody for Endless {
@@ -41,7 +41,7 @@ impl Drop for Endless {
     }
 }
 
-/// A server with an endless answer, and whether that was given up.
+/// A server with an endless response, and a flag that is set when its body is dropped.
 fn start(limits: Limits) -> (Server, Arc<AtomicBool>) {
     let is_dropped = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&is_dropped);
@@ -55,30 +55,30 @@ fn start(limits: Limits) -> (Server, Arc<AtomicBool>) {
     (Server::within(router, limits), is_dropped)
 }
 
-/// A client that asks for the endless answer and takes its head alone.
+/// A client that requests the endless response and reads only its headers.
 fn untaken(server: &Server) -> TcpStream {
     let mut stream = connect(server);
     let get = b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut stream)), 200);
+    assert_eq!(status(&read_response(&mut stream)), 200);
     stream
 }
 
 #[test]
-fn an_answer_that_is_not_taken_is_given_up() {
+fn an_unread_response_is_aborted() {
     let limits = Limits {
-        answer_pause_max: SHORT,
+        response_pause_max: SHORT,
         ..Limits::default()
     };
     let (server, is_dropped) = start(limits);
     let _client = untaken(&server);
-    wait_until("the answer is given up", || {
+    wait_until("the response is aborted", || {
         is_dropped.load(Ordering::SeqCst)
     });
 }
 
 #[test]
-fn an_answer_that_is_not_taken_makes_room_for_another_connection() {
+fn an_unread_response_is_evicted_for_another_connection() {
     let limits = Limits {
         connections_max: 1,
         ..Limits::default()
@@ -88,20 +88,20 @@ fn an_answer_that_is_not_taken_makes_room_for_another_connection() {
     let mut other = connect(&server);
     let get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     other.write_all(get).expect("sent");
-    assert_eq!(status(&answer(&mut other)), 200);
+    assert_eq!(status(&read_response(&mut other)), 200);
     assert!(is_dropped.load(Ordering::SeqCst));
 }
 
 #[test]
-fn an_answer_that_is_not_taken_does_not_delay_the_end() {
+fn an_unread_response_does_not_delay_shutdown() {
     let limits = Limits {
         shutdown_receive_timeout: SHORT,
-        shutdown_timeout: 4 * PATIENCE,
+        shutdown_timeout: 4 * TIMEOUT,
         ..Limits::default()
     };
     let (server, _) = start(limits);
     let _client = untaken(&server);
     let begin = Instant::now();
     drop(server);
-    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
 }

@@ -1,4 +1,4 @@
-//! The feed of the changes of a collection.
+//! The change feed of a collection.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::served::Server;
 use crate::support::with_cars;
 
-/// A client that reads one event after another.
+/// A client that reads events one by one.
 struct Client(BufReader<TcpStream>);
 
 #[derive(Debug, PartialEq)]
@@ -43,18 +43,18 @@ impl Client {
         client
     }
 
-    /// A line; none at the end. Lines with the lengths of chunks are among them.
+    /// Reads a line; none at the end. The lines include chunk lengths.
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let length = self.0.read_line(&mut line).expect("a line");
         (length > 0).then(|| line.trim_end().to_owned())
     }
 
-    /// The next event; none where the feed ended as it should.
+    /// Reads the next event; none if the feed ended cleanly.
     fn next(&mut self) -> Option<Event> {
         let (mut id, mut kind) = (None, String::new());
         loop {
-            let line = self.line().expect("the feed broke off");
+            let line = self.line().expect("the feed was aborted");
             if line == "0" {
                 return None;
             } else if let Some(text) = line.strip_prefix("id: ") {
@@ -82,7 +82,7 @@ fn insert(server: &Server, name: &str) {
     server.send("POST", "/documents/cars/items", &car).with(201);
 }
 
-/// The service and a server of an engine.
+/// A server, with its service, on an engine.
 fn served(url: &str) -> (Arc<DocumentsService>, Server) {
     let driver = espalier_drivers::open(url).expect(url);
     let service = Arc::new(DocumentsService::new(Documents::new(driver, &[0x30])));
@@ -92,7 +92,7 @@ fn served(url: &str) -> (Arc<DocumentsService>, Server) {
 }
 
 #[test]
-fn changes_are_told_and_a_client_that_comes_again_goes_on_where_it_was() {
+fn changes_are_reported_and_a_reconnecting_client_resumes() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path().display();
     for url in [
@@ -129,7 +129,7 @@ fn changes_are_told_and_a_client_that_comes_again_goes_on_where_it_was() {
                 format!("{CHANGES}?after={}", first.id.unwrap()),
                 String::new(),
             ),
-            // The id is newer than the address, as a browser keeps it.
+            // The id takes precedence over the URL, which a browser does not update.
             (
                 format!("{CHANGES}?after={begin}"),
                 format!("last-event-id: {}\r\n", first.id.unwrap()),
@@ -156,8 +156,8 @@ fn a_version_of_another_history_is_a_gap() {
     server
         .send("POST", "/documents/cars/items", &Value::Null)
         .with(201);
-    let told = client.expect("commit");
-    assert_eq!(told.data["changes"], json!([{"key": 0, "document": null}]));
+    let event = client.expect("commit");
+    assert_eq!(event.data["changes"], json!([{"key": 0, "document": null}]));
 }
 
 #[test]
@@ -181,14 +181,14 @@ fn feeds_end_with_the_server() {
     client.expect("begin");
     let started = std::time::Instant::now();
     service.end_feeds();
-    assert_eq!(client.next(), None, "it ends as it should");
+    assert_eq!(client.next(), None, "it ends cleanly");
     assert!(started.elapsed() < Duration::from_secs(60));
     let refused = server.get(CHANGES).with(503);
-    assert!(refused.body.contains("about to end"), "{}", refused.body);
+    assert!(refused.body.contains("shutting down"), "{}", refused.body);
 }
 
 #[test]
-fn what_cannot_be_told_is_refused() {
+fn unsupported_feeds_are_rejected() {
     let server = with_cars("ram");
     let refused = server.get(CHANGES).with(400);
     assert!(refused.body.contains("in memory only"), "{}", refused.body);

@@ -1,8 +1,8 @@
-//! Each operation, its conditions and its failures.
+//! Each operation, with its conditions and errors.
 
 use serde_json::{Value, json};
 
-use crate::served::{Answer, JSON, LINES, Server};
+use crate::served::{HttpResponse, JSON, LINES, Server};
 use crate::support::with_cars;
 
 const POLICIES: [&str; 5] = ["uncached", "indexed", "recent", "cached", "ram"];
@@ -29,13 +29,13 @@ fn insert_and_patch(server: &Server) {
     assert_eq!(got.json(), json!({"name": "a", "color": "red"}));
     assert_eq!(got.header("etag"), made.header("etag"));
     let tag = got.header("etag").to_owned();
-    let known = server.request(
+    let not_modified = server.request(
         "GET",
         "/documents/cars/items/0",
         &[("if-none-match", &tag)],
         None,
     );
-    assert!(known.with(304).body.is_empty());
+    assert!(not_modified.with(304).body.is_empty());
 
     let patch = |tag: &str, body: &str| {
         let headers = [
@@ -144,7 +144,7 @@ fn several_changes_are_one_commit() {
 }
 
 #[test]
-fn lines_go_out_and_come_in() {
+fn collections_are_exported_and_imported() {
     let server = with_cars("indexed");
     let lines: String = (0..2500)
         .map(|n| {
@@ -176,18 +176,18 @@ fn lines_go_out_and_come_in() {
     );
 }
 
-/// Expects a problem document of a status, with these words.
-fn problem(answer: Answer, status: u16, words: &str) {
-    let answer = answer.with(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    let problem = answer.json();
+/// Asserts a problem document with this status and text.
+fn problem(response: HttpResponse, status: u16, words: &str) {
+    let response = response.with(status);
+    assert_eq!(response.header("content-type"), "application/problem+json");
+    let problem = response.json();
     assert_eq!(problem["status"], status);
     let detail = problem["detail"].as_str().expect("text");
     assert!(detail.contains(words), "{problem}");
 }
 
 #[test]
-fn what_cannot_be_done_is_a_problem() {
+fn failed_operations_are_problems() {
     let server = with_cars("uncached");
     problem(
         server.get("/documents/boats/items"),
@@ -197,7 +197,7 @@ fn what_cannot_be_done_is_a_problem() {
     problem(
         server.get("/documents/cars/items/x"),
         404,
-        "keys are numbers",
+        "keys are integers",
     );
     problem(
         server.get("/documents/cars/items?limit=0"),
@@ -213,17 +213,17 @@ fn what_cannot_be_done_is_a_problem() {
     problem(
         server.get("/documents/cars/items?index=color&value=red&from=a"),
         400,
-        "value and from do not go together",
+        "value and from cannot be combined",
     );
     problem(
         server.request("POST", "/documents/cars/items", JSON, Some("{")),
         400,
-        "no JSON",
+        "not JSON",
     );
 }
 
 #[test]
-fn what_is_of_the_wrong_kind_is_a_problem() {
+fn values_of_a_wrong_type_are_problems() {
     let server = with_cars("uncached");
     let xml = [("content-type", "text/xml")];
     problem(
@@ -233,7 +233,7 @@ fn what_is_of_the_wrong_kind_is_a_problem() {
     );
     let refused = server.request("PATCH", "/documents/cars", &[], Some("{}"));
     assert_eq!(refused.header("allow"), "GET, PUT, DELETE, HEAD, OPTIONS");
-    problem(refused, 405, "there is no PATCH here");
+    problem(refused, 405, "method PATCH is not supported here");
     problem(
         server.send("PUT", "/documents/cars", &json!({"policy": "fast"})),
         400,

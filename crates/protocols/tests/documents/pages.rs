@@ -29,16 +29,16 @@ fn keys(page: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// All pages, by the links that they have.
+/// All pages, by following their links.
 fn all_pages(server: &Server, query: &str) -> Vec<u64> {
     let mut path = format!("/documents/cars/items?{query}");
     let mut all = Vec::new();
     loop {
-        let answer = server.get(&path).with(200);
-        all.extend(keys(&answer.json()));
-        let link = answer.header("link").to_owned();
+        let response = server.get(&path).with(200);
+        all.extend(keys(&response.json()));
+        let link = response.header("link").to_owned();
         let Some(next) = link.strip_prefix('<').and_then(|link| link.split_once('>')) else {
-            assert!(answer.json()["next"].is_null());
+            assert!(response.json()["next"].is_null());
             return all;
         };
         path = next.0.to_owned();
@@ -84,7 +84,7 @@ fn pages_give_everything_once_in_order_under_every_policy() {
     }
 }
 
-/// Values of a length: most have most of their bytes alike.
+/// A value of this length; most values have a long common prefix.
 fn long(n: usize, bytes: usize) -> String {
     format!("{}{n:02}", "x".repeat(bytes - 2))
 }
@@ -137,7 +137,7 @@ fn pages_go_on_after_values_of_any_length() {
 }
 
 #[test]
-fn a_page_after_a_long_value_that_is_gone_is_refused() {
+fn a_page_after_a_deleted_long_value_is_rejected() {
     let server = with_cars("uncached");
     for n in 0..3 {
         let car = json!({"name": long(n, 50_000)});
@@ -155,7 +155,11 @@ fn a_page_after_a_long_value_that_is_gone_is_refused() {
         .send("PUT", item, &json!({"name": "short"}))
         .with(204);
     let gone = server.get(&path).with(410);
-    assert!(gone.body.contains("begin again"), "{}", gone.body);
+    assert!(
+        gone.body.contains("restart at the first page"),
+        "{}",
+        gone.body
+    );
 }
 
 #[test]
@@ -182,10 +186,11 @@ fn a_list_has_a_tag_that_changes_with_it() {
     again.with(200);
 }
 
-/// The tag of a list was that of another state than the page: whoever had kept the page got a 304 for
-/// ever. And it was counted, so that another content had it after a restart, or in a restored store.
+/// The tag of a list belonged to another state than the page: a client that cached the page received 304
+/// for ever. The tag was a counter, so after a restart, or in a restored store, other content had the same
+/// tag.
 #[test]
-fn the_tag_of_a_list_is_that_of_the_page() {
+fn the_tag_of_a_list_belongs_to_its_page() {
     let list = |server: &Server| {
         let page = server.get("/documents/cars/items").with(200);
         (page.header("etag").to_owned(), page.json())
@@ -209,10 +214,10 @@ fn the_tag_of_a_list_is_that_of_the_page() {
                 assert_eq!(*before, page, "{policy}: two contents of {tag}");
             }
         });
-        // In another server, which counts as many commits of another content.
+        // In another server, with the same number of commits but other content.
         let (tag, page) = list(&filled(policy));
-        for (known, before) in &pages {
-            assert_eq!(*known == tag, *before == page, "{policy}");
+        for (earlier_tag, before) in &pages {
+            assert_eq!(*earlier_tag == tag, *before == page, "{policy}");
         }
     }
 }
@@ -254,11 +259,11 @@ fn the_values_of_an_index_are_listed_and_documents_deleted_by_them() {
 }
 
 #[test]
-fn a_parameter_that_is_not_understood_is_refused_and_never_passed_over() {
+fn unknown_parameters_are_rejected_and_never_ignored() {
     let server = filled("uncached");
     for (query, named) in [
-        ("value=red", "value needs index"),
-        ("from=a&limit=5", "from needs index"),
+        ("value=red", "value requires index"),
+        ("from=a&limit=5", "from requires index"),
         ("colour=red", "unknown parameter"),
         ("index=color&value=red&lmit=5", "unknown parameter"),
     ] {

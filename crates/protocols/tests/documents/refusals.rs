@@ -1,4 +1,4 @@
-//! What is refused rather than half understood: patches of other kinds, conditions, parameters,
+//! Requests that are rejected instead of being partly ignored: unsupported patches, conditions, parameters,
 //! cursors.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn with_documents(count: u64) -> Server {
 const ITEM: &str = "/documents/cars/items/0";
 
 #[test]
-fn a_json_patch_is_not_taken_for_a_merge_patch() {
+fn a_json_patch_is_not_applied_as_a_merge_patch() {
     let server = with_documents(1);
     let patch = |media: &str, body: &str| {
         server.request("PATCH", ITEM, &[("content-type", media)], Some(body))
@@ -74,7 +74,7 @@ fn keys(page: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// All pages of a list, by their links.
+/// All pages of a list, by following their links.
 fn pages(server: &Server, query: &str) -> Vec<u64> {
     let mut path = format!("/documents/cars/items?{query}");
     let mut all = Vec::new();
@@ -133,7 +133,7 @@ fn a_cursor_belongs_to_its_query() {
         format!("/documents/cars/indexes/name?cursor={by_color}"),
         format!("/documents/cars/indexes/color?cursor={values}"),
     ] {
-        problem(server.get(&path), 400, "of another query");
+        problem(server.get(&path), 400, "belongs to another query");
     }
     server
         .get(&format!("/documents/cars/items?limit=1&cursor={by_key}"))
@@ -144,7 +144,7 @@ fn a_cursor_belongs_to_its_query() {
 }
 
 #[test]
-fn conditions_are_honoured_or_refused_and_never_ignored() {
+fn conditions_are_checked_or_rejected_and_never_ignored() {
     let server = with_documents(1);
     let media = ("content-type", "application/json");
     let other = ("if-match", "\"0123\"");
@@ -163,13 +163,21 @@ fn conditions_are_honoured_or_refused_and_never_ignored() {
         problem(
             server.request(method, path, &[media, other], sent),
             400,
-            "not supported here",
+            "not supported by this operation",
         );
     }
     let tag = server.get(ITEM).header("etag").to_owned();
     let get = |name: &str, value: &str| server.request("GET", ITEM, &[(name, value)], None);
-    problem(get("if-match", "\"0123\""), 412, "another tag");
-    problem(get("if-match", &format!("W/{tag}")), 412, "another tag");
+    problem(
+        get("if-match", "\"0123\""),
+        412,
+        "does not match the current state",
+    );
+    problem(
+        get("if-match", &format!("W/{tag}")),
+        412,
+        "does not match the current state",
+    );
     get("if-match", &format!("\"0123\", {tag}")).with(200);
     get("if-match", "*").with(200);
     get("if-none-match", &format!("W/{tag}")).with(304);
@@ -184,7 +192,7 @@ fn conditions_are_honoured_or_refused_and_never_ignored() {
 }
 
 #[test]
-fn the_answer_to_a_known_list_has_its_tag_and_no_mistakes() {
+fn an_unmodified_list_has_its_tag_and_is_validated() {
     let server = with_documents(1);
     let tag = server
         .get("/documents/cars/items")
@@ -201,7 +209,7 @@ fn the_answer_to_a_known_list_has_its_tag_and_no_mistakes() {
 }
 
 #[test]
-fn a_transaction_says_which_operation_and_any_tag_means_that_there_is_one() {
+fn errors_of_a_transaction_name_the_operation() {
     let server = with_documents(1);
     let send =
         |operations: Value| server.send("POST", "/documents", &json!({"operations": operations}));
@@ -229,13 +237,13 @@ fn a_transaction_says_which_operation_and_any_tag_means_that_there_is_one() {
     problem(
         send(json!([[1]])),
         400,
-        "operations[0]: it is no JSON object",
+        "operations[0]: it is not a JSON object",
     );
     assert_eq!(server.get("/documents/cars").json()["documents"], 1);
 }
 
 #[test]
-fn parameters_that_would_be_left_out_are_refused() {
+fn parameters_that_would_be_ignored_are_rejected() {
     let server = with_documents(1);
     for (query, words) in [
         ("limit=1&limit=2", "limit is given several times"),
@@ -246,7 +254,7 @@ fn parameters_that_would_be_left_out_are_refused() {
         ("index=keyword&all=a&from=b", "all and from"),
         ("index=color&from=a&after=b", "from and after"),
         ("index=color&to=a&before=b", "to and before"),
-        ("all=a", "all needs index"),
+        ("all=a", "all requires index"),
         ("lmit=1", "unknown parameter"),
     ] {
         problem(
@@ -285,10 +293,14 @@ fn a_document_has_one_path() {
     let server = with_documents(2);
     for key in ["+1", "%2B1", "01", "-0", "1.0", " 1", "1e0", "0x1"] {
         let path = format!("/documents/cars/items/{}", key.replace(' ', "%20"));
-        problem(server.get(&path), 404, "is no key; keys are numbers from 0");
+        problem(
+            server.get(&path),
+            404,
+            "is not a key; keys are integers from 0",
+        );
         let json = [("content-type", "application/json")];
         let put = server.request("PUT", &path, &json, Some("{}"));
-        problem(put, 404, "is no key; keys are numbers from 0");
+        problem(put, 404, "is not a key; keys are integers from 0");
     }
     server.get("/documents/cars/items/1").with(200);
 }
@@ -303,13 +315,13 @@ fn unknown_paths_are_problems() {
         "/documents//items",
         "/documents/cars/items/0/1",
     ] {
-        problem(server.get(path), 404, &format!("nothing at {path}"));
+        problem(server.get(path), 404, &format!("no resource at {path}"));
     }
     server.get("/documents").with(200);
 }
 
 #[test]
-fn a_stored_collection_of_the_name_of_one_in_memory_is_a_conflict() {
+fn a_stored_collection_with_the_name_of_an_in_memory_one_is_a_conflict() {
     let driver = Arc::new(Memory::new(Config::default()));
     let served = Documents::new(driver.clone(), &[0x30]);
     let server = Server::start(router(
@@ -331,32 +343,32 @@ fn a_stored_collection_of_the_name_of_one_in_memory_is_a_conflict() {
         panic!("one collection of a name: {listed}");
     };
     assert_eq!((&one["name"], &one["policy"]), (&json!("c"), &json!("ram")));
-    let told = one["problem"].as_str().expect("a problem");
+    let detail = one["problem"].as_str().expect("a problem");
     assert!(
-        told.contains("another program stored one of this name"),
-        "{told}"
+        detail.contains("another program stored a collection with this name"),
+        "{detail}"
     );
     problem(
         server.get("/documents/c"),
         409,
-        "in the memory of this server",
+        "an in-memory collection of this server",
     );
     problem(
         server.send("PUT", "/documents/c", &json!({})),
         409,
-        "in the memory",
+        "an in-memory collection",
     );
     problem(
         server.request("DELETE", "/documents/c", &[], None),
         409,
-        "in the memory",
+        "an in-memory collection",
     );
     another.remove("c").expect("removed");
     assert_eq!(server.get("/documents/c").with(200).json()["documents"], 1);
 }
 
 #[test]
-fn the_description_says_what_is_required_and_which_headers_there_are() {
+fn the_description_has_required_parameters_and_headers() {
     let server = with_cars("uncached");
     let description = server.get("/openapi/documents.json").json();
     let list = &description["paths"]["/documents/{collection}/items"];
@@ -382,7 +394,7 @@ fn the_description_says_what_is_required_and_which_headers_there_are() {
 }
 
 #[test]
-fn what_would_be_stored_as_something_else_is_refused() {
+fn documents_that_cannot_be_stored_exactly_are_rejected() {
     let server = with_documents(1);
     let big = r#"{"name":"x","id":12345678901234567890123}"#;
     let twice = r#"{"name":"x","name":"y"}"#;

@@ -1,4 +1,4 @@
-//! A server of documents in memory.
+//! A server with document collections in memory.
 
 use std::sync::Arc;
 

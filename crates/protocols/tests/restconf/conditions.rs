@@ -12,8 +12,8 @@ fn server() -> Server {
 }
 
 fn tag(server: &Server, path: &str, accept: &str) -> String {
-    let answer = server.send("GET", path, &[("accept", accept)], "");
-    answer.header("etag").to_owned()
+    let response = server.send("GET", path, &[("accept", accept)], "");
+    response.header("etag").to_owned()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn tags_change_with_the_resource_only() {
 }
 
 #[test]
-fn what_did_not_change_is_not_sent_again() {
+fn unmodified_resources_are_304() {
     let server = server();
     let tag = tag(&server, KEYED, JSON);
     let modified = server
@@ -49,11 +49,11 @@ fn what_did_not_change_is_not_sent_again() {
     ];
     for (name, value, status) in table {
         for method in ["GET", "HEAD"] {
-            let answer = server.send(method, KEYED, &[(name, value)], "");
-            assert_eq!(answer.status, status, "{method} {name}: {value}");
+            let response = server.send(method, KEYED, &[(name, value)], "");
+            assert_eq!(response.status, status, "{method} {name}: {value}");
             if status == 304 {
                 assert_eq!(
-                    (answer.body.as_str(), answer.header("etag")),
+                    (response.body.as_str(), response.header("etag")),
                     ("", tag.as_str())
                 );
             }
@@ -119,7 +119,7 @@ fn writes_are_conditional() {
     );
 }
 
-/// The condition of a document that is loaded as it arrives.
+/// The conditions of a document that is loaded as a stream.
 #[test]
 fn loads_are_conditional() {
     let server = server();
@@ -128,12 +128,12 @@ fn loads_are_conditional() {
         "x".repeat(2 << 20)
     );
     let headers = [("content-type", JSON), ("if-match", "\"other\"")];
-    let answer = server.send("PUT", "/restconf/data", &headers, &body);
-    check_error(&answer, 412, "operation-failed");
+    let response = server.send("PUT", "/restconf/data", &headers, &body);
+    check_error(&response, 412, "operation-failed");
     assert_eq!(server.send("GET", KEYED, &[], "").status, 200);
 }
 
-/// Sixteen clients add one each to the same number, each only if nobody else did meanwhile.
+/// Sixteen clients increment the same number, each only if it is unchanged.
 #[test]
 fn no_update_is_lost() {
     let server = server();

@@ -1,9 +1,9 @@
-//! Datastores beside running (RFC 8527), and who writes them.
+//! Other datastores than running (RFC 8527), and which of them clients can write.
 
 use espalier_protocols::restconf::RestconfConfig;
 use espalier_store::{CommitOptions, Datastore};
 
-use crate::support::{Answer, JSON, Server, check_error, check_json, garden};
+use crate::support::{HttpResponse, JSON, Server, check_error, check_json, garden};
 
 const RUNNING: &str = "/restconf/data/garden:keyed=a";
 const BODY: &str = r#"{"garden:keyed":[{"k":"a","v":"1"}]}"#;
@@ -12,12 +12,12 @@ fn of(datastore: &str) -> String {
     format!("/restconf/ds/ietf-datastores:{datastore}/garden:keyed=a")
 }
 
-fn put(server: &Server, path: &str, body: &str) -> Answer {
+fn put(server: &Server, path: &str, body: &str) -> HttpResponse {
     let headers = [("content-type", JSON), ("accept", JSON)];
     server.send("PUT", path, &headers, body)
 }
 
-fn get(server: &Server, path: &str) -> Answer {
+fn get(server: &Server, path: &str) -> HttpResponse {
     server.send("GET", path, &[("accept", JSON)], "")
 }
 
@@ -31,7 +31,7 @@ fn by(server: &Server, session: &str, method: &str, path: &str) -> u16 {
 }
 
 #[test]
-fn a_candidate_is_read_and_written_beside_running() {
+fn a_candidate_is_independent_of_running() {
     let (tree, source) = garden();
     let candidate = tree.beside(Datastore::Candidate, "").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);
@@ -56,11 +56,11 @@ fn a_candidate_is_read_and_written_beside_running() {
 }
 
 #[test]
-fn what_clients_do_not_write_has_no_such_methods() {
+fn read_only_datastores_have_no_methods_that_write() {
     let server = Server::start();
     for datastore in ["intended", "factory-default", "operational"] {
-        let answer = put(&server, &of(datastore), BODY);
-        check_error(&answer, 405, "operation-not-supported");
+        let response = put(&server, &of(datastore), BODY);
+        check_error(&response, 405, "operation-not-supported");
         let whole = format!("/restconf/ds/ietf-datastores:{datastore}");
         assert_eq!(put(&server, &whole, "{}").status, 405);
         let options = server.send("OPTIONS", &whole, &[], "");
@@ -71,7 +71,7 @@ fn what_clients_do_not_write_has_no_such_methods() {
 }
 
 #[test]
-fn the_private_candidate_is_that_of_the_session() {
+fn the_private_candidate_belongs_to_the_session() {
     let server = Server::start();
     let path = "/restconf/ds/espalier-datastores:private-candidate/garden:keyed=a";
     assert_eq!(by(&server, "one", "PUT", path), 201);
@@ -82,13 +82,13 @@ fn the_private_candidate_is_that_of_the_session() {
 }
 
 #[test]
-fn a_lock_of_another_session_is_told_with_409() {
+fn a_lock_of_another_session_is_409() {
     let (tree, source) = garden();
     tree.lock("one").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);
-    let answer = put(&server, RUNNING, BODY);
-    check_error(&answer, 409, "in-use");
-    assert!(answer.body.contains("“one”"), "{}", answer.body);
+    let response = put(&server, RUNNING, BODY);
+    check_error(&response, 409, "in-use");
+    assert!(response.body.contains("“one”"), "{}", response.body);
     assert_eq!(by(&server, "two", "PUT", RUNNING), 409);
     assert_eq!(by(&server, "one", "PUT", RUNNING), 201);
 }
@@ -110,6 +110,6 @@ fn author_and_comment_go_to_the_history() {
         ("María", "why not")
     );
     let wrong = [("content-type", JSON), ("espalier-author", "%ff")];
-    let answer = server.send("PUT", RUNNING, &wrong, BODY);
-    assert_eq!(answer.status, 400);
+    let response = server.send("PUT", RUNNING, &wrong, BODY);
+    assert_eq!(response.status, 400);
 }

@@ -1,4 +1,4 @@
-//! Requests that are broken at random: the server neither fails nor falls.
+//! Randomly broken requests: the server neither fails nor panics.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -66,7 +66,7 @@ const TOKENS: [&str; 16] = [
     "\\",
 ];
 
-/// A small generator, so that a seed says everything.
+/// A small generator, so that a test is reproducible by its seed.
 struct Random(u64);
 
 impl Random {
@@ -101,7 +101,7 @@ impl Random {
 }
 
 #[test]
-fn broken_requests_are_answered_or_refused() {
+fn broken_requests_are_answered_or_rejected() {
     let seed = match std::env::var("ESPALIER_SEED") {
         Ok(seed) => seed.parse().unwrap(),
         Err(_) => u64::from(std::process::id()) | 1 << 40,
@@ -129,13 +129,13 @@ fn broken_requests_are_answered_or_refused() {
     assert_eq!(server.get("").status, 200);
 }
 
-/// Sends bytes, and reads the status of what comes back; 400 where the connection is closed.
+/// Sends bytes and reads the status of the response; 400 if the connection is closed.
 fn exchange(server: &Server, request: &[u8]) -> u16 {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let _ = stream.write_all(request);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    let text = String::from_utf8_lossy(&answer);
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    let text = String::from_utf8_lossy(&response);
     let status = text.split(' ').nth(1).and_then(|word| word.parse().ok());
     status.unwrap_or(400)
 }

@@ -6,14 +6,14 @@ use tokio::net::TcpStream;
 
 use crate::support::{JSON, Server};
 
-/// One connection, requests on it, and their answers: status and body.
+/// Sends requests on one connection, and returns the status and body of each response.
 pub async fn requests<S>(stream: S, requests: &[(&str, &str, &'static str)]) -> Vec<(u16, Bytes)>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for (method, path, body) in requests {
         let mut client = client.clone().ready().await.unwrap();
         let request = http::Request::builder()
@@ -22,24 +22,24 @@ where
             .header("content-type", JSON)
             .body(())
             .unwrap();
-        let (answer, mut sender) = client.send_request(request, body.is_empty()).unwrap();
+        let (response, mut sender) = client.send_request(request, body.is_empty()).unwrap();
         if !body.is_empty() {
             sender
                 .send_data(Bytes::from_static(body.as_bytes()), true)
                 .unwrap();
         }
-        let answer = answer.await.unwrap();
-        let status = answer.status().as_u16();
-        let mut stream = answer.into_body();
+        let response = response.await.unwrap();
+        let status = response.status().as_u16();
+        let mut stream = response.into_body();
         let mut whole = Vec::new();
         while let Some(piece) = stream.data().await {
             let piece = piece.unwrap();
             stream.flow_control().release_capacity(piece.len()).unwrap();
             whole.extend_from_slice(&piece);
         }
-        answers.push((status, Bytes::from(whole)));
+        responses.push((status, Bytes::from(whole)));
     }
-    answers
+    responses
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn requests_over_one_connection() {
         .enable_all()
         .build()
         .unwrap();
-    let answers = runtime.block_on(async {
+    let responses = runtime.block_on(async {
         let stream = TcpStream::connect(server.address).await.unwrap();
         let put = r#"{"garden:keyed":[{"k":"a"}]}"#;
         requests(
@@ -62,10 +62,10 @@ fn requests_over_one_connection() {
         )
         .await
     });
-    assert_eq!(answers[0], (201, Bytes::new()));
+    assert_eq!(responses[0], (201, Bytes::new()));
     assert_eq!(
-        answers[1],
+        responses[1],
         (200, Bytes::from(r#"{"garden:keyed":[{"k":"a"}]}"#))
     );
-    assert_eq!(answers[2].0, 404);
+    assert_eq!(responses[2].0, 404);
 }

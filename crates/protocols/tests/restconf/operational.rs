@@ -7,7 +7,7 @@ use espalier_store::{CommitOptions, Datastore, Edit, Provider, Tree};
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, Origin, ParseOptions, Root, TreeBuilder, json};
 
-use crate::support::{Answer, Server, check_error, check_json, garden};
+use crate::support::{HttpResponse, Server, check_error, check_json, garden};
 
 const BASE: &str = "/restconf/ds/ietf-datastores:operational";
 
@@ -25,7 +25,7 @@ fn parse(tree: &Tree, text: &str) -> DataTree {
     builder.finish().unwrap()
 }
 
-/// A server with something configured and something pushed, and its operational datastore.
+/// A server with configured and pushed data, and its operational datastore.
 fn server() -> (Server, Tree) {
     let (tree, source) = garden();
     let operational = tree.beside(Datastore::Operational, "").unwrap();
@@ -47,11 +47,11 @@ fn server() -> (Server, Tree) {
     (server, operational)
 }
 
-fn get(server: &Server, path: &str, accept: &str) -> Answer {
+fn get(server: &Server, path: &str, accept: &str) -> HttpResponse {
     server.send("GET", &format!("{BASE}{path}"), &[("accept", accept)], "")
 }
 
-fn get_json(server: &Server, path: &str) -> Answer {
+fn get_json(server: &Server, path: &str) -> HttpResponse {
     get(server, path, "application/yang-data+json")
 }
 
@@ -79,7 +79,7 @@ fn defaults_are_in_use() {
 }
 
 #[test]
-fn origins_are_told_when_asked() {
+fn origins_are_returned_on_request() {
     let (server, _operational) = server();
     check_json(
         &get_json(&server, "/garden:garden/bed?with-origin"),
@@ -89,49 +89,49 @@ fn origins_are_told_when_asked() {
             r#"{"@":{"ietf-origin:origin":"ietf-origin:system"},"name":"b","area":3}]}"#
         ),
     );
-    let answer = get(
+    let response = get(
         &server,
         "/garden:garden/bed=b?with-origin",
         "application/yang-data+xml",
     );
     assert!(
-        answer.body.contains(r#"or:origin="or:system""#),
+        response.body.contains(r#"or:origin="or:system""#),
         "{}",
-        answer.body
+        response.body
     );
     let refused = server.get("/garden:garden?with-origin");
     check_error(&refused, 400, "invalid-value");
 }
 
 #[test]
-fn clients_only_read_it() {
+fn clients_cannot_write_it() {
     let (server, _operational) = server();
     for method in ["PUT", "PATCH", "POST", "DELETE"] {
         let path = format!("{BASE}/garden:garden");
-        let answer = server.json(method, &path, r#"{"garden:garden":{}}"#);
+        let response = server.json(method, &path, r#"{"garden:garden":{}}"#);
         assert!(
-            matches!(answer.status, 404 | 405),
+            matches!(response.status, 404 | 405),
             "{method}: {}",
-            answer.status
+            response.status
         );
         let headers = [("content-type", "application/yang-data+json")];
-        let answer = server.send(method, &path, &headers, r#"{"garden:garden":{}}"#);
-        assert_eq!(answer.status, 405, "{method}: {}", answer.body);
+        let response = server.send(method, &path, &headers, r#"{"garden:garden":{}}"#);
+        assert_eq!(response.status, 405, "{method}: {}", response.body);
     }
 }
 
 #[test]
 fn it_has_no_entity_tag() {
     let (server, _operational) = server();
-    let answer = get_json(&server, "/garden:garden");
-    assert_eq!(answer.header("etag"), "");
+    let response = get_json(&server, "/garden:garden");
+    assert_eq!(response.header("etag"), "");
     let headers = [("if-none-match", "*")];
     let path = format!("{BASE}/garden:garden");
     assert_eq!(server.send("GET", &path, &headers, "").status, 200);
 }
 
 #[test]
-fn a_slow_provider_costs_its_part_alone() {
+fn a_slow_provider_does_not_delay_other_parts() {
     let (server, operational) = server();
     let slow = Provider::new("slow", |_| {
         std::thread::sleep(Duration::from_secs(60));
@@ -142,7 +142,7 @@ fn a_slow_provider_costs_its_part_alone() {
     let kept = operational
         .provide(at, slow.with_timeout(Duration::from_millis(20)))
         .expect("a provider");
-    let answer = get_json(&server, "/garden:garden/weather");
-    check_json(&answer, r#"{"garden:weather":{"rain":1}}"#);
+    let response = get_json(&server, "/garden:garden/weather");
+    check_json(&response, r#"{"garden:weather":{"rain":1}}"#);
     drop(kept);
 }

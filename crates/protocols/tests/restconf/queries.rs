@@ -26,12 +26,12 @@ fn depth_limits_levels() {
         ),
     ];
     for (path, expected) in table {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 200, "{path}");
+        let response = server.get(path);
+        assert_eq!(response.status, 200, "{path}");
         if path.ends_with("depth=1") || path.ends_with("unbounded") {
-            check_json(&answer, expected);
+            check_json(&response, expected);
         } else {
-            assert!(!answer.body.contains("leek"), "{}", answer.body);
+            assert!(!response.body.contains("leek"), "{}", response.body);
         }
     }
 }
@@ -65,7 +65,7 @@ fn fields_select() {
 }
 
 #[test]
-fn defaults_show_as_asked() {
+fn defaults_are_reported_as_requested() {
     let server = server();
     let table = [
         ("explicit", r#"{"garden:bed":[{"name":"c","area":1}]}"#),
@@ -105,7 +105,7 @@ fn pages_of_a_list() {
 }
 
 #[test]
-fn wrong_parameters_are_refused() {
+fn invalid_parameters_are_rejected() {
     let server = server();
     let queries = [
         "depth=0",
@@ -133,8 +133,8 @@ fn wrong_parameters_are_refused() {
         ("PUT", "content=all"),
         ("PATCH", "insert=first"),
     ] {
-        let answer = server.json(method, &format!("/garden:garden?{query}"), body);
-        check_error(&answer, 400, "invalid-value");
+        let response = server.json(method, &format!("/garden:garden?{query}"), body);
+        check_error(&response, 400, "invalid-value");
     }
     check_error(
         &server.json("DELETE", "/garden:garden?depth=1", ""),
@@ -148,8 +148,8 @@ fn entries_ordered_by_user_are_placed() {
     let server = server();
     let post = |query: &str, who: &str| {
         let body = format!(r#"{{"garden:visit":[{{"who":"{who}"}}]}}"#);
-        let answer = server.json("POST", &format!("/garden:garden{query}"), &body);
-        assert_eq!(answer.status, 201, "{query}: {answer:?}");
+        let response = server.json("POST", &format!("/garden:garden{query}"), &body);
+        assert_eq!(response.status, 201, "{query}: {response:?}");
     };
     post("", "c");
     post("?insert=first", "a");
@@ -158,8 +158,8 @@ fn entries_ordered_by_user_are_placed() {
     post("?insert=after&point=/garden:garden/visit=c", "d's");
     post("?insert=after&point=/garden:garden/visit=d%2527s", "d2");
     let order = |expected: &str| {
-        let answer = server.get("/garden:garden/visit?fields=who");
-        let list: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let response = server.get("/garden:garden/visit?fields=who");
+        let list: serde_json::Value = serde_json::from_str(&response.body).unwrap();
         let names = list["garden:visit"].as_array().unwrap().iter();
         let names: Vec<&str> = names.map(|entry| entry["who"].as_str().unwrap()).collect();
         assert_eq!(names.join(" "), expected);
@@ -189,7 +189,7 @@ fn entries_ordered_by_user_are_placed() {
 }
 
 #[test]
-fn wrong_places_are_refused() {
+fn invalid_positions_are_rejected() {
     let server = server();
     let visit = r#"{"garden:visit":[{"who":"x"}]}"#;
     let bed = r#"{"garden:bed":[{"name":"x"}]}"#;
@@ -202,12 +202,12 @@ fn wrong_places_are_refused() {
         ("?insert=before&point=/garden:garden/visit=none", visit),
     ];
     for (query, body) in table {
-        let answer = server.json("POST", &format!("/garden:garden{query}"), body);
-        assert_eq!(answer.status, 400, "{query}: {answer:?}");
+        let response = server.json("POST", &format!("/garden:garden{query}"), body);
+        assert_eq!(response.status, 400, "{query}: {response:?}");
         // RFC 7950 §15.7.
-        let is_told = answer
+        let has_error = response
             .body
             .contains(r#""error-app-tag":"missing-instance""#);
-        assert_eq!(is_told, query.ends_with("none"), "{answer:?}");
+        assert_eq!(has_error, query.ends_with("none"), "{response:?}");
     }
 }

@@ -31,11 +31,13 @@ fn resources_are_read() {
         ("/garden:garden", BEDS),
     ];
     for (path, expected) in table {
-        let answer = server.get(path);
-        check_json(&answer, expected);
-        assert_eq!(answer.header("content-type"), JSON);
-        assert_eq!(answer.header("cache-control"), "no-cache");
-        assert!(!answer.header("etag").is_empty() && !answer.header("last-modified").is_empty());
+        let response = server.get(path);
+        check_json(&response, expected);
+        assert_eq!(response.header("content-type"), JSON);
+        assert_eq!(response.header("cache-control"), "no-cache");
+        assert!(
+            !response.header("etag").is_empty() && !response.header("last-modified").is_empty()
+        );
     }
     check_json(
         &server.get(""),
@@ -53,28 +55,30 @@ fn resources_are_read() {
 #[test]
 fn xml_is_read() {
     let server = server();
-    let answer = server.get_xml("/garden:garden/bed=b");
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), XML);
+    let response = server.get_xml("/garden:garden/bed=b");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("content-type"), XML);
     assert_eq!(
-        answer.body,
+        response.body,
         r#"<bed xmlns="urn:espalier:test:garden"><name>b</name></bed>"#
     );
-    let answer = server.get_xml("");
+    let response = server.get_xml("");
     let start = r#"<data xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf"><garden xmlns="#;
-    assert!(answer.body.starts_with(start), "{}", answer.body);
+    assert!(response.body.starts_with(start), "{}", response.body);
 }
 
-/// RFC 8040 §4.3: one entry at most in XML.
+/// RFC 8040 §4.3: at most one list entry in XML.
 #[test]
-fn a_whole_list_in_xml_is_refused() {
+fn a_whole_list_in_xml_is_rejected() {
     let server = server();
-    let answer = server.get_xml("/garden:garden/bed");
-    assert_eq!(answer.status, 400);
+    let response = server.get_xml("/garden:garden/bed");
+    assert_eq!(response.status, 400);
     assert!(
-        answer.body.contains("<error-tag>invalid-value</error-tag>"),
+        response
+            .body
+            .contains("<error-tag>invalid-value</error-tag>"),
         "{}",
-        answer.body
+        response.body
     );
     assert_eq!(server.get_xml("/garden:garden/bed?limit=1").status, 200);
 }
@@ -121,8 +125,8 @@ fn wrong_paths_are_bad_requests() {
         ("/garden:garden/bed=%FF", "invalid-value"),
     ];
     for (path, tag) in table {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 400, "{path}: {answer:?}");
+        let response = server.get(path);
+        assert_eq!(response.status, 400, "{path}: {response:?}");
         let _ = tag;
     }
 }
@@ -169,15 +173,15 @@ fn options_name_the_methods() {
         ("/restconf", "GET, HEAD, OPTIONS"),
     ];
     for (path, methods) in table {
-        let answer = server.send("OPTIONS", path, &[], "");
+        let response = server.send("OPTIONS", path, &[], "");
         assert_eq!(
-            (answer.status, answer.header("allow")),
+            (response.status, response.header("allow")),
             (200, methods),
             "{path}"
         );
         let has_patch = methods.contains("PATCH");
         assert_eq!(
-            answer.header("accept-patch").contains(JSON),
+            response.header("accept-patch").contains(JSON),
             has_patch,
             "{path}"
         );
@@ -200,9 +204,9 @@ fn media_types_are_negotiated() {
     ];
     for (accept, status, media) in table {
         let headers = [("accept", accept)];
-        let answer = server.send("GET", "/restconf/data/garden:garden/title", &headers, "");
+        let response = server.send("GET", "/restconf/data/garden:garden/title", &headers, "");
         assert_eq!(
-            (answer.status, answer.header("content-type")),
+            (response.status, response.header("content-type")),
             (status, media),
             "{accept}"
         );
@@ -214,15 +218,15 @@ fn errors_in_xml_have_namespaces() {
     let server = server();
     let body = r#"<bed xmlns="urn:espalier:test:garden"><name>q</name><area>x</area></bed>"#;
     let headers = [("content-type", XML), ("accept", XML)];
-    let answer = server.send("PUT", "/restconf/data/garden:garden/bed=q", &headers, body);
-    assert_eq!(answer.status, 400, "{answer:?}");
-    assert_eq!(answer.header("content-type"), XML);
+    let response = server.send("PUT", "/restconf/data/garden:garden/bed=q", &headers, body);
+    assert_eq!(response.status, 400, "{response:?}");
+    assert_eq!(response.header("content-type"), XML);
     for part in [
         r#"<errors xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf"><error>"#,
         "<error-tag>invalid-value</error-tag>",
         r#"<error-path xmlns:garden="urn:espalier:test:garden">/garden:garden/garden:bed[garden:name='q']/garden:area</error-path>"#,
     ] {
-        assert!(answer.body.contains(part), "{part} in {}", answer.body);
+        assert!(response.body.contains(part), "{part} in {}", response.body);
     }
 }
 
@@ -230,9 +234,9 @@ fn errors_in_xml_have_namespaces() {
 fn all_errors_of_a_document_are_reported() {
     let server = server();
     let body = r#"{"garden:bed":[{"name":"q","area":"x","unknown":1}]}"#;
-    let answer = server.json("PUT", "/garden:garden/bed=q", body);
-    assert_eq!(answer.status, 400);
-    let errors: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    let response = server.json("PUT", "/garden:garden/bed=q", body);
+    assert_eq!(response.status, 400);
+    let errors: serde_json::Value = serde_json::from_str(&response.body).unwrap();
     let errors = errors["ietf-restconf:errors"]["error"]
         .as_array()
         .unwrap()

@@ -1,4 +1,4 @@
-//! What RFC 8040 says in its corners, in JSON and in XML, on each datastore.
+//! Corner cases of RFC 8040, in JSON and in XML, on each datastore.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,13 +7,13 @@ use espalier_protocols::restconf::RestconfConfig;
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 
-use crate::support::{Answer, JSON, Server, XML, check_json};
+use crate::support::{HttpResponse, JSON, Server, XML, check_json};
 
 pub const NAMESPACE: &str = "urn:espalier:test:plot";
 pub const NC: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
 pub const RESTCONF: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
-/// A server of an empty datastore with the module `plot`.
+/// A server with the module `plot` and an empty datastore.
 pub fn server() -> Server {
     let driver = std::sync::Arc::new(Memory::new(Config::default()));
     let store = Store::open(driver, std::sync::Arc::new(SystemClock)).unwrap();
@@ -28,7 +28,7 @@ pub fn server() -> Server {
     Server::of((tree, source), RestconfConfig::default(), None)
 }
 
-/// The URLs of datastores that can be written, and the header that they need.
+/// The URLs of the writable datastores, and the header that they need.
 pub const DATASTORES: [(&str, &str); 4] = [
     ("/restconf/data", ""),
     ("/restconf/ds/ietf-datastores:running", ""),
@@ -36,14 +36,14 @@ pub const DATASTORES: [(&str, &str); 4] = [
     ("/restconf/ds/espalier-datastores:private-candidate", "me"),
 ];
 
-/// Sends a request in a format, to a datastore.
+/// Sends a request in a format to a datastore.
 pub fn send(
     server: &Server,
     (base, session): (&str, &str),
     (method, path): (&str, &str),
     media: &str,
     body: &str,
-) -> Answer {
+) -> HttpResponse {
     let mut headers = vec![("accept", media), ("espalier-session", session)];
     if !body.is_empty() {
         headers.push(("content-type", media));
@@ -52,10 +52,10 @@ pub fn send(
 }
 
 /// The tag of the first error, in either format.
-pub fn tag(answer: &Answer) -> &str {
-    let rest = match answer.body.split_once("\"error-tag\":\"") {
+pub fn tag(response: &HttpResponse) -> &str {
+    let rest = match response.body.split_once("\"error-tag\":\"") {
         Some((_, rest)) => rest,
-        None => answer
+        None => response
             .body
             .split_once("<error-tag>")
             .map_or("", |(_, rest)| rest),
@@ -63,7 +63,7 @@ pub fn tag(answer: &Answer) -> &str {
     rest.split(['"', '<']).next().unwrap_or_default()
 }
 
-/// A request in both formats, with the status and error-tag that both are answered with.
+/// A request in both formats, with the expected status and error-tag.
 pub struct Case<'a> {
     pub method: &'a str,
     pub path: &'a str,
@@ -73,8 +73,8 @@ pub struct Case<'a> {
     pub tag: &'a str,
 }
 
-/// Sends each request in both formats to each datastore; whatever was there before stays.
-pub fn check_refused(cases: &[Case<'_>]) {
+/// Sends each request in both formats to each datastore; each must fail without changes.
+pub fn check_rejected(cases: &[Case<'_>]) {
     for datastore in DATASTORES {
         let server = server();
         let before = send(&server, datastore, ("PATCH", ""), JSON, SOME);
@@ -82,10 +82,10 @@ pub fn check_refused(cases: &[Case<'_>]) {
         let before = send(&server, datastore, ("GET", ""), JSON, "").body;
         for case in cases {
             for (media, body) in [(JSON, case.json), (XML, case.xml)] {
-                let answer = send(&server, datastore, (case.method, case.path), media, body);
-                let found = (answer.status, tag(&answer));
+                let response = send(&server, datastore, (case.method, case.path), media, body);
+                let found = (response.status, tag(&response));
                 let request = format!("{} {}{} {body}", case.method, datastore.0, case.path);
-                assert_eq!(found, (case.status, case.tag), "{request}: {answer:?}");
+                assert_eq!(found, (case.status, case.tag), "{request}: {response:?}");
                 let after = send(&server, datastore, ("GET", ""), JSON, "").body;
                 assert_eq!(after, before, "{request}");
             }
@@ -116,7 +116,7 @@ fn the_default_of_a_target_is_its_value() {
         );
         let colours = r#"{"plot:colour":["red","blue"]}"#;
         check_json(&get("GET", "/plot:c/colour", JSON), colours);
-        // RFC 8040 §4.3: XML has one element at the top.
+        // RFC 8040 §4.3: XML has a single top element.
         assert_eq!(get("GET", "/plot:c/colour", XML).status, 400);
         let one = get("GET", "/plot:c/colour?limit=1&offset=1", XML);
         assert_eq!(
@@ -136,14 +136,14 @@ fn the_default_of_a_target_is_its_value() {
             ("GET", "/plot:c/weight?with-defaults=report-all", 200),
             ("GET", "/plot:c/weight?with-defaults=explicit", 404),
             ("GET", "/plot:c/weight?with-defaults=trim", 404),
-            // It is no instance, so there is nothing to delete.
+            // A default is not an instance and cannot be deleted.
             ("DELETE", "/plot:c/weight", 404),
         ];
         for (method, path, status) in table {
-            let answer = get(method, path, JSON);
-            assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+            let response = get(method, path, JSON);
+            assert_eq!(response.status, status, "{method} {path}: {response:?}");
         }
-        // What is above it does not show it.
+        // Its parent does not report it.
         assert!(!get("GET", "", JSON).body.contains("weight"));
     }
     let tag = server.get("/plot:c/weight").header("etag").to_owned();
@@ -168,7 +168,7 @@ fn the_default_of_a_target_is_its_value() {
 
 /// RFC 8040 §5.5, RFC 9110 §12.5.5.
 #[test]
-fn every_answer_says_whether_it_may_be_cached() {
+fn every_response_has_caching_headers() {
     let server = server();
     let json = [("content-type", JSON)];
     let body = r#"{"plot:text":"x"}"#;
@@ -218,16 +218,16 @@ fn every_answer_says_whether_it_may_be_cached() {
         ("PUT", "/.well-known/host-meta", &[], "", 405),
     ];
     for (method, path, headers, body, status) in table {
-        let answer = server.send(method, path, headers, body);
-        assert_eq!(answer.status, *status, "{method} {path}: {answer:?}");
-        let found = (answer.header("cache-control"), answer.header("vary"));
+        let response = server.send(method, path, headers, body);
+        assert_eq!(response.status, *status, "{method} {path}: {response:?}");
+        let found = (response.header("cache-control"), response.header("vary"));
         assert_eq!(found, ("no-cache", "Accept"), "{method} {path}");
     }
 }
 
 /// RFC 8040 §4.5: the body of PUT is the target resource.
 #[test]
-fn put_of_a_datastore_takes_the_datastore_resource_or_nodes_of_it() {
+fn put_of_a_datastore_accepts_the_datastore_resource_or_its_nodes() {
     let put = |json, xml, tag| Case {
         method: "PUT",
         path: "",
@@ -243,7 +243,7 @@ fn put_of_a_datastore_takes_the_datastore_resource_or_nodes_of_it() {
     let attribute_xml =
         format!(r#"<data xmlns="{RESTCONF}" xmlns:nc="{NC}" nc:operation="delete"/>"#);
     let attribute_json = r#"{"ietf-restconf:data":{"@":{"ietf-netconf:operation":"delete"}}}"#;
-    check_refused(&[
+    check_rejected(&[
         put("{}", "<!-- nothing -->", "missing-element"),
         put(
             r#"{"ietf-netconf:config":{}}"#,
@@ -289,19 +289,19 @@ fn put_of_a_datastore_takes_the_datastore_resource_or_nodes_of_it() {
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
 
-/// What `espalier load --replace` sends.
+/// The request of `espalier load --replace`.
 #[test]
-fn a_bare_document_replaces_a_datastore_also_where_it_is_empty() {
+fn a_bare_document_replaces_a_datastore_even_if_it_is_empty() {
     let server = server();
     server.put("/plot:c", r#"{"plot:c":{"text":"x"}}"#);
     let headers = [("content-type", JSON), ("espalier-document", "bare")];
-    let answer = server.send(
+    let response = server.send(
         "PUT",
         "/restconf/data",
         &headers,
         r#"{"plot:c":{"text":"x"}}"#,
     );
-    assert_eq!(answer.status, 204, "{answer:?}");
+    assert_eq!(response.status, 204, "{response:?}");
     assert_eq!(
         server.send("PUT", "/restconf/data", &headers, "{}").status,
         204
@@ -311,7 +311,7 @@ fn a_bare_document_replaces_a_datastore_also_where_it_is_empty() {
 
 /// RFC 8040 §4.8.5, §4.8.6.
 #[test]
-fn insert_and_point_belong_to_new_entries_ordered_by_user() {
+fn insert_and_point_require_new_entries_ordered_by_user() {
     let entry = |method, path| Case {
         method,
         path,
@@ -344,7 +344,7 @@ fn insert_and_point_belong_to_new_entries_ordered_by_user() {
         tag: "bad-attribute",
         ..entry("POST", "/plot:c?insert=before&point=%2Fplot%3Ac%2Fu%3D7")
     };
-    check_refused(&[
+    check_rejected(&[
         whole,
         c("PUT", "/plot:c?insert=first"),
         leaf("PUT", "/plot:c/text?insert=last"),
@@ -362,9 +362,9 @@ fn insert_and_point_belong_to_new_entries_ordered_by_user() {
     ]);
 }
 
-/// RFC 8040 §4.8.2: the depth counts from what `fields` selects.
+/// RFC 8040 §4.8.2: the depth starts at the nodes that `fields` selects.
 #[test]
-fn fields_with_a_depth_show_what_they_select() {
+fn depth_starts_at_the_selected_fields() {
     let server = server();
     server.put("/plot:c", r#"{"plot:c":{"text":"x","e":[{"k":"a","l":1,"box":{"v":"1","inner":{"w":"2"}}},{"k":"b","l":1,"o":"o"}]}}"#);
     let table = [
@@ -391,9 +391,9 @@ fn fields_with_a_depth_show_what_they_select() {
         ),
     ];
     for (path, expected) in table {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 200, "{path}");
-        let found: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let response = server.get(path);
+        assert_eq!(response.status, 200, "{path}");
+        let found: serde_json::Value = serde_json::from_str(&response.body).unwrap();
         let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
         assert_eq!(found, expected, "{path}");
     }
@@ -404,7 +404,7 @@ fn fields_with_a_depth_show_what_they_select() {
     );
     let library = server.get("/ietf-yang-library:yang-library?fields=module-set/module&depth=1");
     assert!(library.body.contains(r#""module":[{}"#), "{library:?}");
-    // One entry at the top of an XML document, also of what the server describes.
+    // An XML document has a single top entry, also if the server generates it.
     assert_eq!(
         server
             .get_xml("/ietf-restconf-monitoring:restconf-state/capabilities/capability")
@@ -415,7 +415,7 @@ fn fields_with_a_depth_show_what_they_select() {
 
 /// RFC 8040 §4.6.1: a plain patch does not delete, replace or create its target.
 #[test]
-fn an_operation_on_the_target_of_a_patch_is_refused() {
+fn an_operation_on_the_target_of_a_patch_is_rejected() {
     for operation in ["delete", "remove", "replace", "create", "merge", "none"] {
         let own = format!(r#"{{"plot:c":{{"@":{{"ietf-netconf:operation":"{operation}"}}}}}}"#);
         let own_xml =
@@ -438,7 +438,7 @@ fn an_operation_on_the_target_of_a_patch_is_refused() {
             status: 400,
             tag: "bad-attribute",
         };
-        check_refused(&[
+        check_rejected(&[
             case("/plot:c", &own, &own_xml),
             case("/plot:c/prefix", &leaf, &leaf_xml),
             case("/plot:c/w=1", &entry, &entry_xml),
@@ -446,7 +446,7 @@ fn an_operation_on_the_target_of_a_patch_is_refused() {
     }
 }
 
-/// The example of RFC 8040 §4.6.1: the keys are in the URL alone.
+/// The example of RFC 8040 §4.6.1: only the URL has the keys.
 #[test]
 fn a_patch_need_not_repeat_the_keys_of_its_target() {
     for datastore in DATASTORES {
@@ -457,8 +457,8 @@ fn a_patch_need_not_repeat_the_keys_of_its_target() {
         );
         let path = "/plot:c/e=a,1";
         let patch = |media: &str, body: &str| {
-            let answer = send(&server, datastore, ("PATCH", path), media, body);
-            (answer.status, tag(&answer).to_owned())
+            let response = send(&server, datastore, ("PATCH", path), media, body);
+            (response.status, tag(&response).to_owned())
         };
         let done = (204, String::new());
         assert_eq!(patch(JSON, r#"{"plot:e":[{"o":"json"}]}"#), done);
@@ -472,17 +472,17 @@ fn a_patch_need_not_repeat_the_keys_of_its_target() {
         assert_eq!(patch(JSON, r#"{"plot:e":[{"l":2}]}"#), other);
         assert_eq!(patch(XML, &xml("<k>b</k>")), other);
         let within = r#"{"plot:c":{"e":[{"o":"x"}]}}"#;
-        let answer = send(&server, datastore, ("PATCH", "/plot:c"), JSON, within);
-        assert_eq!((answer.status, tag(&answer)), (400, "missing-element"));
-        // PUT has the whole resource.
-        let answer = send(
+        let response = send(&server, datastore, ("PATCH", "/plot:c"), JSON, within);
+        assert_eq!((response.status, tag(&response)), (400, "missing-element"));
+        // PUT requires the whole resource.
+        let response = send(
             &server,
             datastore,
             ("PUT", path),
             JSON,
             r#"{"plot:e":[{"o":"x"}]}"#,
         );
-        assert_eq!((answer.status, tag(&answer)), (400, "missing-element"));
+        assert_eq!((response.status, tag(&response)), (400, "missing-element"));
     }
 }
 
@@ -503,19 +503,19 @@ fn operations_that_no_module_defines_are_not_found() {
         ("POST", "/restconf/data/plot:c/walk", 404),
     ];
     for (method, path, status) in table {
-        let answer = server.send(
+        let response = server.send(
             method,
             path,
             &headers,
             if method == "POST" { "{}" } else { "" },
         );
-        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        assert_eq!(response.status, status, "{method} {path}: {response:?}");
     }
 }
 
 /// RFC 5789 §2.2, RFC 9110 §8.4 and §15.5.16.
 #[test]
-fn bodies_that_are_not_understood_are_415_with_what_would_be() {
+fn unsupported_bodies_are_415_with_the_supported_types() {
     let server = server();
     for base in ["/restconf/data", "/restconf/ds/ietf-datastores:candidate"] {
         for path in ["", "/plot:c", "/plot:c/text"] {
@@ -529,12 +529,12 @@ fn bodies_that_are_not_understood_are_415_with_what_would_be() {
             for coding in ["gzip", "br", "identity, gzip", "GZIP"] {
                 for method in ["PUT", "PATCH", "POST"] {
                     let headers = [("content-type", JSON), ("content-encoding", coding)];
-                    let answer = server.send(method, &path, &headers, "{}");
+                    let response = server.send(method, &path, &headers, "{}");
                     if method == "POST" && path.ends_with("text") {
-                        assert_eq!(answer.status, 405);
+                        assert_eq!(response.status, 405);
                         continue;
                     }
-                    let found = (answer.status, answer.header("accept-encoding"));
+                    let found = (response.status, response.header("accept-encoding"));
                     assert_eq!(found, (415, "identity"), "{method} {path} {coding}");
                 }
             }
@@ -542,13 +542,13 @@ fn bodies_that_are_not_understood_are_415_with_what_would_be() {
     }
     let headers = [("content-type", JSON), ("content-encoding", "identity")];
     let body = r#"{"plot:text":"x"}"#;
-    let answer = server.send("PUT", "/restconf/data/plot:c/text", &headers, body);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let response = server.send("PUT", "/restconf/data/plot:c/text", &headers, body);
+    assert_eq!(response.status, 201, "{response:?}");
 }
 
-/// RFC 8040 §7: what breaks a constraint is the client's error.
+/// RFC 8040 §7: a violated constraint is a client error.
 #[test]
-fn a_broken_constraint_is_412() {
+fn a_violated_constraint_is_412() {
     let server = server();
     let xml = |content: &str| format!(r#"<{content}"#);
     let table = [
@@ -588,57 +588,57 @@ fn a_broken_constraint_is_412() {
     ];
     for (method, path, json, xml) in &table {
         for (media, body) in [(JSON, *json), (XML, xml.as_str())] {
-            let answer = send(&server, DATASTORES[0], (method, path), media, body);
-            let found = (answer.status, tag(&answer));
+            let response = send(&server, DATASTORES[0], (method, path), media, body);
+            let found = (response.status, tag(&response));
             assert_eq!(
                 found,
                 (412, "operation-failed"),
-                "{method} {path}: {answer:?}"
+                "{method} {path}: {response:?}"
             );
-            assert!(answer.body.contains("error-path"), "{answer:?}");
+            assert!(response.body.contains("error-path"), "{response:?}");
         }
     }
 }
 
-/// RFC 8040 §3.4.1: also of a datastore that nothing was committed to.
+/// RFC 8040 §3.4.1: also for a datastore without commits.
 #[test]
-fn a_new_datastore_was_modified_when_it_was_made() {
+fn a_new_datastore_has_its_creation_time() {
     let start = SystemTime::now() - Duration::from_secs(2);
     let server = server();
     for (base, session) in DATASTORES {
         let headers = [("espalier-session", session)];
-        let answer = server.send("GET", base, &headers, "");
-        let time = httpdate::parse_http_date(answer.header("last-modified")).unwrap();
+        let response = server.send("GET", base, &headers, "");
+        let time = httpdate::parse_http_date(response.header("last-modified")).unwrap();
         assert!(
             time >= start && time <= SystemTime::now(),
-            "{base}: {answer:?}"
+            "{base}: {response:?}"
         );
-        assert!(!answer.header("etag").is_empty());
+        assert!(!response.header("etag").is_empty());
     }
     let startup = server.send("GET", "/restconf/ds/ietf-datastores:startup", &[], "");
     let time = httpdate::parse_http_date(startup.header("last-modified")).unwrap();
     assert!(time >= start, "{startup:?}");
 }
 
-/// A stranger wrote the slash of a key as it is.
+/// A typical mistake: an unencoded slash in a key.
 #[test]
 fn a_slash_within_a_key_is_explained() {
     let server = server();
-    let answer = server.get("/plot:c/tl=ge-0/0/0");
-    assert_eq!(answer.status, 400, "{answer:?}");
-    assert!(answer.body.contains("%2F"), "{}", answer.body);
+    let response = server.get("/plot:c/tl=ge-0/0/0");
+    assert_eq!(response.status, 400, "{response:?}");
+    assert!(response.body.contains("%2F"), "{}", response.body);
 }
 
-/// A container without presence that holds nothing has nothing to show, but nodes can be created in it.
+/// An empty container without presence cannot be read, but nodes can be created in it.
 #[test]
-fn a_container_without_presence_that_is_empty_is_not_found() {
+fn an_empty_container_without_presence_is_not_found() {
     let server = server();
     for datastore in DATASTORES {
         for media in [JSON, XML] {
             for path in ["/plot:c", "/plot:c/pc"] {
-                let answer = send(&server, datastore, ("GET", path), media, "");
+                let response = send(&server, datastore, ("GET", path), media, "");
                 assert_eq!(
-                    (answer.status, tag(&answer)),
+                    (response.status, tag(&response)),
                     (404, "invalid-value"),
                     "{path}"
                 );

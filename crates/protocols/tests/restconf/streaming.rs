@@ -1,4 +1,4 @@
-//! Documents too large to hold: in and out.
+//! Documents that are too large for memory, in both directions.
 
 use std::io::Read;
 use std::io::Write;
@@ -22,20 +22,20 @@ fn document() -> String {
     text
 }
 
-/// What is loaded as it arrives is streamed back equal, in JSON and (through XML) again.
+/// A document that is loaded as a stream is streamed back unchanged, in JSON and (through XML) again.
 #[test]
-fn a_large_datastore_goes_there_and_back() {
+fn a_large_datastore_is_loaded_and_read_back() {
     let server = Server::start();
     let document = document();
     let put = server.json("PUT", "", &document);
     assert_eq!(put.status, 201, "{put:?}");
-    let answer = server.get("");
-    assert_eq!(answer.header("content-length"), "");
-    check_json(&answer, &document);
+    let response = server.get("");
+    assert_eq!(response.header("content-length"), "");
+    check_json(&response, &document);
     let head = server.send("HEAD", "/restconf/data", &[], "");
     assert_eq!(
         (head.status, head.header("etag")),
-        (200, answer.header("etag"))
+        (200, response.header("etag"))
     );
     let xml = server.get_xml("").body;
     assert_eq!(xml.matches("<keyed").count(), ENTRIES);
@@ -69,18 +69,18 @@ fn a_large_post_creates_one_resource() {
         r#"{{"garden:keyed":[{{"v":"{}","k":"a/b"}}]}}"#,
         "x".repeat(2 << 20)
     );
-    let answer = server.json("POST", "", &body);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let response = server.json("POST", "", &body);
+    assert_eq!(response.status, 201, "{response:?}");
     assert_eq!(
-        answer.header("location"),
+        response.header("location"),
         "/restconf/data/garden:keyed=a%2Fb"
     );
     assert_eq!(server.json("POST", "", &body).status, 409);
 }
 
-/// A client that says it sends more than it does gets nothing stored.
+/// A body that is shorter than its declared length is not stored.
 #[test]
-fn a_document_that_breaks_off_changes_nothing() {
+fn a_truncated_document_changes_nothing() {
     let server = Server::start();
     let document = document();
     let mut stream = TcpStream::connect(server.address).unwrap();
@@ -92,19 +92,19 @@ fn a_document_that_breaks_off_changes_nothing() {
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(document.as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
     assert!(
-        !answer.starts_with(b"HTTP/1.1 204"),
+        !response.starts_with(b"HTTP/1.1 204"),
         "{}",
-        String::from_utf8_lossy(&answer)
+        String::from_utf8_lossy(&response)
     );
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
 
-/// A client that leaves in the middle of an answer frees what the answer held.
+/// A client that disconnects during a response releases its resources.
 #[test]
-fn clients_may_leave() {
+fn clients_may_disconnect() {
     let server = Server::start();
     assert_eq!(server.json("PUT", "", &document()).status, 201);
     for _ in 0..100 {
@@ -122,7 +122,7 @@ fn clients_may_leave() {
     assert_eq!(server.get("").status, 200);
 }
 
-/// Shutdown closes idle connections and lets an answer under way end.
+/// Shutdown closes idle connections and completes responses in progress.
 #[test]
 fn shutdown_is_graceful() {
     let server = Server::start();
@@ -131,20 +131,20 @@ fn shutdown_is_graceful() {
     let mut busy = TcpStream::connect(server.address).unwrap();
     busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .unwrap();
-    let mut answer = vec![0; 1000];
-    busy.read_exact(&mut answer).unwrap();
+    let mut response = vec![0; 1000];
+    busy.read_exact(&mut response).unwrap();
     let rest = std::thread::spawn(move || {
-        busy.read_to_end(&mut answer).unwrap();
-        answer
+        busy.read_to_end(&mut response).unwrap();
+        response
     });
     server.shut_down();
     assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0);
     assert!(rest.join().unwrap().ends_with(b"\r\n0\r\n\r\n"));
 }
 
-/// A patch that is too large to hold is merged as it arrives, unless it carries operations.
+/// A patch that is too large for memory is merged as a stream, unless it contains operations.
 #[test]
-fn a_large_patch_merges_or_is_refused() {
+fn a_large_patch_is_merged_or_rejected() {
     let mut config = RestconfConfig::default();
     config.limits.edit_bytes_max = 1000;
     let server = Server::with(config, None);

@@ -1,4 +1,4 @@
-//! A server to test against, a client, and tables of requests with their answers.
+//! A test server, a client, and assertions on responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,16 +28,16 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub headers: ureq::http::HeaderMap,
     pub body: String,
 }
 
-impl Answer {
-    /// A header; empty where there is none.
+impl HttpResponse {
+    /// A header; empty if absent.
     pub fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name);
         value
@@ -46,7 +46,7 @@ impl Answer {
     }
 }
 
-/// The model, and what it was made from.
+/// The model and its source.
 pub fn garden() -> (Tree, SchemaSource) {
     let driver = Arc::new(Memory::new(Config::default()));
     garden_in(&Store::open(driver, Arc::new(SystemClock)).unwrap())
@@ -66,7 +66,7 @@ pub fn garden_in(store: &Store) -> (Tree, SchemaSource) {
 }
 
 impl Server {
-    /// A server with the defaults.
+    /// A server with the default configuration.
     pub fn start() -> Self {
         Self::with(RestconfConfig::default(), None)
     }
@@ -89,7 +89,7 @@ impl Server {
         Self::listening((tree, source), config, listening)
     }
 
-    /// A server of a tree that listens so.
+    /// A server of a tree with this listener configuration.
     pub fn listening(
         (tree, source): (Tree, SchemaSource),
         config: RestconfConfig,
@@ -103,8 +103,8 @@ impl Server {
             Datastore::FactoryDefault,
             Datastore::Intended,
         ] {
-            let beside = tree.beside(datastore, "").unwrap();
-            service = service.with_datastore(datastore.name(), beside);
+            let sibling = tree.beside(datastore, "").unwrap();
+            service = service.with_datastore(datastore.name(), sibling);
         }
         let service = Arc::new(service);
         let (stop, stopped) = oneshot::channel();
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Tells the server to end, and waits until it has.
+    /// Shuts the server down and waits until it has ended.
     pub fn shut_down(mut self) {
         if let (Some(stop), Some(thread)) = (self.stop.take(), self.thread.take()) {
             stop.send(()).unwrap();
@@ -145,7 +145,13 @@ impl Server {
     }
 
     /// Sends a request.
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> HttpResponse {
         let mut request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address));
@@ -156,11 +162,11 @@ impl Server {
             "" => self.agent.run(request.body(()).unwrap()),
             body => self.agent.run(request.body(body.to_owned()).unwrap()),
         };
-        let mut answer = result.unwrap();
-        Answer {
-            status: answer.status().as_u16(),
-            headers: answer.headers().clone(),
-            body: answer
+        let mut response = result.unwrap();
+        HttpResponse {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response
                 .body_mut()
                 .with_config()
                 .limit(1 << 30)
@@ -170,12 +176,12 @@ impl Server {
     }
 
     /// GET of data, in JSON.
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> HttpResponse {
         self.send("GET", &format!("/restconf/data{path}"), &[], "")
     }
 
     /// GET of data, in XML.
-    pub fn get_xml(&self, path: &str) -> Answer {
+    pub fn get_xml(&self, path: &str) -> HttpResponse {
         self.send(
             "GET",
             &format!("/restconf/data{path}"),
@@ -185,7 +191,7 @@ impl Server {
     }
 
     /// A request with a JSON body.
-    pub fn json(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub fn json(&self, method: &str, path: &str, body: &str) -> HttpResponse {
         self.send(
             method,
             &format!("/restconf/data{path}"),
@@ -195,7 +201,7 @@ impl Server {
     }
 
     /// A request with an XML body.
-    pub fn xml(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub fn xml(&self, method: &str, path: &str, body: &str) -> HttpResponse {
         self.send(
             method,
             &format!("/restconf/data{path}"),
@@ -206,8 +212,11 @@ impl Server {
 
     /// PUT of a JSON document that must succeed.
     pub fn put(&self, path: &str, body: &str) {
-        let answer = self.json("PUT", path, body);
-        assert!(matches!(answer.status, 201 | 204), "PUT {path}: {answer:?}");
+        let response = self.json("PUT", path, body);
+        assert!(
+            matches!(response.status, 201 | 204),
+            "PUT {path}: {response:?}"
+        );
     }
 }
 
@@ -219,34 +228,34 @@ impl Drop for Server {
     }
 }
 
-/// The tag of the first error of a JSON answer.
-pub fn error_tag(answer: &Answer) -> String {
-    let body: serde_json::Value =
-        serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+/// The tag of the first error of a JSON response.
+pub fn error_tag(response: &HttpResponse) -> String {
+    let body: serde_json::Value = serde_json::from_str(&response.body)
+        .unwrap_or_else(|error| panic!("{error}: {response:?}"));
     let tag = &body["ietf-restconf:errors"]["error"][0]["error-tag"];
     tag.as_str().unwrap_or_default().to_owned()
 }
 
-/// Asserts that an answer is a JSON document.
+/// Asserts that a response is this JSON document.
 #[track_caller]
-pub fn check_json(answer: &Answer, expected: &str) {
-    assert_eq!(answer.status, 200, "{answer:?}");
-    let actual: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+pub fn check_json(response: &HttpResponse, expected: &str) {
+    assert_eq!(response.status, 200, "{response:?}");
+    let actual: serde_json::Value = serde_json::from_str(&response.body).unwrap();
     let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
     assert_eq!(actual, expected);
 }
 
-/// Asserts the status and the tag of a failed request.
+/// Asserts the status and error-tag of a failed request.
 #[track_caller]
-pub fn check_error(answer: &Answer, status: u16, tag: &str) {
+pub fn check_error(response: &HttpResponse, status: u16, tag: &str) {
     assert_eq!(
-        (answer.status, error_tag(answer).as_str()),
+        (response.status, error_tag(response).as_str()),
         (status, tag),
-        "{answer:?}"
+        "{response:?}"
     );
 }
 
-/// Text as one segment of a path.
+/// Encodes text as a path segment.
 pub fn encode(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),

@@ -1,21 +1,21 @@
-//! What the server says about itself.
+//! Documents that describe the server.
 
 use crate::support::{Server, XML, check_error, check_json};
 
 #[test]
-fn host_meta_leads_to_the_root() {
+fn host_meta_has_the_root() {
     let server = Server::start();
-    let answer = server.send("GET", "/.well-known/host-meta", &[], "");
-    assert_eq!(answer.header("content-type"), "application/xrd+xml");
+    let response = server.send("GET", "/.well-known/host-meta", &[], "");
+    assert_eq!(response.header("content-type"), "application/xrd+xml");
     assert!(
-        answer
+        response
             .body
             .contains(r#"<Link rel="restconf" href="/restconf"/>"#)
     );
     let headers = [("accept", "application/json")];
-    let answer = server.send("GET", "/.well-known/host-meta", &headers, "");
+    let response = server.send("GET", "/.well-known/host-meta", &headers, "");
     check_json(
-        &answer,
+        &response,
         r#"{"links":[{"rel":"restconf","href":"/restconf"}]}"#,
     );
 }
@@ -45,11 +45,11 @@ fn the_root_lists_its_resources() {
 }
 
 #[test]
-fn the_library_names_modules_whose_texts_can_be_had() {
+fn the_library_links_the_texts_of_its_modules() {
     let server = Server::start();
     let path = "/ietf-yang-library:yang-library/module-set=complete/module=garden";
-    let answer = server.get(path);
-    let module: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    let response = server.get(path);
+    let module: serde_json::Value = serde_json::from_str(&response.body).unwrap();
     let module = &module["ietf-yang-library:module"][0];
     assert_eq!(module["revision"], "2026-01-01");
     assert_eq!(module["namespace"], "urn:espalier:test:garden");
@@ -66,9 +66,9 @@ fn the_library_names_modules_whose_texts_can_be_had() {
         "invalid-value",
     );
     for path in ["yang-library", "modules-state", "yang-library/content-id"] {
-        let answer = server.get(&format!("/ietf-yang-library:{path}"));
-        assert_eq!(answer.status, 200, "{path}");
-        let headers = [("if-none-match", answer.header("etag"))];
+        let response = server.get(&format!("/ietf-yang-library:{path}"));
+        assert_eq!(response.status, 200, "{path}");
+        let headers = [("if-none-match", response.header("etag"))];
         let url = format!("/restconf/data/ietf-yang-library:{path}");
         assert_eq!(server.send("GET", &url, &headers, "").status, 304);
     }
@@ -84,7 +84,7 @@ fn the_library_names_modules_whose_texts_can_be_had() {
 #[test]
 fn capabilities_are_listed() {
     let server = Server::start();
-    let answer = server.get("/ietf-restconf-monitoring:restconf-state/capabilities");
+    let response = server.get("/ietf-restconf-monitoring:restconf-state/capabilities");
     for name in [
         "depth:1.0",
         "fields:1.0",
@@ -94,12 +94,12 @@ fn capabilities_are_listed() {
         "defaults:1.0?basic-mode=explicit",
     ] {
         let uri = format!("urn:ietf:params:restconf:capability:{name}");
-        assert!(answer.body.contains(&uri), "{}", answer.body);
+        assert!(response.body.contains(&uri), "{}", response.body);
     }
 }
 
 #[test]
-fn operators_are_answered() {
+fn health_and_metrics_are_served() {
     let server = Server::start();
     let health = server.send("GET", "/healthz", &[], "");
     assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));

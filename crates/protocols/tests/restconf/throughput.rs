@@ -1,5 +1,5 @@
-//! How fast one connection is answered, and how much memory a large document takes. For a release
-//! build: `cargo test --release -p espalier-protocols --test restconf -- --ignored --nocapture`.
+//! Measures the request rate of one connection and the memory for a large document. For a release build:
+//! `cargo test --release -p espalier-protocols --test restconf -- --ignored --nocapture`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -84,7 +84,7 @@ fn embedded(folder: &Path) -> Server {
     Server::of(garden_in(&store), RestconfConfig::default(), None)
 }
 
-/// PUT of a datastore of `entries` entries, made as it is sent.
+/// PUT of a datastore with `entries` entries, generated while it is sent.
 fn load(server: &Server, entries: u32) {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let head = "PUT /restconf/data HTTP/1.1\r\nHost: localhost\r\n\
@@ -106,7 +106,7 @@ fn load(server: &Server, entries: u32) {
     assert_eq!(read_answer(&mut BufReader::new(stream)), 204);
 }
 
-/// Reads one answer; its status.
+/// Reads one response and returns its status.
 fn read_answer(reader: &mut impl BufRead) -> u16 {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
@@ -139,7 +139,7 @@ fn cpu_seconds() -> f64 {
     ticks / 100.0
 }
 
-/// Resident memory that is not a mapped file.
+/// Resident memory without mapped files.
 fn anonymous_kb() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status

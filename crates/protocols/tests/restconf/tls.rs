@@ -55,7 +55,7 @@ fn connector(trusted: &CertificateDer<'static>, protocol: &[u8]) -> TlsConnector
 }
 
 #[test]
-fn http2_is_agreed_on_and_served() {
+fn http2_is_negotiated_and_served() {
     let material = material();
     let tls = tls_config(&material.files).unwrap();
     let server = Server::with(RestconfConfig::default(), Some(tls));
@@ -69,13 +69,13 @@ fn http2_is_agreed_on_and_served() {
         let connector = connector(&material.certificate, b"h2");
         let stream = connector.connect(name, tcp).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-        let answers = requests(stream, &[("GET", "/restconf/data", "")]).await;
-        assert_eq!(answers[0].0, 200);
+        let responses = requests(stream, &[("GET", "/restconf/data", "")]).await;
+        assert_eq!(responses[0].0, 200);
     });
 }
 
 #[test]
-fn without_the_clients_certificate_there_is_no_connection() {
+fn a_client_without_certificate_is_rejected() {
     let material = material();
     let files = TlsFiles {
         client_authorities: Some(material.files.certificate.clone()),
@@ -97,8 +97,8 @@ fn without_the_clients_certificate_there_is_no_connection() {
         };
         let request = b"GET /restconf HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let _ = stream.write_all(request).await;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.is_err() || answer.is_empty()
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).await.is_err() || response.is_empty()
     });
     assert!(is_refused);
 }

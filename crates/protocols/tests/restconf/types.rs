@@ -1,4 +1,4 @@
-//! Every built-in type and hostile keys, there and back in both formats.
+//! Round trips of every built-in type and of unusual keys, in both formats.
 
 use crate::support::{Server, check_json, encode};
 
@@ -11,7 +11,7 @@ const TYPES: &str = r#"{"garden:types":{
     "union":"text","anydata":{"a":[1,2,{"b":null}]}}}"#;
 
 #[test]
-fn every_type_goes_there_and_back() {
+fn every_type_round_trips() {
     let server = Server::start();
     server.put("/garden:types", TYPES);
     check_json(&server.get("/garden:types"), TYPES);
@@ -56,7 +56,7 @@ fn hostile() -> Vec<String> {
 }
 
 #[test]
-fn hostile_keys_go_there_and_back() {
+fn unusual_keys_round_trip() {
     let server = Server::start();
     for key in hostile() {
         let path = format!("/garden:keyed={}", encode(&key));
@@ -79,9 +79,9 @@ fn hostile_keys_go_there_and_back() {
     );
 }
 
-/// A path that a client sends without encoding what it need not encode means the same.
+/// Characters that need no encoding may be sent as they are.
 #[test]
-fn keys_need_only_the_encoding_that_the_grammar_asks_for() {
+fn keys_need_only_the_encoding_that_the_grammar_requires() {
     let server = Server::start();
     server.put("/garden:keyed=a:b", r#"{"garden:keyed":[{"k":"a:b"}]}"#);
     for path in [

@@ -1,11 +1,11 @@
-//! What is refused in a document, by every method, in JSON and in XML.
+//! Documents that are rejected by every method, in JSON and in XML.
 
 use crate::semantics::{
-    Case, DATASTORES, NAMESPACE, RESTCONF, check_refused, send, server, tag, xml_c,
+    Case, DATASTORES, NAMESPACE, RESTCONF, check_rejected, send, server, tag, xml_c,
 };
 use crate::support::{JSON, XML, check_json};
 
-/// Past a limit of the store, or of a document, the answer is 413 and names the place.
+/// A value over a limit of the store or of a document is 413, and the error has its path.
 #[test]
 fn values_that_are_too_large_are_413() {
     let server = server();
@@ -49,19 +49,23 @@ fn values_that_are_too_large_are_413() {
         ),
     ];
     for (method, path, body, place) in &table {
-        let answer = server.json(method, path, body);
-        let told = format!(r#""error-path":"{place}""#);
+        let response = server.json(method, path, body);
+        let error_path = format!(r#""error-path":"{place}""#);
         assert_eq!(
-            (answer.status, tag(&answer)),
+            (response.status, tag(&response)),
             (413, "too-big"),
             "{method} {path}"
         );
-        assert!(answer.body.contains(&told), "{place}: {}", answer.body);
+        assert!(
+            response.body.contains(&error_path),
+            "{place}: {}",
+            response.body
+        );
     }
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
 
-/// The same in XML, and past the limit of a token, which is larger than that of the store.
+/// The same in XML, and over the token limit, which is larger than the one of the store.
 #[test]
 fn values_that_are_too_large_are_413_in_every_format() {
     let server = server();
@@ -87,28 +91,28 @@ fn values_that_are_too_large_are_413_in_every_format() {
         ),
     ];
     for (method, path, body) in &xml {
-        let answer = server.xml(method, path, body);
+        let response = server.xml(method, path, body);
         assert_eq!(
-            (answer.status, tag(&answer)),
+            (response.status, tag(&response)),
             (413, "too-big"),
             "{method} {path}"
         );
     }
     let longer = "y".repeat((16 << 20) + 1);
     let body = format!(r#"{{"ietf-restconf:data":{{"plot:c":{{"text":"{longer}"}}}}}}"#);
-    let answer = server.json("PUT", "", &body);
-    assert_eq!((answer.status, tag(&answer)), (413, "too-big"));
+    let response = server.json("PUT", "", &body);
+    assert_eq!((response.status, tag(&response)), (413, "too-big"));
     assert!(
-        answer.body.contains(r#""error-path":"/plot:c/text""#),
+        response.body.contains(r#""error-path":"/plot:c/text""#),
         "{}",
-        answer.body
+        response.body
     );
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
 }
 
-/// RFC 7950 §7.9: an edit that creates data of two cases would lose one.
+/// RFC 7950 §7.9: creating data of two cases would delete one of them.
 #[test]
-fn data_of_two_cases_are_refused_and_one_may_be_deleted() {
+fn data_of_two_cases_is_rejected_unless_one_is_deleted() {
     let case = |method, json, xml| Case {
         method,
         path: "/plot:c",
@@ -123,14 +127,14 @@ fn data_of_two_cases_are_refused_and_one_may_be_deleted() {
     let leaves_json = r#"{"plot:c":{"prefix":"A","table":"T"}}"#;
     let deep_json = r#"{"plot:c":{"pc":{"x":"1"},"tl":[{"k":"1"}]}}"#;
     let empty_json = r#"{"plot:c":{"table":"T","pc":{}}}"#;
-    check_refused(&[
+    check_rejected(&[
         case("PATCH", leaves_json, &leaves),
         case("PUT", leaves_json, &leaves),
         case("PATCH", deep_json, &deep),
         case("PUT", deep_json, &deep),
         case("PATCH", empty_json, &empty),
     ]);
-    // What is deleted may be of the other case, wherever it stands.
+    // Deleted nodes may belong to the other case, in any position.
     let delete = r#"{"ietf-netconf:operation":"delete"}"#;
     let patches = [
         (
@@ -153,13 +157,13 @@ fn data_of_two_cases_are_refused_and_one_may_be_deleted() {
     for (media, body) in patches {
         let server = server();
         server.put("/plot:c", r#"{"plot:c":{"prefix":"A"}}"#);
-        let answer = send(&server, DATASTORES[0], ("PATCH", "/plot:c"), media, &body);
-        assert_eq!(answer.status, 204, "{body}: {answer:?}");
+        let response = send(&server, DATASTORES[0], ("PATCH", "/plot:c"), media, &body);
+        assert_eq!(response.status, 204, "{body}: {response:?}");
         check_json(&server.get("/plot:c"), r#"{"plot:c":{"table":"T"}}"#);
     }
 }
 
-/// Members of a container whose metadata is wrong, and the error-tag.
+/// Members of a container with invalid metadata, and the error-tag.
 const WRONG_METADATA: &[(&str, &str)] = &[
     (r#""text":"x","@text":[{}]"#, "bad-attribute"),
     (r#""text":"x","@text":5"#, "bad-attribute"),
@@ -198,9 +202,9 @@ const WRONG_METADATA: &[(&str, &str)] = &[
     (r#""any":5,"@any":[]"#, "bad-attribute"),
 ];
 
-/// RFC 7952 §5.2, in every method; XML has the same verdict where it can say the same.
+/// RFC 7952 §5.2, for every method; XML gives the same result if it can express the same.
 #[test]
-fn metadata_that_is_wrong_is_refused() {
+fn invalid_metadata_is_rejected() {
     let server = server();
     for (members, expected) in WRONG_METADATA {
         let c = format!(r#"{{"plot:c":{{{members}}}}}"#);
@@ -210,12 +214,12 @@ fn metadata_that_is_wrong_is_refused() {
             ("POST", "", c.clone()),
             ("PUT", "", format!(r#"{{"ietf-restconf:data":{c}}}"#)),
         ] {
-            let answer = server.json(method, path, &body);
-            let found = (answer.status, tag(&answer));
+            let response = server.json(method, path, &body);
+            let found = (response.status, tag(&response));
             assert_eq!(
                 found,
                 (400, *expected),
-                "{method} {path} {body}: {answer:?}"
+                "{method} {path} {body}: {response:?}"
             );
         }
     }
@@ -226,9 +230,9 @@ fn metadata_that_is_wrong_is_refused() {
     ] {
         let body = format!(r#"<c xmlns="{NAMESPACE}"><text {attribute}>x</text></c>"#);
         for method in ["PATCH", "PUT"] {
-            let answer = server.xml(method, "/plot:c", &body);
+            let response = server.xml(method, "/plot:c", &body);
             assert_eq!(
-                (answer.status, tag(&answer)),
+                (response.status, tag(&response)),
                 (400, "unknown-attribute"),
                 "{body}"
             );
@@ -242,7 +246,10 @@ fn metadata_that_is_wrong_is_refused() {
         r#""any":5,"@any":{}"#,
     ];
     for members in right {
-        let answer = server.json("PUT", "/plot:c", &format!(r#"{{"plot:c":{{{members}}}}}"#));
-        assert!(matches!(answer.status, 201 | 204), "{members}: {answer:?}");
+        let response = server.json("PUT", "/plot:c", &format!(r#"{{"plot:c":{{{members}}}}}"#));
+        assert!(
+            matches!(response.status, 201 | 204),
+            "{members}: {response:?}"
+        );
     }
 }

@@ -7,18 +7,18 @@ use crate::support::{JSON, Server, XML, check_error, check_json};
 #[test]
 fn post_creates() {
     let server = Server::start();
-    let answer = server.json("POST", "", r#"{"garden:garden":{"title":"t"}}"#);
-    assert_eq!(answer.status, 201, "{answer:?}");
-    assert_eq!(answer.header("location"), "/restconf/data/garden:garden");
-    assert!(!answer.header("etag").is_empty());
-    let answer = server.json(
+    let response = server.json("POST", "", r#"{"garden:garden":{"title":"t"}}"#);
+    assert_eq!(response.status, 201, "{response:?}");
+    assert_eq!(response.header("location"), "/restconf/data/garden:garden");
+    assert!(!response.header("etag").is_empty());
+    let response = server.json(
         "POST",
         "/garden:garden",
         r#"{"garden:bed":[{"name":"a b/c"}]}"#,
     );
-    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(response.status, 201, "{response:?}");
     assert_eq!(
-        answer.header("location"),
+        response.header("location"),
         "/restconf/data/garden:garden/bed=a%20b%2Fc"
     );
     let again = server.json(
@@ -33,9 +33,9 @@ fn post_creates() {
         "/restconf/data/garden:garden/tag=x"
     );
     let xml = r#"<row xmlns="urn:espalier:test:garden"><number>1</number><side>north</side></row>"#;
-    let answer = server.xml("POST", "/garden:garden/bed=a%20b%2Fc", xml);
-    assert_eq!(answer.status, 201, "{answer:?}");
-    let location = answer.header("location").to_owned();
+    let response = server.xml("POST", "/garden:garden/bed=a%20b%2Fc", xml);
+    assert_eq!(response.status, 201, "{response:?}");
+    let location = response.header("location").to_owned();
     assert_eq!(
         location,
         "/restconf/data/garden:garden/bed=a%20b%2Fc/row=1,north"
@@ -112,14 +112,14 @@ fn patch_merges() {
         r#"{"garden:garden":{"title":"t","bed":[{"name":"a"}]}}"#,
     );
     let body = r#"{"garden:garden":{"bed":[{"name":"a","area":2},{"name":"b"}]}}"#;
-    let answer = server.json("PATCH", "/garden:garden", body);
-    assert_eq!((answer.status, answer.body.as_str()), (204, ""));
+    let response = server.json("PATCH", "/garden:garden", body);
+    assert_eq!((response.status, response.body.as_str()), (204, ""));
     check_json(
         &server.get("/garden:garden"),
         r#"{"garden:garden":{"title":"t","bed":[{"name":"a","area":2},{"name":"b"}]}}"#,
     );
-    let answer = server.json("PATCH", "/garden:garden/title", r#"{"garden:title":"u"}"#);
-    assert_eq!(answer.status, 204);
+    let response = server.json("PATCH", "/garden:garden/title", r#"{"garden:title":"u"}"#);
+    assert_eq!(response.status, 204);
     let missing = server.json(
         "PATCH",
         "/garden:garden/bed=z",
@@ -142,8 +142,12 @@ fn delete_deletes() {
     server.put("/garden:garden", body);
     for path in ["/title", "/tag=x", "/bed=a"] {
         let path = format!("/garden:garden{path}");
-        let answer = server.json("DELETE", &path, "");
-        assert_eq!((answer.status, answer.body.as_str()), (204, ""), "{path}");
+        let response = server.json("DELETE", &path, "");
+        assert_eq!(
+            (response.status, response.body.as_str()),
+            (204, ""),
+            "{path}"
+        );
         assert_eq!(server.get(&path).status, 404, "{path}");
         check_error(&server.json("DELETE", &path, ""), 404, "invalid-value");
     }
@@ -197,9 +201,9 @@ fn methods_that_a_resource_lacks_are_405() {
         ),
     ];
     for (method, path, allow) in table {
-        let answer = server.send(method, path, &[], "");
-        check_error(&answer, 405, "operation-not-supported");
-        assert_eq!(answer.header("allow"), allow, "{method} {path}");
+        let response = server.send(method, path, &[], "");
+        check_error(&response, 405, "operation-not-supported");
+        assert_eq!(response.header("allow"), allow, "{method} {path}");
     }
 }
 
@@ -211,23 +215,23 @@ fn operations_are_not_supported_yet() {
         "/restconf/data/garden:garden/water",
     ];
     for path in paths {
-        let answer = server.send("POST", path, &[("content-type", JSON)], "{}");
-        check_error(&answer, 501, "operation-not-supported");
+        let response = server.send("POST", path, &[("content-type", JSON)], "{}");
+        check_error(&response, 501, "operation-not-supported");
     }
 }
 
 #[test]
-fn bodies_of_other_media_types_are_refused() {
+fn bodies_of_other_media_types_are_rejected() {
     let server = Server::start();
     for media in ["text/plain", "application/yang-patch+json", ""] {
         let path = "/restconf/data/garden:keyed=a";
-        let answer = server.send("PUT", path, &[("content-type", media)], "x");
-        check_error(&answer, 415, "invalid-value");
+        let response = server.send("PUT", path, &[("content-type", media)], "x");
+        check_error(&response, 415, "invalid-value");
     }
     let body = r#"<keyed xmlns="urn:espalier:test:garden"><k>a</k></keyed>"#;
     let headers = [("content-type", "application/xml; charset=utf-8")];
-    let answer = server.send("PUT", "/restconf/data/garden:keyed=a", &headers, body);
-    assert_eq!(answer.status, 201);
+    let response = server.send("PUT", "/restconf/data/garden:keyed=a", &headers, body);
+    assert_eq!(response.status, 201);
 }
 
 #[test]
@@ -250,7 +254,7 @@ fn bodies_over_the_limit_are_too_big() {
     check_error(&server.json("PUT", "", &body), 413, "too-big");
 }
 
-/// RFC 8040 leaves state data to the server, unless it is told otherwise.
+/// RFC 8040 reserves state data for the server; the configuration can allow writes.
 #[test]
 fn state_is_writable_where_allowed() {
     let server = Server::start();
@@ -295,24 +299,27 @@ fn a_patch_may_carry_operations() {
 }
 
 #[test]
-fn an_error_answer_is_in_the_format_of_the_request() {
+fn an_error_response_has_the_format_of_the_request() {
     let server = Server::start();
     for (accept, media) in [("*/*", XML), (JSON, JSON), (XML, XML)] {
         let headers = [("content-type", XML), ("accept", accept)];
         let path = "/restconf/data/garden:keyed=a";
-        let answer = server.send("PUT", path, &headers, "<broken");
-        assert_eq!((answer.status, answer.header("content-type")), (400, media));
+        let response = server.send("PUT", path, &headers, "<broken");
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (400, media)
+        );
     }
 }
 
-/// What would be done in a patch is refused elsewhere, rather than not done.
+/// Operations outside of a patch are rejected instead of ignored.
 #[test]
-fn operations_outside_a_patch_are_refused() {
+fn operations_outside_a_patch_are_rejected() {
     let server = Server::start();
     let body =
         r#"{"garden:garden":{"bed":[{"@":{"ietf-netconf:operation":"delete"},"name":"a"}]}}"#;
-    let answer = server.json("PUT", "/garden:garden", body);
-    check_error(&answer, 400, "unknown-attribute");
+    let response = server.json("PUT", "/garden:garden", body);
+    check_error(&response, 400, "unknown-attribute");
     let body = r#"<keyed xmlns="urn:espalier:test:garden" xmlns:nc="urn:ietf:params:xml:ns:netconf:base:1.0" nc:operation="delete"><k>a</k></keyed>"#;
     assert_eq!(server.xml("PUT", "/garden:keyed=a", body).status, 400);
     let tagged = r#"{"garden:bed":[{"name":"b","area":1,"@area":{"ietf-netconf-with-defaults:default":true}}]}"#;

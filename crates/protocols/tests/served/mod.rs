@@ -1,4 +1,4 @@
-//! A server to test against, and a client.
+//! A test server and a client.
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
@@ -9,12 +9,11 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// What lines of any kind may be sent as.
-// Not every suite sends some.
+/// A content type for lines of any kind. Not every suite uses it.
 #[allow(dead_code)]
 pub const LINES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
 
-/// What has an object of JSON says that it is.
+/// The content type of JSON objects.
 #[allow(dead_code)]
 pub const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
@@ -26,15 +25,15 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub headers: ureq::http::HeaderMap,
     pub body: String,
 }
 
-impl Answer {
+impl HttpResponse {
     pub fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name);
         value
@@ -46,19 +45,19 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// The answer, if it has this status.
+    /// Asserts the status.
     pub fn with(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 }
 
-/// Expects a problem document of a status, with these words and none of Rust's.
+/// Asserts a problem document with this status and text, without terms of Rust.
 #[allow(dead_code)]
-pub fn problem(answer: Answer, status: u16, words: &str) {
-    let answer = answer.with(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    let problem = answer.json();
+pub fn problem(response: HttpResponse, status: u16, words: &str) {
+    let response = response.with(status);
+    assert_eq!(response.header("content-type"), "application/problem+json");
+    let problem = response.json();
     let detail = problem["detail"].as_str().expect("text");
     assert!(detail.contains(words), "{words}: {problem}");
     assert!(
@@ -79,7 +78,7 @@ impl Server {
             limits,
             ..Config::default()
         };
-        let (told, listening) = std::sync::mpsc::channel();
+        let (address_sender, listening) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -88,7 +87,8 @@ impl Server {
                 .expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-                told.send(listener.local_addr().expect("an address"))
+                address_sender
+                    .send(listener.local_addr().expect("an address"))
                     .expect("a test");
                 let stop = async { drop(stopped.await) };
                 serve(listener, router, config, stop).await.expect("served");
@@ -106,7 +106,7 @@ impl Server {
         }
     }
 
-    // Not every suite speaks without the client.
+    // Not every suite opens raw connections.
     #[allow(dead_code)]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -118,33 +118,33 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<&str>,
-    ) -> Answer {
+    ) -> HttpResponse {
         let mut request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = match body {
+        let response = match body {
             Some(body) => self
                 .agent
                 .run(request.body(body.to_owned()).expect("a request")),
             None => self.agent.run(request.body(()).expect("a request")),
         };
-        let mut answer = answer.expect("an answer");
-        Answer {
-            status: answer.status().as_u16(),
-            headers: answer.headers().clone(),
-            body: answer.body_mut().read_to_string().expect("text"),
+        let mut response = response.expect("a response");
+        HttpResponse {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.body_mut().read_to_string().expect("text"),
         }
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> HttpResponse {
         self.request("GET", path, &[], None)
     }
 
     #[allow(dead_code)]
-    pub fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> HttpResponse {
         let media = [("content-type", "application/json")];
         self.request(method, path, &media, Some(&body.to_string()))
     }

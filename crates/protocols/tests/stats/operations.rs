@@ -1,4 +1,4 @@
-//! Each operation, and its failures.
+//! Each operation, with its errors.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use espalier_protocols::stats::router;
 use espalier_stats::{Stats, SystemClock};
 use serde_json::{Value, json};
 
-use crate::served::{Answer, JSON, LINES, Server};
+use crate::served::{HttpResponse, JSON, LINES, Server};
 
 pub fn start() -> Server {
     let driver = Arc::new(Memory::new(Config::default()));
@@ -19,20 +19,20 @@ pub fn start() -> Server {
 pub const AT: &str = "2025-03-05T12:00:30Z";
 pub const HOUR: &str = "granularity=1h&from=2025-03-05T12:00:00Z&to=2025-03-05T12:59:59Z";
 
-pub fn post(server: &Server, what: &str, body: &Value) -> Answer {
+pub fn post(server: &Server, what: &str, body: &Value) -> HttpResponse {
     server.send("POST", &format!("/stats/{what}"), body)
 }
 
-/// The values of the one bucket of an hour.
+/// The values of the single bucket of an hour.
 fn values(server: &Server, metric: &str) -> Value {
-    let answer = server
+    let response = server
         .get(&format!("/stats/values?metric={metric}&{HOUR}"))
         .with(200);
-    answer.json()["values"][0].clone()
+    response.json()["values"][0].clone()
 }
 
 #[test]
-fn values_are_added_set_and_counted_by_class_and_nothing_is_rounded() {
+fn values_are_added_set_and_counted_by_class_exactly() {
     let server = start();
     let track = json!({"metric": "signup", "at": AT, "values": {"count": 2, "plan": {"pro": 1}}});
     for _ in 0..3 {
@@ -71,7 +71,7 @@ fn values_are_added_set_and_counted_by_class_and_nothing_is_rounded() {
 }
 
 #[test]
-fn several_writes_are_one_commit_and_are_done_once_by_name() {
+fn several_writes_are_one_commit_and_applied_once_per_id() {
     let server = start();
     let one = |action: &str, metric: &str| json!({"action": action, "metric": metric, "at": AT, "values": {"n": 1}});
     let body = json!({"id": "batch-1", "writes": [one("track", "a"), one("track", "b"), one("track", "a")]});
@@ -91,11 +91,11 @@ fn several_writes_are_one_commit_and_are_done_once_by_name() {
     let problem = post(&server, "writes", &bad).with(400);
     let detail = problem.json()["detail"].as_str().expect("text").to_owned();
     assert!(detail.contains("writes[1]"), "{detail}");
-    assert_eq!(values(&server, "c"), json!({}), "nothing of it was done");
+    assert_eq!(values(&server, "c"), json!({}), "nothing was applied");
 }
 
 #[test]
-fn series_aggregate_group_compute_and_tell_quantiles() {
+fn series_aggregate_group_compute_and_return_quantiles() {
     let server = start();
     for (host, count) in [("one", 3), ("two", 5)] {
         let body = json!({"metric": "http", "labels": {"host": host}, "at": AT, "values": {"count": count, "ms": 10 * count}});
@@ -152,7 +152,7 @@ fn series_aggregate_group_compute_and_tell_quantiles() {
 }
 
 #[test]
-fn a_named_import_is_done_once() {
+fn an_import_with_an_id_is_applied_once() {
     let server = start();
     let named = |lines| {
         let path = "/stats/import?format=statsd&id=of-others";
@@ -167,7 +167,7 @@ fn a_named_import_is_done_once() {
 }
 
 #[test]
-fn statuses_metrics_settings_and_lines_of_others() {
+fn statuses_metrics_settings_and_imports() {
     let server = start();
     let beam = |at: &str, up: bool| json!({"metric": "worker", "at": at, "status": {"up": up}});
     assert_eq!(
@@ -233,7 +233,7 @@ fn statuses_metrics_settings_and_lines_of_others() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_cause() {
     let server = start();
     for (path, word) in [
         ("/stats/values", "metric"),
@@ -272,7 +272,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn values_are_csv_where_that_is_asked_for() {
+fn values_are_csv_on_request() {
     let server = start();
     post(
         &server,
@@ -293,7 +293,7 @@ fn values_are_csv_where_that_is_asked_for() {
 }
 
 #[test]
-fn the_description_has_every_operation_and_names_only_schemas_that_it_has() {
+fn the_description_has_every_operation_and_no_undefined_schemas() {
     let server = start();
     let description = server.get("/openapi/stats.json").with(200).json();
     assert_eq!(description["openapi"], "3.1.0");
@@ -312,16 +312,16 @@ fn the_description_has_every_operation_and_names_only_schemas_that_it_has() {
     assert_eq!(operations.sum::<usize>(), 14);
     for (path, methods) in paths {
         for method in methods.as_object().expect("methods").keys() {
-            // What the description names is served: never 404 of the router, never 405.
-            let answer = server.request(
+            // Every described operation is routed: never 404 of the router, never 405.
+            let response = server.request(
                 &method.to_uppercase(),
                 path,
                 JSON,
                 (method != "get" && method != "delete").then_some("{}"),
             );
             assert!(
-                ![404, 405].contains(&answer.status),
-                "{method} {path}: {answer:?}"
+                ![404, 405].contains(&response.status),
+                "{method} {path}: {response:?}"
             );
         }
     }

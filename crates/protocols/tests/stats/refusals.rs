@@ -1,4 +1,4 @@
-//! What is refused rather than half understood, and how it is told.
+//! Requests that are rejected instead of being partly ignored, and their errors.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::operations::{AT, HOUR, post, start};
 use crate::served::{LINES, Server, problem};
 
 #[test]
-fn parameters_that_would_be_left_out_are_refused() {
+fn parameters_that_would_be_ignored_are_rejected() {
     let server = start();
     for (path, words) in [
         ("values?metric=a&metric=b", "metric is given several times"),
@@ -22,8 +22,8 @@ fn parameters_that_would_be_left_out_are_refused() {
             "series?metric=a&aggregate=sum&aggregate=max&path=n",
             "aggregate is given",
         ),
-        ("series?metric=a&of=n", "of needs expression"),
-        ("series?metric=a&as=n", "as needs expression"),
+        ("series?metric=a&of=n", "of requires expression"),
+        ("series?metric=a&as=n", "as requires expression"),
         (
             "series?metric=a&quantile=0.5&path=n&slices=2",
             "quantile and slices",
@@ -47,7 +47,7 @@ fn parameters_that_would_be_left_out_are_refused() {
     );
     let condition = [("if-match", "*")];
     let delete = server.request("DELETE", "/stats/keys?metric=a", &condition, None);
-    problem(delete, 400, "not supported here");
+    problem(delete, 400, "not supported by this operation");
     server
         .get(&format!(
             "/stats/series?metric=a&{HOUR}&group-by=a&group-by=b"
@@ -59,12 +59,12 @@ fn parameters_that_would_be_left_out_are_refused() {
 fn unknown_paths_are_problems() {
     let server = start();
     for path in ["/stats", "/stats/", "/stats/nosuch", "/stats/keys/"] {
-        problem(server.get(path), 404, &format!("nothing at {path}"));
+        problem(server.get(path), 404, &format!("no resource at {path}"));
     }
 }
 
 #[test]
-fn mistakes_in_bodies_are_told_in_the_words_of_the_interface() {
+fn errors_in_bodies_use_the_terms_of_the_api() {
     let server = start();
     let body =
         |classes: &str| format!(r#"{{"metric":"a","values":{{"n":1}},"classes":{classes}}}"#);
@@ -94,12 +94,12 @@ fn mistakes_in_bodies_are_told_in_the_words_of_the_interface() {
     problem(
         send("/stats/track", "[1]"),
         400,
-        "the body: it is no JSON object",
+        "the body: it is not a JSON object",
     );
     problem(
         send("/stats/writes", r#"{"writes":[[1]]}"#),
         400,
-        "writes[0]: it is no JSON object",
+        "writes[0]: it is not a JSON object",
     );
     let labels = r#"{"metric":"a","values":{"n":1},"labels":{"host":5}}"#;
     problem(send("/stats/track", labels), 400, "labels.host: ");
@@ -117,7 +117,7 @@ fn mistakes_in_bodies_are_told_in_the_words_of_the_interface() {
 }
 
 #[test]
-fn a_status_is_passed_on_as_it_was_said() {
+fn a_status_is_returned_as_it_was_written() {
     let server = start();
     let media = [("content-type", "application/json")];
     let deep = format!("{}{}", "[".repeat(3000), "]".repeat(3000));
@@ -148,9 +148,9 @@ fn retention(server: &Server, change: &str) -> serde_json::Value {
     changed.with(200).json()["retention"].clone()
 }
 
-/// Of several writes, those that are too old were left out without a word.
+/// Regression: among several writes, those that were too old were dropped silently.
 #[test]
-fn how_many_of_several_writes_are_too_old_is_told() {
+fn the_number_of_too_old_writes_is_reported() {
     let server = start();
     let settings = server.get("/stats/settings").with(200).json();
     let granularities = settings["granularities"].as_array().expect("granularities");
@@ -172,12 +172,12 @@ fn how_many_of_several_writes_are_too_old_is_told() {
     assert_eq!(several(&["now"]), json!({"outcome": "done"}));
     let description = server.get("/openapi/stats.json").with(200).json();
     let outcome = &description["components"]["schemas"]["Outcome"]["properties"]["outcome"];
-    let known = outcome["enum"].as_array().expect("what there is");
-    assert!(known.contains(&json!("too-old")), "{known:?}");
+    let outcomes = outcome["enum"].as_array().expect("what there is");
+    assert!(outcomes.contains(&json!("too-old")), "{outcomes:?}");
 }
 
 #[test]
-fn a_range_from_now_to_now_is_one() {
+fn a_range_from_now_to_now_is_valid() {
     let server = start();
     let range = "metric=m&granularity=1m&from=now";
     server.get(&format!("/stats/values?{range}")).with(200);
@@ -199,22 +199,22 @@ fn settings_are_merged() {
     problem(
         refused(r#"{"time-zone":null}"#),
         400,
-        "time-zone cannot be taken away",
+        "time-zone cannot be removed",
     );
     problem(refused(r#"{"retention":{"1h":"x"}}"#), 400, "retention");
-    problem(refused("[]"), 400, "no object");
+    problem(refused("[]"), 400, "not an object");
     let patch = [("content-type", "application/json-patch+json")];
     let refused = server.request("PATCH", "/stats/settings", &patch, Some("[]"));
     problem(refused, 415, "application/merge-patch+json");
 }
 
-/// What a program says that it sends is believed, as below `/documents`.
+/// The declared content type is trusted, as below `/documents`.
 #[test]
-fn what_says_that_it_is_something_else_is_no_write() {
+fn writes_require_their_media_type() {
     let server = start();
     let write = json!({"metric": "n", "at": AT, "values": {"a": 1}}).to_string();
     let several = json!({"writes": []}).to_string();
-    let said = json!({"metric": "n", "status": 1}).to_string();
+    let status = json!({"metric": "n", "status": 1}).to_string();
     let send = |path: &str, media: &str, body: &str| {
         server.request("POST", path, &[("content-type", media)], Some(body))
     };
@@ -225,7 +225,7 @@ fn what_says_that_it_is_something_else_is_no_write() {
         ("/stats/observe", &write),
         ("/stats/assort", &write),
         ("/stats/writes", &several),
-        ("/stats/beam", &said),
+        ("/stats/beam", &status),
     ] {
         for media in [
             form,
@@ -237,7 +237,7 @@ fn what_says_that_it_is_something_else_is_no_write() {
         }
     }
     let lines = "/stats/import?format=statsd";
-    // A form of any page can send the last four without asking.
+    // A form of any page can send the last four without a preflight.
     for media in [
         "application/json",
         form,
@@ -250,7 +250,7 @@ fn what_says_that_it_is_something_else_is_no_write() {
     let nothing = server.request("POST", "/stats/track", &[], Some(&write));
     problem(nothing, 415, "no Content-Type");
     let keys = || server.get("/stats/keys?prefix=n").with(200).json();
-    assert_eq!(keys(), json!({"metrics": []}), "nothing was done");
+    assert_eq!(keys(), json!({"metrics": []}), "nothing was written");
     for media in [
         "Application/JSON; charset=utf-8",
         "application/vnd.counts+json",
@@ -267,7 +267,7 @@ fn what_says_that_it_is_something_else_is_no_write() {
 }
 
 #[test]
-fn the_description_says_what_is_required() {
+fn the_description_has_required_parameters() {
     let server = start();
     let description = server.get("/openapi/stats.json").json();
     let is_required = |method: &str, path: &str, name: &str| {

@@ -1,9 +1,9 @@
-//! Batches: order, preconditions, counters, range deletes, versions.
+//! Batches: order, preconditions, counters, range deletions, versions.
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, counter};
 
 use super::Open;
-use super::acts::{all, get, numbered, put, put_keys, refusal};
+use super::operations::{all, error_kind, get, numbered, put, put_keys};
 
 /// A later operation of a batch sees an earlier one.
 pub fn operations_apply_in_order(open: Open<'_>) {
@@ -28,7 +28,7 @@ pub fn operations_apply_in_order(open: Open<'_>) {
     assert_eq!(get(&*driver, b"e"), None);
 }
 
-/// Values and absences that are as required let the batch through.
+/// A batch is applied if all required values and absences hold.
 pub fn preconditions_that_hold(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"here", b"value");
@@ -40,7 +40,7 @@ pub fn preconditions_that_hold(open: Open<'_>) {
     assert_eq!(get(&*driver, b"absent").as_deref(), Some(&b"now here"[..]));
 }
 
-/// Each way of not holding refuses the batch as a conflict on that key.
+/// Any violated precondition rejects the batch with a conflict on its key.
 pub fn preconditions_that_do_not(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"here", b"value");
@@ -67,7 +67,7 @@ pub fn preconditions_that_do_not(open: Open<'_>) {
     assert_eq!(all(&*driver), before);
 }
 
-/// That preconditions are met in some version is believed of that version alone.
+/// The claim that preconditions were met at a version is trusted for that version only.
 pub fn preconditions_that_were_met(open: Open<'_>) {
     let driver = open();
     let one = put(&*driver, b"key", b"one");
@@ -79,13 +79,13 @@ pub fn preconditions_that_were_met(open: Open<'_>) {
         driver.commit(batch)
     };
     let two = commit(b"one", one).expect("it is the newest version");
-    assert_eq!(refusal(commit(b"one", one)), ErrorKind::Conflict);
-    commit(b"one+", one).expect("it holds, whatever was said");
-    assert_eq!(refusal(commit(b"one+", two)), ErrorKind::Conflict);
+    assert_eq!(error_kind(commit(b"one", one)), ErrorKind::Conflict);
+    commit(b"one+", one).expect("it holds, independently of the claimed version");
+    assert_eq!(error_kind(commit(b"one+", two)), ErrorKind::Conflict);
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"one++"[..]));
 }
 
-/// The conflict names the first precondition that does not hold.
+/// The conflict names the first violated precondition.
 pub fn the_first_broken_precondition_is_named(open: Open<'_>) {
     let driver = open();
     let mut batch = Batch::new();
@@ -96,7 +96,7 @@ pub fn the_first_broken_precondition_is_named(open: Open<'_>) {
     assert_eq!(error.key(), Some(&b"second"[..]));
 }
 
-/// Preconditions are about the state before the batch, not about its own operations.
+/// Preconditions apply to the state before the batch, not to its own operations.
 pub fn preconditions_see_the_state_before(open: Open<'_>) {
     let driver = open();
     let mut batch = Batch::new();
@@ -106,10 +106,10 @@ pub fn preconditions_see_the_state_before(open: Open<'_>) {
     let mut batch = Batch::new();
     batch.put("key", "other");
     batch.require("key", Some(b"other".to_vec()));
-    assert_eq!(refusal(driver.commit(batch)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(batch)), ErrorKind::Conflict);
 }
 
-/// Counters: absent is 0, sums may be negative, both ends of the range can be reached.
+/// Counters: absent is 0, sums may be negative, both ends of the range are reachable.
 pub fn counters_add_up(open: Open<'_>) {
     let driver = open();
     let mut sum = 0;
@@ -127,7 +127,7 @@ pub fn counters_add_up(open: Open<'_>) {
     assert_eq!(get(&*driver, b"sum"), Some(counter::encode(42).to_vec()));
 }
 
-/// A sum beyond the range refuses the whole batch, operations before it included.
+/// A counter overflow rejects the whole batch, including the operations before it.
 pub fn an_overflow_refuses_all(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"high", &counter::encode(i64::MAX));
@@ -148,19 +148,19 @@ pub fn an_overflow_refuses_all(open: Open<'_>) {
     }
 }
 
-/// Adding to a value that is no counter refuses the batch.
+/// Adding to a value that is not a counter rejects the batch.
 pub fn a_value_that_is_no_counter(open: Open<'_>) {
     let driver = open();
     for value in [&b""[..], b"7 bytes", b"9 bytes..", b"a"] {
         put(&*driver, b"key", value);
         let mut batch = Batch::new();
         batch.add("key", 1);
-        assert_eq!(refusal(driver.commit(batch)), ErrorKind::Overflow);
+        assert_eq!(error_kind(driver.commit(batch)), ErrorKind::Overflow);
         assert_eq!(get(&*driver, b"key").as_deref(), Some(value));
     }
 }
 
-/// A range delete takes the start and leaves the end.
+/// A range deletion includes the start and excludes the end.
 pub fn delete_range_boundaries(open: Open<'_>) {
     let driver = open();
     let keys: &[&[u8]] = &[b"\0", b"a", b"a\0", b"ab", b"b", b"b\0", b"c", b"\xff\xff"];
@@ -194,7 +194,7 @@ pub fn delete_range_boundaries(open: Open<'_>) {
     }
 }
 
-/// A range delete sees earlier puts of its batch and spares later ones.
+/// A range deletion deletes earlier puts of its batch and not later ones.
 pub fn delete_range_and_put_in_one_batch(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a1", b"a2", b"b1"]);
@@ -211,7 +211,7 @@ pub fn delete_range_and_put_in_one_batch(open: Open<'_>) {
     assert_eq!(all(&*driver), []);
 }
 
-/// Every change has a larger version than the one before, which the next snapshot shows.
+/// Every change has a larger version than the one before, and the next snapshot has it.
 pub fn versions_grow(open: Open<'_>) {
     let driver = open();
     let mut last = driver.snapshot().expect("a snapshot").version();
@@ -223,7 +223,7 @@ pub fn versions_grow(open: Open<'_>) {
     }
 }
 
-/// A commit that changes nothing succeeds, tests its preconditions, and makes no version.
+/// A commit without changes succeeds, checks its preconditions, and creates no version.
 pub fn a_commit_of_nothing(open: Open<'_>) {
     let driver = open();
     let version = put(&*driver, b"key", b"value");
@@ -238,14 +238,14 @@ pub fn a_commit_of_nothing(open: Open<'_>) {
     }
     let mut broken = Batch::new();
     broken.require("key", None);
-    assert_eq!(refusal(driver.commit(broken)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(broken)), ErrorKind::Conflict);
     assert!(
         put(&*driver, b"key", b"value") > version,
         "a put is a change"
     );
 }
 
-/// A large batch applies whole, and its conflict undoes it whole.
+/// A large batch is applied atomically, and rejected atomically on conflict.
 pub fn a_batch_of_one_hundred_thousand(open: Open<'_>) {
     a_batch_of(open, 100_000);
 }
@@ -266,7 +266,7 @@ fn a_batch_of(open: Open<'_>, keys: u64) {
     check_all(&*driver, keys, b"one");
     let mut conflicting = batch("two");
     conflicting.require(numbered(keys / 2), Some(b"two".to_vec()));
-    assert_eq!(refusal(driver.commit(conflicting)), ErrorKind::Conflict);
+    assert_eq!(error_kind(driver.commit(conflicting)), ErrorKind::Conflict);
     check_all(&*driver, keys, b"one");
     let mut halving = Batch::new();
     halving.delete_range(KeyRange::new(numbered(0), numbered(keys / 2)));

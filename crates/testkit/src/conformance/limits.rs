@@ -5,9 +5,9 @@ use espalier_keyspace::{
 };
 
 use super::Open;
-use super::acts::{all, delete, get, put, refusal, scan};
+use super::operations::{all, delete, error_kind, get, put, scan};
 
-/// A key of the greatest length works everywhere that a short one does.
+/// A key of the maximum length can be used like a short one.
 pub fn the_longest_key_works(open: Open<'_>) {
     let driver = open();
     let keys: Vec<Vec<u8>> = (0..50u8)
@@ -27,33 +27,33 @@ pub fn the_longest_key_works(open: Open<'_>) {
     assert!(get(&*driver, &keys[8]).is_some());
 }
 
-/// A longer key, and the empty one, is refused wherever it stands in a batch.
+/// A longer key, and the empty one, is rejected in any operation of a batch.
 pub fn a_longer_key_is_refused(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"k", b"value");
     for length in [0, KEY_BYTES_MAX + 1, 4 * KEY_BYTES_MAX] {
         let key = vec![b'k'; length];
-        let acts: [&dyn Fn(&mut Batch); 4] = [
+        let calls: [&dyn Fn(&mut Batch); 4] = [
             &|batch| batch.put(key.clone(), "v"),
             &|batch| batch.delete(key.clone()),
             &|batch| batch.add(key.clone(), 1),
             &|batch| batch.require(key.clone(), None),
         ];
-        for act in acts {
+        for call in calls {
             let mut batch = Batch::new();
-            act(&mut batch);
-            assert_eq!(refusal(driver.commit(batch)), ErrorKind::KeyTooLong);
+            call(&mut batch);
+            assert_eq!(error_kind(driver.commit(batch)), ErrorKind::KeyTooLong);
         }
     }
     let long = vec![b'k'; KEY_BYTES_MAX + 1];
     let snapshot = driver.snapshot().expect("a snapshot");
-    assert_eq!(snapshot.get(&long).expect("asking is allowed"), None);
+    assert_eq!(snapshot.get(&long).expect("reading is allowed"), None);
     let beyond = KeyRange::new(long, "l");
     assert_eq!(scan(&*snapshot, &beyond, Direction::Forward), []);
     assert_eq!(all(&*driver).len(), 1);
 }
 
-/// A value of the greatest length works.
+/// A value of the maximum length can be stored.
 pub fn the_longest_value_works(open: Open<'_>) {
     let driver = open();
     let value: Vec<u8> = (0..VALUE_BYTES_MAX).map(|at| at as u8).collect();
@@ -63,7 +63,7 @@ pub fn the_longest_value_works(open: Open<'_>) {
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"short"[..]));
 }
 
-/// A longer value is refused, and the error names its key.
+/// A longer value is rejected, and the error names its key.
 pub fn a_longer_value_is_refused(open: Open<'_>) {
     let driver = open();
     let mut batch = Batch::new();
@@ -73,7 +73,7 @@ pub fn a_longer_value_is_refused(open: Open<'_>) {
     assert_eq!(error.key(), Some(&b"key"[..]));
 }
 
-/// One operation beyond a limit refuses the whole batch.
+/// One operation over a limit rejects the whole batch.
 pub fn a_refused_batch_changes_nothing(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"old", b"value");
@@ -82,18 +82,18 @@ pub fn a_refused_batch_changes_nothing(open: Open<'_>) {
     batch.put("new", "value");
     batch.delete_range(KeyRange::all());
     batch.put("long", vec![0; VALUE_BYTES_MAX + 1]);
-    assert_eq!(refusal(driver.commit(batch)), ErrorKind::ValueTooLong);
+    assert_eq!(error_kind(driver.commit(batch)), ErrorKind::ValueTooLong);
     assert_eq!(all(&*driver), before);
 }
 
-/// Something done with a writer.
-type Act<'a> = &'a dyn Fn(&mut dyn Writer) -> Result<(), Error>;
+/// A call of a writer.
+type WriterCall<'a> = &'a dyn Fn(&mut dyn Writer) -> Result<(), Error>;
 
-/// A writer has the same limits.
+/// A writer has the same limits as a batch.
 pub fn a_writer_refuses_the_same(open: Open<'_>) {
     let driver = open();
     let (long_key, long_value) = (vec![b'k'; KEY_BYTES_MAX + 1], vec![0; VALUE_BYTES_MAX + 1]);
-    let acts: [(ErrorKind, Act<'_>); 7] = [
+    let calls: [(ErrorKind, WriterCall<'_>); 7] = [
         (ErrorKind::KeyTooLong, &|writer| writer.put(&long_key, b"")),
         (ErrorKind::KeyTooLong, &|writer| writer.put(b"", b"")),
         (ErrorKind::KeyTooLong, &|writer| {
@@ -108,9 +108,9 @@ pub fn a_writer_refuses_the_same(open: Open<'_>) {
             writer.put_new(b"k", &long_value).map(drop)
         }),
     ];
-    for (kind, act) in acts {
-        let written = driver.write(&[], &mut |writer| act(writer));
-        assert_eq!(refusal(written), kind);
+    for (kind, call) in calls {
+        let written = driver.write(&[], &mut |writer| call(writer));
+        assert_eq!(error_kind(written), kind);
     }
     assert_eq!(all(&*driver), []);
     assert_eq!(

@@ -1,8 +1,8 @@
-//! The suite that every driver passes, ignorant of any driver.
+//! The conformance suite of drivers. It depends on no driver.
 //!
-//! Each case takes a function that opens the engine. The engine is empty at the first call; a
-//! later call, after the driver of the earlier one was dropped, opens the same engine again (for a
-//! driver that is not durable: an empty one). [`conformance!`](crate::conformance) makes a `#[test]` of each case:
+//! Each case takes a function that opens the engine. The engine is empty at the first call; a later call,
+//! after the driver of the earlier one was dropped, opens the same engine again (for a driver that is not
+//! durable: an empty one). [`conformance!`](crate::conformance) generates a `#[test]` for each case:
 //!
 //! ```ignore
 //! mod memory {
@@ -10,9 +10,9 @@
 //! }
 //! ```
 
-mod acts;
 pub mod commits;
 pub mod limits;
+mod operations;
 pub mod own_writes;
 pub mod points;
 pub mod scans;
@@ -29,12 +29,11 @@ use espalier_keyspace::Driver;
 /// Opens the engine under test.
 pub type Open<'a> = &'a dyn Fn() -> Arc<dyn Driver>;
 
-/// Makes a `#[test]` of every case of the suite, and of the random model test. Takes an
-/// expression, evaluated once for each test, whose value opens the engine (see the
-/// [module](crate::conformance)).
+/// Generates a `#[test]` for every case of the suite and for the random model test. Takes an expression,
+/// evaluated once per test, whose value opens the engine (see the [module](crate::conformance)).
 ///
-/// `conformance!(few: ...)` has fewer keys in the four cases of large batches, and fewer commits in
-/// six long ones, for a server that is slow with many documents.
+/// `conformance!(few: ...)` uses fewer keys in the four cases with large batches and fewer commits in six
+/// long ones, for a server that is slow with many documents.
 #[macro_export]
 macro_rules! conformance {
     (few: $new:expr) => {

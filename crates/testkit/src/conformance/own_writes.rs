@@ -1,16 +1,16 @@
-//! What a write reads of itself while it is under way.
+//! A streamed write reads its own changes.
 
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{Direction, KeyRange, Writer, counter};
 
 use super::Open;
-use super::acts::{Pairs, all, get, get_in, numbered, put, put_keys, scan};
+use super::operations::{Pairs, all, get, get_in, numbered, put, put_keys, scan};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Compares everything that a write shows of itself with the model, both ways, and from places
-/// that are keys, were keys and never were.
+/// Compares all reads of a write with the model, in both directions, and from keys that exist, existed and
+/// never existed.
 fn compare(writer: &mut dyn Writer, model: &Model, places: &[&[u8]]) {
     let snapshot = writer.snapshot().expect("a snapshot of the write");
     for key in places {
@@ -43,7 +43,7 @@ fn compare(writer: &mut dyn Writer, model: &Model, places: &[&[u8]]) {
     }
 }
 
-/// Puts, deletes, deleted ranges and sums are read as soon as they are written.
+/// Puts, deletions, range deletions and sums are visible to the write at once.
 pub fn a_write_reads_itself(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b1", b"b2", b"c", b"d"]);
@@ -81,7 +81,7 @@ pub fn a_write_reads_itself(open: Open<'_>) {
     assert_eq!(all(&*driver), model.into_iter().collect::<Pairs>());
 }
 
-/// A range is scanned within its boundaries, whatever the write did around it.
+/// A scan of a range stays within its bounds, also next to changes of the write.
 pub fn ranges_of_a_write(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b", b"c"]);
@@ -101,7 +101,7 @@ pub fn ranges_of_a_write(open: Open<'_>) {
         .expect("a write");
 }
 
-/// A deleted range whose first key was there is passed backward, and ends.
+/// A backward scan skips a deleted range whose first key existed, and ends.
 pub fn a_deleted_range_is_passed_backward(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b", b"c", b"d"]);
@@ -117,7 +117,7 @@ pub fn a_deleted_range_is_passed_backward(open: Open<'_>) {
         .expect("a write");
 }
 
-/// The view has the version of the state before the write, and nobody else sees what it shows.
+/// The view has the version before the write, and its changes are invisible to other readers.
 pub fn a_write_is_its_own_until_it_ends(open: Open<'_>) {
     let driver = open();
     let before = put(&*driver, b"key", b"before");
@@ -134,7 +134,7 @@ pub fn a_write_is_its_own_until_it_ends(open: Open<'_>) {
         .expect("a write");
 }
 
-/// Reads between the puts of a write that is larger than anybody wants in memory.
+/// Reads between the puts of a write that is too large for memory.
 pub fn a_long_write_reads_itself(open: Open<'_>) {
     a_write_reads_itself_every(open, 20_000, 2_500);
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use espalier_keyspace::{Batch, KEY_BYTES_MAX, PrefetchList, Snapshot};
 
 use super::Open;
-use super::acts::{all, delete, get, get_in, numbered, put};
+use super::operations::{all, delete, get, get_in, numbered, put};
 
-/// A put is visible to the next snapshot, and a second one replaces it.
+/// A put is visible in the next snapshot, and a second one replaces it.
 pub fn what_is_put_is_got(open: Open<'_>) {
     let driver = open();
     assert_eq!(get(&*driver, b"key"), None);
@@ -23,7 +23,7 @@ pub fn what_is_put_is_got(open: Open<'_>) {
     }
 }
 
-/// A deleted key is absent; deleting what is absent is no error.
+/// A deleted key is absent; deleting an absent key is not an error.
 pub fn what_is_deleted_is_gone(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"value");
@@ -36,7 +36,7 @@ pub fn what_is_deleted_is_gone(open: Open<'_>) {
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"again"[..]));
 }
 
-/// An empty value is not the same as an absent one.
+/// An empty value differs from an absent one.
 pub fn an_empty_value_is_a_value(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"");
@@ -48,7 +48,7 @@ pub fn an_empty_value_is_a_value(open: Open<'_>) {
     driver.commit(batch).expect("the value is empty");
 }
 
-/// Keys and values hold any bytes, zeros and `0xff` included.
+/// Keys and values may contain any bytes, including zeros and `0xff`.
 pub fn any_bytes_are_a_key(open: Open<'_>) {
     let driver = open();
     let keys: Vec<Vec<u8>> = (0..=255u8)
@@ -63,7 +63,7 @@ pub fn any_bytes_are_a_key(open: Open<'_>) {
     }
 }
 
-/// Nothing can be at the empty key, and asking for it is no error.
+/// The empty key never exists, and reading it is not an error.
 pub fn the_empty_key_is_absent(open: Open<'_>) {
     let driver = open();
     assert_eq!(get(&*driver, b""), None);
@@ -71,7 +71,7 @@ pub fn the_empty_key_is_absent(open: Open<'_>) {
     assert_eq!(get(&*driver, b""), None);
 }
 
-/// Many keys at once hold what each of them holds, in an old snapshot too, and in a write.
+/// `get_many` returns the same values as `get`, also in an old snapshot and in a write.
 pub fn many_keys_are_got_at_once(open: Open<'_>) {
     const KEYS: u64 = 300;
     let driver = open();

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot, VALUE_BYTES_MAX};
 
 use super::Open;
-use super::acts::{Pairs, put, put_keys, scan};
+use super::operations::{Pairs, put, put_keys, scan};
 
 const KEYS: &[&[u8]] = &[
     b"\0",
@@ -69,7 +69,7 @@ fn every_range() -> impl Iterator<Item = KeyRange> {
     })
 }
 
-/// Forward is byte order, backward is its reverse, whatever the order of writing.
+/// Forward is byte order, backward is the reverse, independent of the order of writes.
 pub fn keys_come_in_byte_order(open: Open<'_>) {
     let driver = open();
     let mut shuffled = KEYS.to_vec();
@@ -85,7 +85,7 @@ pub fn keys_come_in_byte_order(open: Open<'_>) {
     }
 }
 
-/// Starts and ends that are keys, lie between keys, before all and after all; empty ranges too.
+/// Bounds that are keys, between keys, before all and after all; empty ranges too.
 pub fn every_kind_of_boundary(open: Open<'_>) {
     let driver = open();
     let empty = driver.snapshot().expect("a snapshot");
@@ -106,7 +106,7 @@ pub fn every_kind_of_boundary(open: Open<'_>) {
     }
 }
 
-/// Seek goes to the key or the next one in the direction, and never leaves the range.
+/// Seek moves to the key or the next one in the direction, and never leaves the range.
 pub fn seek_moves_within_the_range(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, KEYS);
@@ -147,7 +147,7 @@ fn check_seek(snapshot: &dyn Snapshot, range: &KeyRange, direction: Direction, p
     }
 }
 
-/// Past the end a cursor says so for ever.
+/// After its end a cursor always returns `None`.
 pub fn an_exhausted_cursor_stays_so(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, KEYS);
@@ -167,7 +167,7 @@ pub fn an_exhausted_cursor_stays_so(open: Open<'_>) {
     }
 }
 
-/// Values of any size come out of a scan whole.
+/// A scan returns values of any size unchanged.
 pub fn large_values_in_a_scan(open: Open<'_>) {
     let driver = open();
     let sizes = [0, 1, 2040, 4080, 4096, 4097, 100_000, VALUE_BYTES_MAX];

@@ -1,4 +1,4 @@
-//! Many threads on one driver.
+//! Concurrent threads on one driver.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,18 +11,18 @@ use espalier_keyspace::{
 };
 
 use super::Open;
-use super::acts::{get, get_in, numbered, put, put_keys, refusal, scan};
+use super::operations::{error_kind, get, get_in, numbered, put, put_keys, scan};
 
 const THREADS: u64 = 8;
 const COMMITS: u64 = 100;
 
-/// Commits of a thread on a slow server.
+/// Commits of a thread, for a slow server.
 const COMMITS_FEW: u64 = 10;
 
-/// Long enough for any news.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum delay of a watch event.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A snapshot shows the same state for as long as it is held.
+/// A snapshot never changes.
 pub fn a_snapshot_never_changes(open: Open<'_>) {
     a_snapshot_outlives(open, 50);
 }
@@ -55,7 +55,7 @@ fn a_snapshot_outlives(open: Open<'_>, commits: u32) {
     assert_eq!(snapshot.version(), version);
 }
 
-/// A scan that others commit into tells the state of its snapshot.
+/// A scan during commits returns the state of its snapshot.
 pub fn scans_during_commits(open: Open<'_>) {
     const KEYS: u64 = 500;
     let driver = open();
@@ -86,7 +86,7 @@ fn in_threads(work: impl Fn(u64) + Sync) {
     });
 }
 
-/// Read, decide, commit under a precondition, retry on conflict: no update is lost.
+/// Read, commit under a precondition, retry on conflict: no update is lost.
 pub fn conflicting_commits_count_exactly(open: Open<'_>) {
     conflicting_commits_count_exactly_after(open, COMMITS);
 }
@@ -117,7 +117,7 @@ fn increment(driver: &dyn Driver) {
     }
 }
 
-/// Adds need no precondition, and none is lost; commits and writes mix.
+/// Adds need no precondition, and none is lost; commits and streamed writes are mixed.
 pub fn adds_count_exactly(open: Open<'_>) {
     adds_count_exactly_after(open, COMMITS);
 }
@@ -146,8 +146,8 @@ fn adds_count_exactly_after(open: Open<'_>, commits: u64) {
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
 
-/// What is given back of a commit is everything that its version is told to have changed, and the
-/// version before it is the one that is said, whoever else commits at the same time.
+/// The batch that `commit_step` returns equals the reported changes of its version, and the returned
+/// previous version is correct, also with concurrent commits.
 pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
     let driver = open();
     let first = put(&*driver, b"same", b"same");
@@ -171,48 +171,55 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
         }
     });
     let last = put(&*driver, b"last", b"last");
-    let mut told = BTreeMap::new();
-    while told.last_key_value().is_none_or(|(told, _)| *told < last) {
-        match watch.next(PATIENCE).expect("news").expect("in time") {
-            WatchEvent::Commit { version, changes } => told.insert(version, Some(changes)),
-            WatchEvent::Gap { version } => told.insert(version, None),
+    let mut reported = BTreeMap::new();
+    while reported
+        .last_key_value()
+        .is_none_or(|(reported, _)| *reported < last)
+    {
+        match watch
+            .next(EVENT_TIMEOUT)
+            .expect("an event")
+            .expect("in time")
+        {
+            WatchEvent::Commit { version, changes } => reported.insert(version, Some(changes)),
+            WatchEvent::Gap { version } => reported.insert(version, None),
         };
     }
     let steps = steps.into_inner().expect("no panic");
     for (from, version, batch) in steps {
-        let change = told.get(&version).expect("a version that is told");
+        let change = reported.get(&version).expect("a reported version");
         if let Some(changes) = change {
-            is_told_as(&batch, changes);
+            assert_reported(&batch, changes);
         }
-        let before = told.range(..version).next_back();
+        let before = reported.range(..version).next_back();
         let before = before.map_or(first, |(version, _)| *version);
         assert_eq!(from, before, "the version before {version:?}");
     }
 }
 
-/// Every operation is told in its order, but for a deletion of what was not there.
-fn is_told_as(batch: &Batch, changes: &[Change]) {
+/// Every operation is reported in order, except deletions of absent keys.
+fn assert_reported(batch: &Batch, changes: &[Change]) {
     let mut changes = changes.iter().peekable();
     for operation in batch.operations() {
-        let is_told = changes.next_if(|change| match (operation, change) {
+        let is_reported = changes.next_if(|change| match (operation, change) {
             (
                 OperationRef::Put(key, value),
                 Change::Put {
-                    key: told,
+                    key: reported,
                     value: held,
                 },
-            ) => (key, value) == (&told[..], &held[..]),
-            (OperationRef::Add(key, _), Change::Put { key: told, .. })
-            | (OperationRef::Delete(key), Change::Delete { key: told }) => key == told,
+            ) => (key, value) == (&reported[..], &held[..]),
+            (OperationRef::Add(key, _), Change::Put { key: reported, .. })
+            | (OperationRef::Delete(key), Change::Delete { key: reported }) => key == reported,
             _ => false,
         });
-        let may_be_silent = matches!(operation, OperationRef::Delete(_));
-        assert!(is_told.is_some() || may_be_silent, "{operation:?}");
+        let may_be_omitted = matches!(operation, OperationRef::Delete(_));
+        assert!(is_reported.is_some() || may_be_omitted, "{operation:?}");
     }
     assert_eq!(changes.next(), None, "more than {batch:?}");
 }
 
-/// Commits that are applied together are refused one by one.
+/// Commits that are applied as a group are rejected one by one.
 pub fn a_failing_commit_fails_alone(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"high", &counter::encode(i64::MAX));
@@ -225,19 +232,19 @@ pub fn a_failing_commit_fails_alone(open: Open<'_>) {
                 0 => batch.add("high", 1),
                 1 => batch.require("high", None),
                 _ => {
-                    driver.commit(batch).expect("nothing is wrong with it");
+                    driver.commit(batch).expect("the batch is valid");
                     assert!(get(&*driver, &key).is_some());
                     continue;
                 }
             }
-            let kind = refusal(driver.commit(batch));
+            let kind = error_kind(driver.commit(batch));
             assert!(matches!(kind, ErrorKind::Overflow | ErrorKind::Conflict));
             assert_eq!(get(&*driver, &key), None);
         }
     });
 }
 
-/// A snapshot is taken on one thread and read on another.
+/// A snapshot can be created on one thread and read on another.
 pub fn snapshots_move_between_threads(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"value");
@@ -255,7 +262,7 @@ pub fn snapshots_move_between_threads(open: Open<'_>) {
     }
 }
 
-/// Readers see all of a batch or nothing of it, and never go back in time.
+/// Readers see all of a batch or none of it, and never an older state than before.
 pub fn readers_see_whole_batches(open: Open<'_>) {
     readers_see_whole_batches_after(open, COMMITS);
 }
@@ -283,9 +290,9 @@ fn readers_see_whole_batches_after(open: Open<'_>, commits: u64) {
                         values.windows(2).all(|pair| pair[0] == pair[1]),
                         "a torn batch"
                     );
-                    let seen = (snapshot.version(), values);
-                    assert!(seen >= last, "a reader went back in time");
-                    last = seen;
+                    let state = (snapshot.version(), values);
+                    assert!(state >= last, "a reader saw an older state than before");
+                    last = state;
                 }
             })
         })

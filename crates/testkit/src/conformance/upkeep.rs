@@ -3,9 +3,9 @@
 use espalier_keyspace::{Batch, KeyRange};
 
 use super::Open;
-use super::acts::{all, numbered, put};
+use super::operations::{all, numbered, put};
 
-/// What was committed is there after the engine was closed and opened again.
+/// Committed data is present after the engine is closed and opened again.
 pub fn a_durable_engine_keeps_everything(open: Open<'_>) {
     let driver = open();
     if !driver.capability().durable {
@@ -30,7 +30,7 @@ pub fn a_durable_engine_keeps_everything(open: Open<'_>) {
     }
 }
 
-/// The version of an engine that was opened again goes on where it was.
+/// The version of a reopened engine continues.
 pub fn versions_grow_across_reopening(open: Open<'_>) {
     let driver = open();
     if !driver.capability().durable {
@@ -47,7 +47,7 @@ pub fn versions_grow_across_reopening(open: Open<'_>) {
     }
 }
 
-/// Usage counts the keys, and its bytes hold at least the data.
+/// Usage reports the number of keys, and at least the size of the data.
 pub fn usage_counts_keys(open: Open<'_>) {
     let driver = open();
     assert_eq!(driver.usage().expect("usage").keys, 0);
@@ -63,7 +63,7 @@ pub fn usage_counts_keys(open: Open<'_>) {
     assert_eq!(driver.usage().expect("usage").keys, 50);
 }
 
-/// Nothing is wrong with an engine that was only used through the contract.
+/// `check` finds nothing in an engine that was only changed through its driver.
 pub fn a_sound_engine_has_no_findings(open: Open<'_>) {
     let driver = open();
     assert_eq!(driver.check().expect("a check"), []);
@@ -76,7 +76,7 @@ pub fn a_sound_engine_has_no_findings(open: Open<'_>) {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// A long value that becomes shorter, in one batch and in several, leaves the engine sound.
+/// Replacing a long value by a shorter one, in one batch and in several, leaves the engine consistent.
 pub fn values_may_shrink(open: Open<'_>) {
     let driver = open();
     for sizes in [[60_000, 20_000, 5_000], [1_000_000, 9_000, 100]] {

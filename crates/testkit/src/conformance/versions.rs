@@ -1,17 +1,17 @@
-//! What snapshots show of the past, and of what they were told to expect.
+//! Snapshots of old versions, and snapshots with prefetched reads.
 
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{Batch, Direction, KEY_BYTES_MAX, KeyRange, PrefetchList, Snapshot};
 
 use super::Open;
-use super::acts::{Pairs, get_in, put, put_keys, scan};
+use super::operations::{Pairs, get_in, put, put_keys, scan};
 
-/// What one commit does: a value for each key, or none where the key is deleted.
+/// The changes of one commit: a value for each key, or none for a deletion.
 type Step = &'static [(&'static [u8], Option<&'static [u8]>)];
 
-/// Every way of a key from one state to the next: it is new, overwritten, deleted, there again, all
-/// of that within one commit, and beside keys that are longer by a zero.
+/// Every transition of a key: created, overwritten, deleted, created again, all of these within one commit,
+/// and with keys that are longer by a zero.
 const HISTORY: [Step; 9] = [
     &[
         (b"a", Some(b"1")),
@@ -29,7 +29,7 @@ const HISTORY: [Step; 9] = [
     &[(b"c", Some(b"9")), (b"a", Some(b"9")), (b"a\0", None)],
 ];
 
-/// Each version shows what was there when it was committed, whatever became of it later.
+/// Each version keeps the state of its commit, independent of later changes.
 pub fn old_versions_show_what_was_there(open: Open<'_>) {
     let driver = open();
     let mut state = BTreeMap::new();
@@ -59,8 +59,8 @@ pub fn old_versions_show_what_was_there(open: Open<'_>) {
     }
 }
 
-/// So it is where a commit changed hundreds of keys, whether earlier versions are read at once or
-/// much later.
+/// Likewise for commits that change hundreds of keys, whether earlier versions are read at once or much
+/// later.
 pub fn large_commits_leave_old_versions(open: Open<'_>) {
     let driver = open();
     let key = |number: u32| [b"k\0", &number.to_be_bytes()[..]].concat();
@@ -68,7 +68,7 @@ pub fn large_commits_leave_old_versions(open: Open<'_>) {
     let mut held = Vec::new();
     for round in 0..6u8 {
         let mut batch = Batch::new();
-        // Those that go as one range, most of which come again; or are overwritten, or are new.
+        // Keys that are deleted as a range, most of which are created again, are overwritten, or are new.
         if round % 2 == 0 {
             let from = key(u32::from(round / 4) * 150);
             state.retain(|held: &Vec<u8>, _| *held < from);
@@ -81,7 +81,7 @@ pub fn large_commits_leave_old_versions(open: Open<'_>) {
         driver.commit(batch).expect("a commit");
         let pairs: Pairs = state.clone().into_iter().collect();
         held.push((driver.snapshot().expect("a snapshot"), pairs));
-        // One that is read between, so that not all is left for the end.
+        // One version is read in between, so that not all are read at the end.
         if round == 3 {
             let (snapshot, pairs) = &held[1];
             shows(&**snapshot, &[], pairs);
@@ -108,7 +108,7 @@ fn shows(snapshot: &dyn Snapshot, keys: &[&[u8]], pairs: &Pairs) {
     }
 }
 
-/// A snapshot that was told what it will be asked for answers that, and all else, as any other.
+/// A snapshot with prefetched reads returns the same results for these and all other reads.
 pub fn what_is_expected_is_read(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b", b"b1", b"b2", b"b3", b"c"]);
@@ -148,7 +148,7 @@ pub fn what_is_expected_is_read(open: Open<'_>) {
     assert_eq!(get_in(&*nothing, b"a").as_deref(), Some(&b"later"[..]));
 }
 
-/// A view to work a change out on shows, of what nobody else changes, the newest state.
+/// A snapshot for an update has the newest state of keys that no other writer changes.
 pub fn a_view_to_change_shows_its_own_commits(open: Open<'_>) {
     let driver = open();
     let expect = |expected: &mut PrefetchList| expected.key(b"n");
@@ -156,7 +156,10 @@ pub fn a_view_to_change_shows_its_own_commits(open: Open<'_>) {
     for round in 0..5_u8 {
         let view = driver.snapshot_for_update(&expect).expect("a view");
         assert_eq!(get_in(&*view, b"n"), newest, "{round}");
-        assert!(driver.is_current(view.version()).expect("asked"), "{round}");
+        assert!(
+            driver.is_current(view.version()).expect("the version"),
+            "{round}"
+        );
         let mut batch = Batch::new();
         batch.require(b"n", newest);
         batch.put(b"n", [round]);

@@ -1,4 +1,4 @@
-//! Watching changes.
+//! Watches.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{Batch, Change, Driver, KeyRange, Version, Watch, WatchEvent, counter};
 
 use super::Open;
-use super::acts::{delete, get_in, numbered, put};
+use super::operations::{delete, get_in, numbered, put};
 
-/// Long enough for any engine to tell.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum delay of an event on any engine.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Long enough to believe that nothing comes.
-const QUIET: Duration = Duration::from_millis(60);
+/// How long a test waits to see that no event arrives.
+const QUIET_PERIOD: Duration = Duration::from_millis(60);
 
 fn newest(driver: &dyn Driver) -> Version {
     driver.snapshot().expect("a snapshot").version()
@@ -23,11 +23,11 @@ fn watch(driver: &dyn Driver, range: KeyRange) -> Box<dyn Watch> {
 }
 
 fn event(watch: &mut dyn Watch) -> WatchEvent {
-    let event = watch.next(PATIENCE).expect("a watch");
+    let event = watch.next(EVENT_TIMEOUT).expect("a watch");
     event.expect("an event in time")
 }
 
-/// The changes of the next version, which has to be the given one.
+/// The changes of the next event, which must have this version.
 fn changes(watch: &mut dyn Watch, expected: Version) -> Vec<Change> {
     match event(watch) {
         WatchEvent::Commit { version, changes } if version == expected => changes,
@@ -46,7 +46,7 @@ fn delete_of(key: &[u8]) -> Change {
     Change::Delete { key: key.to_vec() }
 }
 
-/// Each commit is told with its version and its changes in order; sums are told as puts.
+/// Each commit is reported with its version and its changes in order; sums are reported as puts.
 pub fn commits_are_told_in_order(open: Open<'_>) {
     let driver = open();
     let mut watch = watch(&*driver, KeyRange::all());
@@ -79,7 +79,7 @@ pub fn commits_are_told_in_order(open: Open<'_>) {
     assert_eq!(changes(&mut *watch, three), expected);
 }
 
-/// Changes elsewhere are not told; a deleted range is told as far as it is watched.
+/// Changes outside the range are not reported; a range deletion is clipped to the watched range.
 pub fn only_the_range_is_told(open: Open<'_>) {
     let driver = open();
     let mut watch = watch(&*driver, KeyRange::prefix(b"b"));
@@ -99,10 +99,10 @@ pub fn only_the_range_is_told(open: Open<'_>) {
     assert_eq!(changes(&mut *watch, put_version), expected);
     let expected = [Change::DeleteRange(KeyRange::new("b", "bb"))];
     assert_eq!(changes(&mut *watch, delete_version), expected);
-    assert_eq!(watch.next(QUIET).expect("a watch"), None);
+    assert_eq!(watch.next(QUIET_PERIOD).expect("a watch"), None);
 }
 
-/// A past that is not kept any more is a gap, after which the events continue.
+/// History that is no longer kept is reported as a gap, after which the events continue.
 pub fn a_forgotten_past_is_a_gap(open: Open<'_>) {
     a_past_is_told_or_a_gap(open, 40);
 }
@@ -131,7 +131,7 @@ fn a_past_is_told_or_a_gap(open: Open<'_>, commits: u8) {
     assert_eq!(changes(&mut *watch, version), [put_of(b"small", b"")]);
 }
 
-/// A large commit may be a gap; the commits around it are told.
+/// A large commit may be reported as a gap; the commits before and after it are reported.
 pub fn a_large_commit_is_told_or_a_gap(open: Open<'_>) {
     a_commit_is_told_or_a_gap(open, 20_000, 100);
 }
@@ -162,36 +162,36 @@ fn a_commit_is_told_or_a_gap(open: Open<'_>, keys: usize, bytes: usize) {
     assert_eq!(changes(&mut *watch, after), [put_of(b"later", b"")]);
 }
 
-/// A waiting watcher is woken by a commit, long before its time is out.
+/// A commit wakes a waiting watch long before its timeout.
 pub fn a_watch_wakes_up(open: Open<'_>) {
     let driver = open();
     let mut watch = watch(&*driver, KeyRange::all());
     let watcher = thread::spawn(move || {
         let start = Instant::now();
-        let event = watch.next(PATIENCE * 6).expect("a watch");
+        let event = watch.next(EVENT_TIMEOUT * 6).expect("a watch");
         (event, start.elapsed())
     });
-    thread::sleep(QUIET);
+    thread::sleep(QUIET_PERIOD);
     let version = put(&*driver, b"key", b"value");
     let (event, waited) = watcher.join().expect("the watcher");
     let changes = vec![put_of(b"key", b"value")];
     assert_eq!(event, Some(WatchEvent::Commit { version, changes }));
-    assert!(waited < PATIENCE, "woken after {waited:?}");
+    assert!(waited < EVENT_TIMEOUT, "woken after {waited:?}");
 }
 
-/// Without a change the answer is none, in time; a change of nothing is no change.
+/// Without a change, `next` returns `None` at the timeout; a commit without changes is no event.
 pub fn no_event_is_none(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"earlier");
     let mut watch = watch(&*driver, KeyRange::all());
     delete(&*driver, b"absent");
     let start = Instant::now();
-    assert_eq!(watch.next(QUIET).expect("a watch"), None);
-    assert!(start.elapsed() >= QUIET);
+    assert_eq!(watch.next(QUIET_PERIOD).expect("a watch"), None);
+    assert!(start.elapsed() >= QUIET_PERIOD);
     assert_eq!(watch.next(Duration::ZERO).expect("a watch"), None);
 }
 
-/// When a commit is told, a snapshot shows it.
+/// When a commit is reported, a new snapshot contains it.
 pub fn a_watched_state_is_visible(open: Open<'_>) {
     let driver = open();
     let mut watch = watch(&*driver, KeyRange::all());
@@ -207,7 +207,7 @@ pub fn a_watched_state_is_visible(open: Open<'_>) {
                 let snapshot = driver.snapshot().expect("a snapshot");
                 assert!(snapshot.version() >= version);
                 let Some(Change::Put { value, .. }) = changes.last() else {
-                    panic!("{changes:?} is no put");
+                    panic!("{changes:?} is not a put");
                 };
                 last = value[0];
                 assert!(get_in(&*snapshot, b"key").expect("the key")[0] >= last);
@@ -216,8 +216,7 @@ pub fn a_watched_state_is_visible(open: Open<'_>) {
     });
 }
 
-/// A watcher that starts at a snapshot and follows many committers ends at their state, whether
-/// it is told of commits or of gaps.
+/// A watch that starts at a snapshot and follows many concurrent committers misses no commit.
 pub fn a_watcher_misses_nothing(open: Open<'_>) {
     const THREADS: u64 = 4;
     const COMMITS: u64 = 100;
@@ -234,15 +233,15 @@ pub fn a_watcher_misses_nothing(open: Open<'_>) {
         }
     });
     let last = newest(&*driver);
-    let (mut told, mut seen) = (0, Version::default());
+    let (mut reported, mut seen) = (0, Version::default());
     while seen < last {
         match event(&mut *watch) {
             WatchEvent::Commit { version, changes } => {
                 assert!(version > seen);
-                (told, seen) = (told + changes.len() as u64, version);
+                (reported, seen) = (reported + changes.len() as u64, version);
             }
             WatchEvent::Gap { version } => panic!("a gap up to {version:?}"),
         }
     }
-    assert_eq!(told, THREADS * COMMITS);
+    assert_eq!(reported, THREADS * COMMITS);
 }

@@ -11,12 +11,12 @@ use espalier_keyspace::{
 };
 
 use super::Open;
-use super::acts::{all, get, get_in, numbered, put, put_keys, refusal, scan};
+use super::operations::{all, error_kind, get, get_in, numbered, put, put_keys, scan};
 
-/// How long a write waits for another commit to come before it, which an engine may not let in.
-const LET_IN: Duration = Duration::from_millis(300);
+/// How long a write waits for a concurrent commit, which the engine may block.
+const CONCURRENT_COMMIT_WAIT: Duration = Duration::from_millis(300);
 
-/// Every operation of a writer, in order.
+/// All operations of a writer, in order.
 pub fn what_is_written_is_there(open: Open<'_>) {
     let driver = open();
     put_keys(&*driver, &[b"d1", b"d2", b"e"]);
@@ -43,7 +43,7 @@ pub fn what_is_written_is_there(open: Open<'_>) {
     assert_eq!(all(&*driver), expected);
 }
 
-/// The error of the fill comes back as it is, and nothing is applied.
+/// An error of the callback is returned unchanged, and nothing is applied.
 pub fn an_error_of_the_fill_undoes_all(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"old", b"value");
@@ -58,7 +58,7 @@ pub fn an_error_of_the_fill_undoes_all(open: Open<'_>) {
         writer.delete_range(&KeyRange::all())?;
         Err(Error::new(ErrorKind::Aborted, "enough").with_key(b"new"))
     });
-    let error = written.expect_err("the fill gave up");
+    let error = written.expect_err("the callback failed");
     assert_eq!(
         (error.kind(), error.key()),
         (ErrorKind::Aborted, Some(&b"new"[..]))
@@ -72,7 +72,7 @@ pub fn an_error_of_the_fill_undoes_all(open: Open<'_>) {
     put(&*driver, b"still", b"works");
 }
 
-/// A writer reads what it has written so far; others do not.
+/// A writer reads its own changes; other readers do not.
 pub fn a_writer_sees_its_own_writes(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"old", b"value");
@@ -98,7 +98,7 @@ pub fn a_writer_sees_its_own_writes(open: Open<'_>) {
         .expect("a write");
 }
 
-/// `put_new` puts what is absent, and tells of what is there without touching it.
+/// `put_new` stores an absent key, and reports an existing one without changing it.
 pub fn put_new_leaves_what_is_there(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"old", b"value");
@@ -122,7 +122,7 @@ pub fn put_new_leaves_what_is_there(open: Open<'_>) {
     assert_eq!(all(&*driver), expected);
 }
 
-/// A broken precondition refuses the write; the fill is not called for nothing.
+/// A violated precondition rejects the write without calling the callback.
 pub fn preconditions_of_a_write(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"value");
@@ -155,10 +155,10 @@ pub fn preconditions_of_a_write(open: Open<'_>) {
         value: None,
     }];
     let refused = driver.write(&long, &mut |_| Ok(()));
-    assert_eq!(refusal(refused), ErrorKind::KeyTooLong);
+    assert_eq!(error_kind(refused), ErrorKind::KeyTooLong);
 }
 
-/// A panic in the fill undoes the write and leaves the driver working.
+/// A panic in the callback reverts the write and leaves the driver usable.
 pub fn a_panic_in_the_fill_undoes_all(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"old", b"value");
@@ -166,7 +166,7 @@ pub fn a_panic_in_the_fill_undoes_all(open: Open<'_>) {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let _ = driver.write(&[], &mut |writer| {
             writer.put(b"new", b"value")?;
-            std::panic::resume_unwind(Box::new("the fill panics on purpose"));
+            std::panic::resume_unwind(Box::new("the callback panics on purpose"));
         });
     }));
     assert!(caught.is_err());
@@ -175,7 +175,7 @@ pub fn a_panic_in_the_fill_undoes_all(open: Open<'_>) {
     assert!(get(&*driver, b"still").is_some());
 }
 
-/// An overflow within a write is an error of its operation; the writer may go on without it.
+/// An overflow within a write is an error of that operation; the writer can continue.
 pub fn an_overflow_in_a_write(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"high", &counter::encode(i64::MAX));
@@ -183,11 +183,11 @@ pub fn an_overflow_in_a_write(open: Open<'_>) {
         writer.put(b"new", b"value")?;
         writer.add(b"high", 1)
     });
-    assert_eq!(refusal(refused), ErrorKind::Overflow);
+    assert_eq!(error_kind(refused), ErrorKind::Overflow);
     assert_eq!(get(&*driver, b"new"), None);
     driver
         .write(&[], &mut |writer| {
-            assert_eq!(refusal(writer.add(b"high", 1)), ErrorKind::Overflow);
+            assert_eq!(error_kind(writer.add(b"high", 1)), ErrorKind::Overflow);
             writer.add(b"high", -1)
         })
         .expect("the rest of the write");
@@ -195,7 +195,7 @@ pub fn an_overflow_in_a_write(open: Open<'_>) {
     assert_eq!(get(&*driver, b"high"), Some(high));
 }
 
-/// A write larger than anybody wants in a batch, in an order that is not the key order.
+/// A write that is larger than a batch should be, not in key order.
 pub fn many_keys_in_one_write(open: Open<'_>) {
     keys_in_one_write(open, 50_000);
 }
@@ -226,7 +226,7 @@ fn keys_in_one_write(open: Open<'_>, keys: u64) {
     }
 }
 
-/// Snapshots can be taken while a write runs, and do not show it.
+/// Snapshots can be created during a write, and do not contain its changes.
 pub fn snapshots_during_a_write(open: Open<'_>) {
     let driver = open();
     put(&*driver, b"key", b"before");
@@ -244,36 +244,36 @@ pub fn snapshots_during_a_write(open: Open<'_>) {
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"after"[..]));
 }
 
-/// What a write does, and when it lets another commit in.
-type FillLettingIn<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
+/// A write callback with a function that lets another commit run.
+type FillWithCommit<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
 
-/// What a write says after another commit changed what it reads: through another handle where the
-/// engine may be opened twice, else through the same.
-fn overtaken(
+/// Runs a write during which another commit changes what it reads: through a second handle if the engine
+/// can be opened twice, otherwise through the same one.
+fn write_during_commit(
     open: Open<'_>,
     other: Batch,
-    fill: FillLettingIn<'_>,
+    fill: FillWithCommit<'_>,
 ) -> (Arc<dyn Driver>, Result<Version>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"d"]);
     put(&*driver, b"b", &counter::encode(1));
-    let others = match driver.capability().shared {
+    let other_driver = match driver.capability().shared {
         true => open(),
         false => Arc::clone(&driver),
     };
-    let (begin, begun) = mpsc::channel();
-    let (end, ended) = mpsc::channel();
+    let (begin, begin_received) = mpsc::channel();
+    let (end, end_received) = mpsc::channel();
     let written = thread::scope(|scope| {
         let committing = scope.spawn(move || {
-            begun.recv().expect("a write that reads");
-            let committed = others.commit(other);
+            begin_received.recv().expect("a write that reads");
+            let committed = other_driver.commit(other);
             end.send(()).ok();
             committed
         });
         let written = driver.write(&[], &mut |writer| {
             fill(writer, &mut || {
-                begin.send(()).expect("somebody who commits");
-                ended.recv_timeout(LET_IN).ok();
+                begin.send(()).expect("a committing thread");
+                end_received.recv_timeout(CONCURRENT_COMMIT_WAIT).ok();
             })
         });
         committing.join().expect("no panic").expect("a commit");
@@ -282,14 +282,14 @@ fn overtaken(
     (driver, written)
 }
 
-/// What a write read is so when it is applied, or it is not applied: whether it is refused as a
-/// conflict, or the other commit waited for it, no change is lost.
+/// A write is applied only if what it read is unchanged: either it is rejected with a conflict, or the
+/// other commit waits for it. No change is lost.
 fn no_change_is_lost(open: Open<'_>, read: fn(&mut dyn Writer) -> Result<i64>) {
     let mut other = Batch::new();
     other.add("b", 10);
-    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+    let (driver, written) = write_during_commit(open, other, &mut |writer, run_other_commit| {
         let seen = read(writer)?;
-        let_in();
+        run_other_commit();
         writer.put(b"b", &counter::encode(seen + 100))
     });
     let sum = match written {
@@ -307,12 +307,12 @@ fn count(value: Option<&[u8]>) -> i64 {
     counter::decode(b"b", value).expect("a counter")
 }
 
-/// What a write got by its key.
+/// A read of a key.
 pub fn a_write_is_not_applied_over_what_it_did_not_get(open: Open<'_>) {
     no_change_is_lost(open, |writer| Ok(count(writer.get(b"b")?.as_deref())));
 }
 
-/// What a view of the write got by its key.
+/// A read of a key in a view of the write.
 pub fn a_write_is_not_applied_over_what_its_view_did_not_get(open: Open<'_>) {
     no_change_is_lost(open, |writer| {
         let view = writer.snapshot()?;
@@ -320,7 +320,7 @@ pub fn a_write_is_not_applied_over_what_its_view_did_not_get(open: Open<'_>) {
     });
 }
 
-/// What a view of the write got as one of several keys.
+/// A read of several keys in a view of the write.
 pub fn a_write_is_not_applied_over_what_its_view_did_not_get_with_others(open: Open<'_>) {
     no_change_is_lost(open, |writer| {
         let view = writer.snapshot()?;
@@ -329,7 +329,7 @@ pub fn a_write_is_not_applied_over_what_its_view_did_not_get_with_others(open: O
     });
 }
 
-/// What a view of the write showed in a scan.
+/// A scan in a view of the write.
 pub fn a_write_is_not_applied_over_what_it_did_not_scan(open: Open<'_>) {
     no_change_is_lost(open, |writer| {
         let view = writer.snapshot()?;
@@ -339,7 +339,7 @@ pub fn a_write_is_not_applied_over_what_it_did_not_scan(open: Open<'_>) {
     });
 }
 
-/// The sum that a counter has after the write added to it is read of the counter.
+/// A read of a counter after an addition in the same write.
 pub fn a_write_is_not_applied_over_a_sum_that_it_did_not_read(open: Open<'_>) {
     no_change_is_lost(open, |writer| {
         writer.add(b"b", 0)?;
@@ -347,22 +347,23 @@ pub fn a_write_is_not_applied_over_a_sum_that_it_did_not_read(open: Open<'_>) {
     });
 }
 
-/// A key that came into a range which the write found empty, either way.
+/// A key that was created in a range that the write scanned as empty, in either direction.
 pub fn a_write_is_not_applied_over_a_key_that_it_did_not_find(open: Open<'_>) {
     for direction in [Direction::Forward, Direction::Backward] {
         let mut other = Batch::new();
         other.delete_range(KeyRange::prefix(b"m"));
         other.put("c", "came");
-        let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
-            let found = scan(&*writer.snapshot()?, &KeyRange::new("c", "d"), direction);
-            let_in();
-            match found.is_empty() {
-                true => writer.put(b"m", b"nothing at c"),
-                false => writer.put(b"m", b"something at c"),
-            }
-        });
+        let (driver, written) =
+            write_during_commit(open, other, &mut |writer, run_other_commit| {
+                let found = scan(&*writer.snapshot()?, &KeyRange::new("c", "d"), direction);
+                run_other_commit();
+                match found.is_empty() {
+                    true => writer.put(b"m", b"nothing at c"),
+                    false => writer.put(b"m", b"something at c"),
+                }
+            });
         driver.catch_up().expect("the newest");
-        // Where both happened, the write was first, and what it put is gone.
+        // If both were applied, the write was first, and its put was deleted.
         if let Err(error) = &written {
             assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         }
@@ -374,12 +375,12 @@ pub fn a_write_is_not_applied_over_a_key_that_it_did_not_find(open: Open<'_>) {
     }
 }
 
-/// What others change that the write did not look at is no matter of it.
+/// Concurrent changes of keys that the write did not read do not affect it.
 pub fn a_write_is_applied_beside_what_it_did_not_read(open: Open<'_>) {
     let mut other = Batch::new();
     other.put("d", "changed");
     other.put("e", "new");
-    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+    let (driver, written) = write_during_commit(open, other, &mut |writer, run_other_commit| {
         let view = writer.snapshot()?;
         let found = scan(&*view, &KeyRange::new("a", "c"), Direction::Forward);
         let none = scan(&*view, &KeyRange::new("f", "z"), Direction::Backward);
@@ -389,10 +390,10 @@ pub fn a_write_is_applied_beside_what_it_did_not_read(open: Open<'_>) {
         cursor.next()?;
         drop(cursor);
         drop(view);
-        let_in();
+        run_other_commit();
         writer.put(b"b", b"written")
     });
-    written.expect("a write that nobody got in the way of");
+    written.expect("a write without conflict");
     driver.catch_up().expect("the newest");
     assert_eq!(get(&*driver, b"b").as_deref(), Some(&b"written"[..]));
     assert_eq!(get(&*driver, b"e").as_deref(), Some(&b"new"[..]));

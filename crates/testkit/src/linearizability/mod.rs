@@ -1,24 +1,23 @@
-//! Whether what several processes saw of one key space can have happened in one order.
+//! Checks whether the results of several processes on one key space are linearizable.
 //!
-//! A history is *linearizable* when each operation can be put at one moment between its call and
-//! its return, so that every answer is that of a key space on which the operations happen one by
-//! one, in the order of these moments. That is what users of several processes over one engine
-//! expect: no acknowledged commit is lost, none happens twice, none is half visible, and nobody sees
-//! an older state than somebody has seen before.
+//! A history is *linearizable* if each operation can be assigned a moment between its call and its return,
+//! such that every result is the one of a key space on which the operations are executed one by one in the
+//! order of these moments. Users of several processes on one engine expect this: no acknowledged commit is
+//! lost, none is applied twice, none is partly visible, and no reader sees an older state than a reader
+//! before.
 //!
-//! - [`search()`] decides it, for any object that can be stepped, by the algorithm of Wing and Gong
-//!   with Lowe's memory of what was tried;
-//! - [`space`] is the object: a few registers and a counter in one key space, changed and read
-//!   together;
-//! - [`worker`] is a process that works on a key space at random and tells what it does;
-//! - [`run()`] starts such processes, has servers, connections and processes hurt meanwhile
-//!   ([`Hurt`]), and checks what all of them told.
+//! - [`search()`] decides it, for any object with a step function, by the algorithm of Wing and Gong with
+//!   Lowe's cache of visited states;
+//! - [`space`] is the object: some registers and a counter in one key space, changed and read together;
+//! - [`worker`] is a process that works on a key space at random and records its operations;
+//! - [`run()`] starts such processes, injects faults into servers, connections and processes ([`Hurt`]),
+//!   and checks the records.
 //!
-//! The crates with such a checker take complete histories only; here processes are killed in the
-//! middle of an operation.
+//! Existing crates with such a checker accept only complete histories; here processes are killed during
+//! operations.
 
-mod account;
 mod record;
+mod recorded_history;
 mod run;
 mod search;
 pub mod space;

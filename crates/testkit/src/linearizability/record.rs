@@ -1,68 +1,68 @@
-//! What a process says of each operation: a line before it, and a line after it.
+//! The records of a process: one line before each operation, and one after it.
 
 use super::space::{Change, State};
 
-/// A line.
+/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// The operation, unique in the run; the stamp of a change.
+pub(super) struct Record {
+    /// The operation, unique in the run; for a change, its stamp.
     pub(super) operation: u64,
-    /// Nanoseconds of the machine's clock that only goes on.
+    /// Nanoseconds of the monotonic clock of the machine.
     pub(super) at: u64,
-    pub(super) said: Said,
+    pub(super) event: Event,
 }
 
-/// What a line says.
+/// The event of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
-    /// It is going to read.
-    Reads,
-    /// It is going to change something.
-    Changes(Change),
-    /// It has read this, at this version.
-    Saw(State, u64),
-    /// The change was made, in this version.
-    Made(u64),
-    /// The change was refused, as it was expected to be where the register holds another stamp.
-    Refused,
-    /// Nothing happened.
+pub(super) enum Event {
+    /// A read starts.
+    ReadStarted,
+    /// A change starts.
+    ChangeStarted(Change),
+    /// The result of a read: a state and its version.
+    ReadResult(State, u64),
+    /// The change was committed in this version.
+    Committed(u64),
+    /// The change was rejected, because the register holds another stamp.
+    Rejected,
+    /// The operation failed without effect.
     Failed,
-    /// Nobody knows what happened.
+    /// The outcome is unknown.
     Unknown,
 }
 
-impl Line {
+impl Record {
     pub(super) fn print(&self) -> String {
-        let said = match &self.said {
-            Said::Reads => "reads".to_owned(),
-            Said::Changes(change) => {
+        let event = match &self.event {
+            Event::ReadStarted => "reads".to_owned(),
+            Event::ChangeStarted(change) => {
                 let expected = change
                     .expected
                     .map_or("any".to_owned(), |it| it.to_string());
                 let (register, counts) = (change.register, u8::from(change.counts));
                 format!("changes {register} {expected} {counts}")
             }
-            Said::Saw(state, version) => {
+            Event::ReadResult(state, version) => {
                 let registers = state.registers.map(|stamp| stamp.to_string());
                 format!("saw {version} {} {}", state.count, registers.join(" "))
             }
-            Said::Made(version) => format!("made {version}"),
-            Said::Refused => "refused".to_owned(),
-            Said::Failed => "failed".to_owned(),
-            Said::Unknown => "unknown".to_owned(),
+            Event::Committed(version) => format!("made {version}"),
+            Event::Rejected => "refused".to_owned(),
+            Event::Failed => "failed".to_owned(),
+            Event::Unknown => "unknown".to_owned(),
         };
-        format!("{} {} {said}", self.operation, self.at)
+        format!("{} {} {event}", self.operation, self.at)
     }
 
-    /// `None` for what is no whole line, as of a process that was killed.
+    /// Parses a line; `None` if it is incomplete, as after a kill.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let mut next = || words.next();
         let operation = next()?.parse().ok()?;
         let at = next()?.parse().ok()?;
-        let said = match next()? {
-            "reads" => Said::Reads,
-            "changes" => Said::Changes(Change {
+        let event = match next()? {
+            "reads" => Event::ReadStarted,
+            "changes" => Event::ChangeStarted(Change {
                 register: next()?.parse().ok()?,
                 expected: match next()? {
                     "any" => None,
@@ -80,18 +80,18 @@ impl Line {
                 for stamp in &mut state.registers {
                     *stamp = next()?.parse().ok()?;
                 }
-                Said::Saw(state, version)
+                Event::ReadResult(state, version)
             }
-            "made" => Said::Made(next()?.parse().ok()?),
-            "refused" => Said::Refused,
-            "failed" => Said::Failed,
-            "unknown" => Said::Unknown,
+            "made" => Event::Committed(next()?.parse().ok()?),
+            "refused" => Event::Rejected,
+            "failed" => Event::Failed,
+            "unknown" => Event::Unknown,
             _ => return None,
         };
         Some(Self {
             operation,
             at,
-            said,
+            event,
         })
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_they_were_printed() {
+    fn printed_lines_are_parsed() {
         let change = Change {
             register: 4,
             expected: Some(17),
@@ -118,25 +118,25 @@ mod tests {
             count: 9,
         };
         let all = [
-            Said::Reads,
-            Said::Changes(change),
-            Said::Changes(any),
-            Said::Saw(state, 8),
-            Said::Made(3),
-            Said::Refused,
-            Said::Failed,
-            Said::Unknown,
+            Event::ReadStarted,
+            Event::ChangeStarted(change),
+            Event::ChangeStarted(any),
+            Event::ReadResult(state, 8),
+            Event::Committed(3),
+            Event::Rejected,
+            Event::Failed,
+            Event::Unknown,
         ];
-        for said in all {
+        for event in all {
             let (operation, at) = (5, 6);
-            let line = Line {
+            let line = Record {
                 operation,
                 at,
-                said,
+                event,
             };
-            assert_eq!(Line::parse(&line.print()), Some(line));
+            assert_eq!(Record::parse(&line.print()), Some(line));
         }
-        assert_eq!(Line::parse("5 6 mad"), None);
-        assert_eq!(Line::parse("5 6 saw 1 2"), None);
+        assert_eq!(Record::parse("5 6 mad"), None);
+        assert_eq!(Record::parse("5 6 saw 1 2"), None);
     }
 }

@@ -1,64 +1,64 @@
-//! The search for an order: Wing and Gong 1993, with the memory of Lowe 2017.
+//! The search for a linearization: Wing and Gong 1993, with the cache of Lowe 2017.
 //!
-//! Operations are taken as soon as possible, in the order of their calls. Where the first return
-//! that is left belongs to an operation that could not be taken, the last choice is taken back.
-//! What was reached, which operations are taken and the state, is remembered: reached again, it leads
+//! Operations are applied as early as possible, in the order of their calls. If the first remaining return
+//! belongs to an operation that could not be applied, the search backtracks. Visited configurations (the
+//! set of applied operations and the state) are cached and not visited again.
 //! nowhere again.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// Something whose operations happen one by one.
+/// An object whose operations are executed one by one.
 pub trait Object {
-    /// What it is before and after an operation.
+    /// The state between operations.
     type State: Clone + Eq + Hash;
-    /// An operation with its answer.
+    /// An operation with its result.
     type Act;
 
-    /// The state before everything.
+    /// The initial state.
     fn start(&self) -> Self::State;
 
-    /// The state after an operation; `None` where it cannot have its answer in this state.
+    /// The state after an operation; `None` if the operation cannot have its result in this state.
     fn step(&self, state: &Self::State, act: &Self::Act) -> Option<Self::State>;
 }
 
-/// An operation, when it was called and when it returned, by one clock.
+/// An operation with the times of its call and return, by one clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation<A> {
-    /// When it was called: it happened later.
+    /// The time of the call; the operation is executed after it.
     pub called: u64,
-    /// When it returned: it happened before; [`u64::MAX`] where it is known to have happened, and
-    /// not when. `None` where nobody knows whether it happened: at any time after the call, or never.
+    /// The time of the return; the operation is executed before it. [`u64::MAX`] if it was executed at an
+    /// unknown time after the call; `None` if it is unknown whether it was executed.
     pub returned: Option<u64>,
-    /// What was done, and the answer.
+    /// The operation with its result.
     pub act: A,
 }
 
-/// What a search came to. Operations are given by their place in the history.
+/// The result of a search. Operations are given by their index in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They can have happened in this order.
+    /// The history is linearizable, in this order.
     Linearizable(Vec<usize>),
-    /// They cannot have happened in any order.
+    /// The history is not linearizable.
     Impossible {
-        /// The longest order that was found.
+        /// The longest partial order found.
         order: Vec<usize>,
-        /// The operation that had returned then and did not fit in.
+        /// The operation that had returned by then and could not be applied.
         stuck: usize,
     },
-    /// The search was given up after so many steps.
+    /// The search was aborted at its step limit.
     GivenUp,
 }
 
-/// Looks for an order, in so many steps at most.
+/// Searches for a linearization, in at most this many steps.
 pub fn search<O: Object>(object: &O, history: &[Operation<O::Act>], steps_max: u64) -> Verdict {
     Search::new(object, history).run(steps_max)
 }
 
-/// The place of the entry before all others in the list.
+/// The index of the list head.
 const HEAD: usize = 0;
 
-/// A call or a return in the list of those that are left.
+/// A call or a return in the list of remaining entries.
 #[derive(Clone, Copy)]
 struct Entry {
     operation: usize,
@@ -70,23 +70,23 @@ struct Entry {
 struct Search<'a, O: Object> {
     object: &'a O,
     history: &'a [Operation<O::Act>],
-    /// The first is the head, and its `before` the last.
+    /// The first is the head; its `before` is the last entry.
     entries: Vec<Entry>,
-    /// The entry of each operation's return.
+    /// The entry of the return of each operation.
     returns: Vec<Option<usize>>,
-    taken: Taken,
-    /// Calls that were taken, each with the state before it.
+    applied: AppliedSet,
+    /// The applied calls, each with the state before it.
     order: Vec<(usize, O::State)>,
-    reached: HashSet<(usize, Box<[u64]>, O::State)>,
-    /// Operations left that have to be taken.
-    left: usize,
+    visited: HashSet<(usize, Box<[u64]>, O::State)>,
+    /// Number of remaining operations that have returned.
+    remaining: usize,
     longest: Vec<usize>,
     stuck: usize,
 }
 
 impl<'a, O: Object> Search<'a, O> {
     fn new(object: &'a O, history: &'a [Operation<O::Act>]) -> Self {
-        // Of what happened at the same time, calls come first: they overlap.
+        // At equal times, calls precede returns: such operations overlap.
         let mut moments = Vec::new();
         for (number, operation) in history.iter().enumerate() {
             moments.push((operation.called, false, number));
@@ -117,11 +117,11 @@ impl<'a, O: Object> Search<'a, O> {
             object,
             history,
             entries,
-            left: returns.iter().flatten().count(),
+            remaining: returns.iter().flatten().count(),
             returns,
-            taken: Taken::none(history.len()),
+            applied: AppliedSet::none(history.len()),
             order: Vec::new(),
-            reached: HashSet::new(),
+            visited: HashSet::new(),
             longest: Vec::new(),
             stuck: 0,
         }
@@ -131,12 +131,12 @@ impl<'a, O: Object> Search<'a, O> {
         let mut state = self.object.start();
         let mut at = self.entries[HEAD].after;
         for _ in 0..steps_max {
-            if self.left == 0 {
+            if self.remaining == 0 {
                 return Verdict::Linearizable(self.operations());
             }
             let entry = self.entries[at];
             if entry.is_call {
-                at = match self.take(at, &mut state) {
+                at = match self.apply(at, &mut state) {
                     true => self.entries[HEAD].after,
                     false => entry.after,
                 };
@@ -151,71 +151,71 @@ impl<'a, O: Object> Search<'a, O> {
                 return Verdict::Impossible { order, stuck };
             };
             state = before;
-            self.put_back(call);
+            self.undo(call);
             at = self.entries[call].after;
         }
         Verdict::GivenUp
     }
 
     fn operations(&self) -> Vec<usize> {
-        let taken = self.order.iter();
-        taken
+        let applied = self.order.iter();
+        applied
             .map(|(call, _)| self.entries[*call].operation)
             .collect()
     }
 
-    /// Takes the operation of a call, where it has its answer and leads to what is new.
-    fn take(&mut self, call: usize, state: &mut O::State) -> bool {
+    /// Applies the operation of a call, if its result is possible and the configuration is new.
+    fn apply(&mut self, call: usize, state: &mut O::State) -> bool {
         let operation = self.entries[call].operation;
         let act = &self.history[operation].act;
         let Some(next) = self.object.step(state, act) else {
             return false;
         };
-        self.taken.flip(operation);
-        let (from, words) = self.taken.key();
-        if !self.reached.insert((from, words, next.clone())) {
-            self.taken.flip(operation);
+        self.applied.flip(operation);
+        let (from, words) = self.applied.key();
+        if !self.visited.insert((from, words, next.clone())) {
+            self.applied.flip(operation);
             return false;
         }
         self.order.push((call, std::mem::replace(state, next)));
-        self.lift(call);
+        self.unlink(call);
         if let Some(returned) = self.returns[operation] {
-            self.lift(returned);
-            self.left -= 1;
+            self.unlink(returned);
+            self.remaining -= 1;
         }
         true
     }
 
-    fn put_back(&mut self, call: usize) {
+    fn undo(&mut self, call: usize) {
         let operation = self.entries[call].operation;
-        self.taken.flip(operation);
-        // In the opposite order, so that each finds its neighbours.
+        self.applied.flip(operation);
+        // In reverse order, so that each entry finds its neighbours.
         if let Some(returned) = self.returns[operation] {
-            self.unlift(returned);
-            self.left += 1;
+            self.relink(returned);
+            self.remaining += 1;
         }
-        self.unlift(call);
+        self.relink(call);
     }
 
-    fn lift(&mut self, at: usize) {
+    fn unlink(&mut self, at: usize) {
         let Entry { before, after, .. } = self.entries[at];
         self.entries[before].after = after;
         self.entries[after].before = before;
     }
 
-    fn unlift(&mut self, at: usize) {
+    fn relink(&mut self, at: usize) {
         let Entry { before, after, .. } = self.entries[at];
         self.entries[before].after = at;
         self.entries[after].before = at;
     }
 }
 
-/// A set of operations. Nearly all before some place are in it, and none after another.
-struct Taken {
+/// A set of operations. Nearly all with small indexes are in it, and none with large ones.
+struct AppliedSet {
     words: Vec<u64>,
 }
 
-impl Taken {
+impl AppliedSet {
     fn none(count: usize) -> Self {
         Self {
             words: vec![0; count.div_ceil(64)],
@@ -226,7 +226,7 @@ impl Taken {
         self.words[operation / 64] ^= 1 << (operation % 64);
     }
 
-    /// The set, short: how many words are full, and those after them up to the last that is not empty.
+    /// A compact form: the number of full words, and the following words up to the last non-zero one.
     fn key(&self) -> (usize, Box<[u64]>) {
         let full = self.words.iter().take_while(|word| **word == u64::MAX);
         let from = full.count();

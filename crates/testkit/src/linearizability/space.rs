@@ -1,9 +1,8 @@
-//! A key space of a few registers and a counter, as an object whose operations happen one by one.
+//! A key space with some registers and a counter, as an object for the search.
 //!
-//! Every commit has a *stamp* of its own, from which all that it writes follows: a register is one
-//! key, or many that are written together. So a reader knows whole values from torn ones, and
-//! whole commits from halves. Each commit leaves a *receipt* too, so that in the end everybody
-//! knows which of those that nobody answered for have happened.
+//! Every commit has a unique *stamp*, which determines everything that it writes: a register is one key, or
+//! many that are written together. So a reader can detect torn values and partial commits. Each commit also
+//! leaves a *receipt*, which shows at the end whether a commit with an unknown outcome was applied.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +10,16 @@ use espalier_keyspace::{Batch, Direction, Driver, KeyRange, Result, Snapshot, Wr
 
 use super::search::Object;
 
-/// Registers of one key.
+/// Number of registers with one key.
 const NARROW: usize = 4;
 
-/// All registers: the last is one of many keys.
+/// Number of registers; the last one has many keys.
 pub(super) const REGISTERS: usize = NARROW + 1;
 
-/// Keys of the wide register, where its stamp is no multiple of [`WIDER`].
+/// Number of keys of the wide register, if its stamp is not a multiple of [`WIDER`].
 const WIDTH: u16 = 10;
 
-/// One stamp in this many has [`WIDTH_MAX`] keys: more than fit into one transaction of etcd.
+/// One stamp in this many has [`WIDTH_MAX`] keys: more than fit into one etcd transaction.
 const WIDER: u64 = 8;
 
 const WIDTH_MAX: u16 = 160;
@@ -31,8 +30,7 @@ const WIDE: &[u8] = b"w";
 
 const RECEIPTS: &[u8] = b"x";
 
-/// What a key space holds: a stamp in each register, 0 where nothing was ever written, and the
-/// counter.
+/// The state of a key space: a stamp in each register (0 if it was never written), and the counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) registers: [u64; REGISTERS],
@@ -43,25 +41,25 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     pub(super) register: usize,
-    /// The stamp that it has to hold, or any.
+    /// The stamp that the register must hold, or any.
     pub(super) expected: Option<u64>,
     pub(super) stamp: u64,
-    /// Whether the counter grows by one.
+    /// Whether the change increments the counter.
     pub(super) counts: bool,
 }
 
-/// What was done, with its answer.
+/// An operation with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// This state was read.
-    Saw(State),
-    /// This change was made.
-    Made(Change),
-    /// This change was refused, as the register does not hold what was expected.
-    Refused(Change),
+    /// A read with this result.
+    Read(State),
+    /// A committed change.
+    Committed(Change),
+    /// A change that was rejected because the register does not hold the expected stamp.
+    Rejected(Change),
 }
 
-/// The key space, as an object.
+/// The key space as an object.
 pub struct Space;
 
 impl Object for Space {
@@ -74,9 +72,9 @@ impl Object for Space {
 
     fn step(&self, state: &State, act: &Act) -> Option<State> {
         match act {
-            Act::Saw(seen) => (seen == state).then(|| state.clone()),
-            Act::Made(change) => change.is_allowed(state).then(|| change.apply(state)),
-            Act::Refused(change) => (!change.is_allowed(state)).then(|| state.clone()),
+            Act::Read(seen) => (seen == state).then(|| state.clone()),
+            Act::Committed(change) => change.is_allowed(state).then(|| change.apply(state)),
+            Act::Rejected(change) => (!change.is_allowed(state)).then(|| state.clone()),
         }
     }
 }
@@ -115,8 +113,8 @@ impl Change {
         batch
     }
 
-    /// The same, as a writer is told.
-    pub(super) fn tell(&self, writer: &mut dyn Writer) -> Result<()> {
+    /// The change as calls of a writer.
+    pub(super) fn write(&self, writer: &mut dyn Writer) -> Result<()> {
         if self.register == NARROW {
             writer.delete_range(&KeyRange::prefix(WIDE))?;
         }
@@ -157,8 +155,8 @@ fn receipt(stamp: u64) -> Vec<u8> {
     [RECEIPTS, &stamp.to_be_bytes()].concat()
 }
 
-/// The stamp and some filling: short mostly, at times longer than the logs of engines keep, or
-/// than one value of etcd.
+/// The stamp and padding: usually short, sometimes longer than the logs of engines keep, or than a value of
+/// etcd.
 fn value(register: usize, stamp: u64) -> Vec<u8> {
     let filling = match (register, stamp % 128) {
         (NARROW, _) => 20,
@@ -171,7 +169,7 @@ fn value(register: usize, stamp: u64) -> Vec<u8> {
     value
 }
 
-/// The stamp of a value; panics where it is not one that was ever written.
+/// The stamp of a value; panics if the value was never written.
 #[track_caller]
 fn stamp_of(register: usize, held: &[u8]) -> u64 {
     let stamp = held
@@ -185,7 +183,7 @@ fn stamp_of(register: usize, held: &[u8]) -> u64 {
     stamp
 }
 
-/// Reads everything from a snapshot; panics where it shows half of a commit.
+/// Reads the state from a snapshot; panics if it shows a partial commit.
 pub(super) fn read(snapshot: &dyn Snapshot) -> Result<State> {
     let mut state = State::default();
     for register in 0..NARROW {
@@ -201,13 +199,13 @@ pub(super) fn read(snapshot: &dyn Snapshot) -> Result<State> {
     }
     if let Some((&stamp, &keys)) = stamps.first_key_value() {
         let is_whole = stamps.len() == 1 && keys == width(stamp);
-        assert!(is_whole, "half a commit is visible: {stamps:x?}");
+        assert!(is_whole, "a partial commit is visible: {stamps:x?}");
         state.registers[NARROW] = stamp;
     }
     Ok(state)
 }
 
-/// The stamps of all commits that happened, and whether each counted.
+/// The stamps of all applied commits, and whether each incremented the counter.
 pub(super) fn receipts(driver: &dyn Driver) -> Result<BTreeMap<u64, bool>> {
     let snapshot = driver.snapshot()?;
     let mut cursor = snapshot.scan(&KeyRange::prefix(RECEIPTS), Direction::Forward)?;

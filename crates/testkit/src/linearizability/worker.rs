@@ -1,4 +1,4 @@
-//! A process that reads and changes a key space at random, until its standard input ends.
+//! A process that reads and changes a key space at random, until its standard input closes.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -10,53 +10,53 @@ use espalier_keyspace::{Driver, Error, ErrorKind, Result};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::record::{Line, Said};
+use super::record::{Event, Record};
 use super::space::{self, Change, REGISTERS, State};
 use crate::process::{argument, say};
 
-/// Threads of a process, each a client of its own.
+/// Number of threads of a process; each is a client.
 pub(super) const CLIENTS: u32 = 2;
 
-/// Operations are numbered within their client.
+/// Bits of an operation number that count within a client.
 const NUMBER_BITS: u32 = 32;
 
-/// The longest pause between two operations.
+/// Maximum pause between two operations.
 const PAUSE_US_MAX: u64 = 6_000;
 
-/// How long an engine is waited for that cannot be reached when the process starts.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the process waits for an unreachable engine when it starts.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a process is called with.
+/// The argument of a process.
 pub(super) fn call(first_client: u32, seed: u64, url: &str) -> String {
     format!("{first_client} {seed} {url}")
 }
 
-/// What a process does that is a part of a run. Does nothing in the ordinary run of the tests.
+/// The body of a child process of a run. Returns at once if the test is not run as a child process.
 pub fn part(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>) {
     let Some(argument) = argument() else { return };
     let mut words = argument.splitn(3, ' ');
     let mut next = || words.next().expect("three words");
     let first_client: u32 = next().parse().expect("a number");
     let seed: u64 = next().parse().expect("a seed");
-    let driver = opened(open, next());
+    let driver = open_with_retries(open, next());
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         for client in first_client..first_client + CLIENTS {
             let (driver, is_done) = (&*driver, &is_done);
             scope.spawn(move || Client::new(driver, client, seed).work(is_done));
         }
-        // Nothing ever comes: this ends with the one who started it.
+        // Never receives data; ends when the parent closes the pipe or ends.
         let _ = std::io::stdin().read(&mut [0]);
         is_done.store(true, Ordering::Release);
     });
 }
 
-fn opened(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>, url: &str) -> Arc<dyn Driver> {
+fn open_with_retries(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>, url: &str) -> Arc<dyn Driver> {
     let start = Instant::now();
     loop {
         match open(url) {
             Ok(driver) => return driver,
-            Err(error) if is_nothing(&error) && start.elapsed() < PATIENCE => {
+            Err(error) if has_no_effect(&error) && start.elapsed() < OPEN_TIMEOUT => {
                 thread::sleep(Duration::from_millis(20));
             }
             Err(error) => panic!("{url} does not open: {error}"),
@@ -64,12 +64,12 @@ fn opened(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>, url: &str) -> Arc<dyn 
     }
 }
 
-/// Whether an error of a hurt engine says that nothing happened.
-fn is_nothing(error: &Error) -> bool {
+/// Whether an error during a fault means that nothing was applied.
+fn has_no_effect(error: &Error) -> bool {
     error.is_retryable()
 }
 
-/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+/// Nanoseconds of the monotonic clock of the machine, the same for all processes.
 pub(super) fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
@@ -78,10 +78,10 @@ pub(super) fn now() -> u64 {
 struct Client<'a> {
     driver: &'a dyn Driver,
     random: StdRng,
-    /// The operation before the next one.
+    /// The number of the previous operation.
     operation: u64,
-    /// What this client has seen last.
-    seen: State,
+    /// The state of the last read of this client.
+    last_read: State,
 }
 
 impl<'a> Client<'a> {
@@ -90,7 +90,7 @@ impl<'a> Client<'a> {
             driver,
             random: StdRng::seed_from_u64(seed ^ u64::from(client)),
             operation: u64::from(client) << NUMBER_BITS,
-            seen: State::default(),
+            last_read: State::default(),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Client<'a> {
                 0..4 => self.read(),
                 4..6 => self.change(None),
                 _ => {
-                    // From what it has seen, now or a while ago.
+                    // From the state of a read, now or earlier.
                     if self.random.random_ratio(2, 3) {
                         self.read();
                     }
@@ -117,66 +117,66 @@ impl<'a> Client<'a> {
         self.random.random_range(0..REGISTERS)
     }
 
-    fn say(&self, said: Said) {
+    fn record(&self, event: Event) {
         let (operation, at) = (self.operation, now());
-        let line = Line {
+        let line = Record {
             operation,
             at,
-            said,
+            event,
         };
         say(&line.print());
     }
 
     fn read(&mut self) {
         self.operation += 1;
-        self.say(Said::Reads);
-        let seen = self.driver.snapshot().and_then(|snapshot| {
+        self.record(Event::ReadStarted);
+        let last_read = self.driver.snapshot().and_then(|snapshot| {
             let state = space::read(&*snapshot)?;
             Ok((state, snapshot.version().0))
         });
-        match seen {
+        match last_read {
             Ok((state, version)) => {
-                self.say(Said::Saw(state.clone(), version));
-                self.seen = state;
+                self.record(Event::ReadResult(state.clone(), version));
+                self.last_read = state;
             }
-            Err(error) if is_nothing(&error) => self.say(Said::Failed),
+            Err(error) if has_no_effect(&error) => self.record(Event::Failed),
             Err(error) => panic!("a read: {error}"),
         }
     }
 
-    /// Changes a register: that one, from what was seen of it, or any, from anything.
-    fn change(&mut self, from_seen: Option<usize>) {
-        let register = from_seen.unwrap_or_else(|| self.register());
+    /// Changes a register: this one from its last read value, or any one unconditionally.
+    fn change(&mut self, from_last_read: Option<usize>) {
+        let register = from_last_read.unwrap_or_else(|| self.register());
         self.operation += 1;
         let change = Change {
             register,
-            expected: from_seen.map(|register| self.seen.registers[register]),
+            expected: from_last_read.map(|register| self.last_read.registers[register]),
             stamp: self.operation,
             counts: self.random.random(),
         };
         let is_streamed = self.random.random_ratio(1, 6);
         let batch = change.batch();
-        self.say(Said::Changes(change));
-        let made = match is_streamed {
+        self.record(Event::ChangeStarted(change));
+        let result = match is_streamed {
             true => {
                 let conditions = batch.preconditions();
                 let written = self
                     .driver
-                    .write(conditions, &mut |writer| change.tell(writer));
-                // It may be refused for the changes of others too.
-                written.map_err(|error| (error, Said::Failed))
+                    .write(conditions, &mut |writer| change.write(writer));
+                // A streamed write may also be rejected because of changes of others.
+                written.map_err(|error| (error, Event::Failed))
             }
             false => {
                 let committed = self.driver.commit(batch);
-                committed.map_err(|error| (error, Said::Refused))
+                committed.map_err(|error| (error, Event::Rejected))
             }
         };
-        self.say(match made {
-            Ok(version) => Said::Made(version.0),
+        self.record(match result {
+            Ok(version) => Event::Committed(version.0),
             Err((error, conflict)) => match error.kind() {
                 ErrorKind::Conflict if change.expected.is_some() => conflict,
-                ErrorKind::OutcomeUnknown => Said::Unknown,
-                _ if is_nothing(&error) => Said::Failed,
+                ErrorKind::OutcomeUnknown => Event::Unknown,
+                _ if has_no_effect(&error) => Event::Failed,
                 _ => panic!("a change: {error}"),
             },
         });

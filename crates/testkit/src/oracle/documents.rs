@@ -1,5 +1,4 @@
-//! Random data trees of a schema: structure and types as they must be, values as unpleasant as
-//! they may be.
+//! Random data trees of a schema: valid structure and types, with unusual values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,16 +11,16 @@ use rand::seq::SliceRandom;
 
 use super::texts;
 
-/// How likely an optional node is there.
+/// The probability of an optional node.
 const PRESENCE: f64 = 0.4;
 
-/// Entries of one list, at most.
+/// Maximum number of entries of a list.
 const ENTRIES_MAX: usize = 4;
 
-/// How often a value is tried before its leaf is left out.
+/// How often a value is tried before the leaf is omitted.
 const TRIES: usize = 20;
 
-/// Makes data trees.
+/// Generates data trees.
 #[derive(Debug)]
 pub struct Documents<'a> {
     schema: &'a Schema,
@@ -29,12 +28,12 @@ pub struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Trees of this schema.
+    /// A generator for this schema.
     pub fn new(schema: &'a Schema, random: &'a mut StdRng) -> Self {
         Self { schema, random }
     }
 
-    /// A tree of the whole datastore.
+    /// A random tree of the whole datastore.
     pub fn tree(&mut self) -> DataTree {
         let schema = self.schema;
         DataTree {
@@ -42,7 +41,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// What may stand below a node.
+    /// Random children of a node.
     pub fn children(&mut self, parent: NodeId) -> Vec<DataNode> {
         let schema = self.schema;
         self.siblings(&schema.node(parent).children)
@@ -74,7 +73,7 @@ impl<'a> Documents<'a> {
         siblings
     }
 
-    /// One or several instances of a node.
+    /// One or more instances of a node.
     fn instances(&mut self, id: NodeId) -> Vec<DataNode> {
         let node = self.schema.node(id);
         match &node.kind {
@@ -87,7 +86,7 @@ impl<'a> Documents<'a> {
             NodeKind::List(_) => self.list(id),
             NodeKind::AnyData => vec![DataNode::new(id, Content::Any("{}".to_owned()))],
             NodeKind::AnyXml => {
-                // libyang takes white space alone for nothing.
+                // libyang treats white space alone as empty.
                 let text = serde_json::Value::from(format!("s{}", texts::string(self.random)));
                 vec![DataNode::new(id, Content::Any(text.to_string()))]
             }
@@ -141,7 +140,7 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// Brings siblings into a random order that means the same: entries that keep their order do.
+/// Shuffles siblings without changing the meaning: user-ordered entries keep their order.
 pub fn shuffle(schema: &Schema, random: &mut StdRng, nodes: &mut [DataNode]) {
     for node in nodes.iter_mut() {
         if let Content::Inner(children) = &mut node.content {

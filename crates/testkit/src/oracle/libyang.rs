@@ -1,4 +1,4 @@
-//! libyang, asked about documents.
+//! Parsing and checking of documents by libyang.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -39,12 +39,12 @@ impl From<Format> for DataFormat {
 }
 
 impl Libyang {
-    /// Compiles the modules of a source, all features off.
+    /// Compiles the modules of a source, with all features disabled.
     ///
     /// # Panics
-    /// When libyang refuses a module.
+    /// If libyang rejects a module.
     pub fn new(source: &SchemaSource) -> Self {
-        // The binding wants texts that live for ever; a test process has few of them.
+        // The binding requires texts with a static lifetime; a test process has few of them.
         let leak = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
         let modules = source.modules.iter().map(|module| {
             let key = EmbeddedModuleKey::new(leak(&module.name), None, None, None);
@@ -60,8 +60,8 @@ impl Libyang {
         Self { context }
     }
 
-    /// A document as libyang prints it after reading it, structure, types and duplicates checked:
-    /// JSON without white space; or why it is refused.
+    /// Parses a document, checks its structure, types and duplicates, and prints it as JSON without white
+    /// space. Returns the error if libyang rejects it.
     pub fn read(&self, format: Format, text: &str) -> Result<String, String> {
         if text.contains('\0') {
             return Err("a NUL, which the binding cannot pass".to_owned());

@@ -1,4 +1,4 @@
-//! Random documents of a schema, valid and broken, and libyang's verdict on them.
+//! Random documents of a schema, valid and invalid, and the results of libyang for them.
 
 pub mod documents;
 pub mod judge;

@@ -1,11 +1,11 @@
-//! Documents with a small mistake in them, or a change that is none.
+//! Mutations of documents: a small error, or a change without effect.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use serde_json::{Value as Json, json};
 
-/// Changes a JSON document in one place.
+/// Changes a JSON document at one place.
 pub fn mutate_json(random: &mut StdRng, document: &mut Json) {
     let places = count(document);
     let mut place = random.random_range(0..places);
@@ -13,7 +13,7 @@ pub fn mutate_json(random: &mut StdRng, document: &mut Json) {
     change(random, found);
 }
 
-/// Brings the members of every object into a random order.
+/// Shuffles the members of every object.
 pub fn shuffle_json(random: &mut StdRng, document: &mut Json) {
     match document {
         Json::Object(object) => {
@@ -65,7 +65,7 @@ fn change(random: &mut StdRng, value: &mut Json) {
                 1 => {
                     let value = object.shift_remove(name).expect("a member");
                     let renamed = renamed(random, name);
-                    // A list given in two members is one to libyang, and an error to us.
+                    // libyang accepts a list in two members; we reject it.
                     object.retain(|other, _| local(other) != local(&renamed));
                     object.insert(renamed, value);
                 }
@@ -93,7 +93,7 @@ fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-/// The same name with or without a module, maybe a wrong one, or another name.
+/// The name with or without a module, possibly a wrong one, or another name.
 fn renamed(random: &mut StdRng, name: &str) -> String {
     let local = local(name);
     let prefix = ["", "farm:", "orchard:", "nowhere:"]
@@ -144,12 +144,12 @@ fn scalar(random: &mut StdRng) -> Json {
 struct Element {
     /// The name with the attributes.
     tag: String,
-    /// The escaped text, where there are no children.
+    /// The escaped text, if there are no children.
     text: String,
     children: Vec<Element>,
 }
 
-/// Changes an XML document, as our printer writes it without layout, in one place.
+/// Changes an XML document at one place; it must have the form of our printer without layout.
 pub fn mutate_xml(random: &mut StdRng, document: &str) -> String {
     let mut root = Element::default();
     let mut rest = document;

@@ -1,11 +1,11 @@
-//! Random texts of leaves, the unpleasant ones included.
+//! Random texts of leaves, including unusual ones.
 
 use espalier_yang::schema::{IntegerWidth, Intervals, Schema, Type, TypeKind};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// Strings that have broken something somewhere.
+/// Strings that have caused errors in some program.
 pub const HOSTILE: &[&str] = &[
     "",
     " ",
@@ -44,7 +44,7 @@ pub const HOSTILE: &[&str] = &[
     "module:name",
 ];
 
-/// A random string: hostile, long, or of pieces of hostile ones.
+/// A random string: unusual, long, or composed of parts of unusual ones.
 pub fn string(random: &mut StdRng) -> String {
     match random.random_range(0..10) {
         0..5 => pick(random, HOSTILE).to_owned(),
@@ -61,7 +61,7 @@ fn pick<'a>(random: &mut StdRng, choices: &[&'a str]) -> &'a str {
     choices.choose(random).expect("something to choose from")
 }
 
-/// A text that is likely a value of a type, as [`Type::parse`] takes it with module names.
+/// A text that is probably a value of a type, as accepted by [`Type::parse`] with module names.
 pub fn of_type(random: &mut StdRng, schema: &Schema, of: &Type) -> String {
     match &of.kind {
         TypeKind::Integer(width, range) => integer(random, *width, range).to_string(),
@@ -150,7 +150,7 @@ fn bounded_string(random: &mut StdRng, length: &Intervals) -> String {
     }
 }
 
-/// An instance identifier of a random node, in the form of RFC 7951 §6.11.
+/// The instance identifier of a random node, in the form of RFC 7951 §6.11.
 fn instance(random: &mut StdRng, schema: &Schema) -> String {
     let mut text = String::new();
     let mut nodes = schema.roots();

@@ -1,4 +1,4 @@
-//! An etcd of three servers, or of one.
+//! An etcd cluster of three servers, or a single server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,53 +7,53 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{IN_MEMORY, Launch, Place, Process, Signal, wait_until};
-use super::wanted::is_wanted;
+use super::enabled::is_wanted;
+use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, wait_until};
 
 const NAME: &str = "etcd";
 
-/// How many servers there are: one may be gone.
+/// Number of servers: one may fail.
 const MEMBERS: usize = 3;
 
-/// The longest that one answer may take.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Timeout of a request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes that one run of the tests may write: 8 GiB, as nothing is compacted.
+/// The quota of one test run: 8 GiB, because nothing is compacted.
 const QUOTA_BYTES: u64 = 8 << 30;
 
 /// A running etcd.
 pub struct Etcd {
     members: Vec<Process>,
     ports: Vec<u16>,
-    /// Where each tells how it is, without TLS and passwords.
+    /// The metrics port of each server, without TLS and passwords.
     metrics: Vec<u16>,
     names: AtomicU64,
 }
 
 impl Etcd {
-    /// The one that all tests of this binary share. `None` where the run is not to have one.
+    /// The cluster that all tests of this binary share. `None` if the run excludes etcd.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Etcd> = OnceLock::new();
         is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(MEMBERS, IN_MEMORY, &[])))
     }
 
-    /// One of one's own.
+    /// A cluster of its own.
     pub fn start() -> Option<Self> {
         is_wanted(NAME).then(|| Self::launch(MEMBERS, IN_MEMORY, &[]))
     }
 
-    /// The same, with its data on the disk.
+    /// Like [`Self::start`], with its data on the disk.
     pub fn start_on_disk() -> Option<Self> {
         is_wanted(NAME).then(|| Self::launch(MEMBERS, Process::directory, &[]))
     }
 
-    /// A single server, with further options as on the command line of `etcd`, such as
-    /// `--cert-file=FILE` and `--key-file=FILE` for TLS.
+    /// A single server, with further command line options of `etcd`, such as `--cert-file=FILE` and
+    /// `--key-file=FILE` for TLS.
     pub fn start_one(options: &[&str]) -> Option<Self> {
         is_wanted(NAME).then(|| Self::launch(1, IN_MEMORY, options))
     }
 
-    fn launch(count: usize, directory: Place, options: &[&str]) -> Self {
+    fn launch(count: usize, directory: NewDirectory, options: &[&str]) -> Self {
         let ports = free_ports(3 * count);
         let (clients, others) = ports.split_at(count);
         let (peers, metrics) = others.split_at(count);
@@ -83,7 +83,7 @@ impl Etcd {
                 "--log-level=warn".to_owned(),
             ]);
             let launch = launch.arguments(options.iter().copied());
-            // None is ready before the others are there.
+            // No server is ready before the others run.
             Process::start(launch, directory(NAME), || Ok(()))
         });
         let etcd = Self {
@@ -96,7 +96,7 @@ impl Etcd {
         etcd
     }
 
-    /// Waits until every server that runs says that it is well.
+    /// Waits until every running server is healthy.
     pub fn wait_healthy(&self) {
         for (port, member) in self.metrics.iter().zip(&self.members) {
             let healthy = || match get(*port, "/health") {
@@ -116,7 +116,7 @@ impl Etcd {
         format!("{}/test{number}?{options}", self.base())
     }
 
-    /// The URL of its servers, without a prefix.
+    /// The URL of the servers, without a prefix.
     pub fn base(&self) -> String {
         let hosts = self.ports.iter().map(|port| format!("127.0.0.1:{port}"));
         let hosts: Vec<_> = hosts.collect();
@@ -128,12 +128,12 @@ impl Etcd {
         &self.ports
     }
 
-    /// The servers, to hurt them.
+    /// The servers, for fault injection.
     pub fn members(&self) -> &[Process] {
         &self.members
     }
 
-    /// The number of the server that leads.
+    /// The index of the leader.
     pub fn leader(&self) -> usize {
         let mut leader = None;
         let found = wait_until(|| {
@@ -158,14 +158,14 @@ impl Etcd {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Ends a server with a signal and starts it again; on return all are well.
+    /// Stops a server with a signal and starts it again; on return all are healthy.
     pub fn restart(&self, number: usize, signal: Signal) {
         self.members[number].restart(signal, || Ok(()));
         self.wait_healthy();
     }
 }
 
-/// Ports that nobody listens on now, all different.
+/// Different ports that are free now.
 fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<_> = (0..count)
         .map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface"))
@@ -178,7 +178,7 @@ fn free_ports(count: usize) -> Vec<u16> {
 
 fn get(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();

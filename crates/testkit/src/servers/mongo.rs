@@ -1,9 +1,10 @@
-//! Servers that speak MongoDB's protocol: MongoDB itself, which `scripts/mongod` fetches, and FerretDB
-//! over SQLite, which `scripts/ferretdb` builds.
+//! Servers with MongoDB's protocol: MongoDB, which `scripts/mongod` fetches, and FerretDB with SQLite,
+//! which `scripts/ferretdb` builds.
 //!
-//! FerretDB has no transactions and no change streams, and reads whole collections for what has no
-//! index. Users are an experiment of it (`--test-enable-new-auth`), which refuses wrong passwords, and
-//! cannot tell the `mongodb` crate that one is right. It is there for what is right on a server that is
+//! FerretDB has no transactions and no change streams, and scans whole collections for queries without an
+//! index. Its user authentication is experimental (`--test-enable-new-auth`): it rejects wrong passwords,
+//! but does not work with the `mongodb` crate for correct ones. It tests correctness on a server other than
+//! MongoDB, not performance.
 //! not MongoDB, not for what is fast.
 
 use std::io::{self, Read, Write};
@@ -14,19 +15,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{IN_MEMORY, Launch, Place, Process, Signal, free_port};
-use super::wanted::is_wanted;
+use super::enabled::is_wanted;
+use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, free_port};
 
-/// The longest that one answer may take.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Timeout of a request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// MiB of a server's cache: there are many at once, and none has much.
+/// Cache size of a server in MiB: many run at once, each with little data.
 const CACHE_MIB: u32 = 256;
 
-/// Of the server's log, in place of files of 100 MB, of which the next one is made in advance.
+/// Small log files, instead of preallocated files of 100 MB.
 const LOG: &str = "log=(prealloc=false,file_max=16MB)";
 
-/// Which server it is.
+/// The kind of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Mongod,
@@ -34,7 +35,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What it is called in messages, and in [`super::SERVERS_VARIABLE`].
+    /// The name in messages and in [`super::SERVERS_VARIABLE`].
     const fn name(self) -> &'static str {
         match self {
             Self::Mongod => "mongodb",
@@ -42,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// How it is started; it speaks TLS where the further options name a certificate.
+    /// The command to start it; without `is_plain`, it uses TLS.
     fn launch(self, port: u16, is_plain: bool) -> Launch {
         let launch = Launch::new(self.name(), self.program());
         match self {
@@ -71,14 +72,14 @@ impl Kind {
                     "--telemetry=disable".to_owned(),
                     "--log-level=error".to_owned(),
                 ]);
-                // It makes much garbage, and has little to keep.
+                // It produces much garbage and keeps little data.
                 launch.environment = vec![("GOGC".to_owned(), "400".to_owned())];
                 launch
             }
         }
     }
 
-    /// The server's program, fetched or built where it is not there yet.
+    /// The path of the server program, fetched or built if necessary.
     fn program(self) -> PathBuf {
         let (script, program) = match self {
             Self::Mongod => ("mongod/fetch", "mongod"),
@@ -89,11 +90,11 @@ impl Kind {
         let made = made.expect("a shell for the script");
         assert!(
             made.status.success(),
-            "{program} is not there; `make servers` says more:\n{}",
+            "{program} is missing; see `make servers`:\n{}",
             String::from_utf8_lossy(&made.stderr)
         );
         let program = root.join("target/servers").join(program);
-        program.canonicalize().expect("what was made")
+        program.canonicalize().expect("the built program")
     }
 }
 
@@ -106,13 +107,13 @@ pub struct Mongo {
 }
 
 impl Mongo {
-    /// The MongoDB that all tests of this binary share. `None` where the run is not to have one.
+    /// The MongoDB server that all tests of this binary share. `None` if the run excludes it.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Mongo> = OnceLock::new();
         Self::shared_of(Kind::Mongod, &SHARED)
     }
 
-    /// The same of FerretDB.
+    /// Like [`Self::shared`], for FerretDB.
     pub fn shared_ferretdb() -> Option<&'static Self> {
         static SHARED: OnceLock<Mongo> = OnceLock::new();
         Self::shared_of(Kind::FerretDb, &SHARED)
@@ -122,36 +123,36 @@ impl Mongo {
         is_wanted(kind.name()).then(|| shared.get_or_init(|| Self::launch(kind, IN_MEMORY, &[])))
     }
 
-    /// A MongoDB of one's own.
+    /// A MongoDB server of its own.
     pub fn start() -> Option<Self> {
         Self::start_with(&[])
     }
 
-    /// The same with further options as on the command line of `mongod`; it speaks TLS with
-    /// `--tlsMode=requireTLS`.
+    /// Like [`Self::start`], with further command line options of `mongod`; with `--tlsMode=requireTLS` it
+    /// uses TLS.
     pub fn start_with(options: &[&str]) -> Option<Self> {
         let kind = Kind::Mongod;
         is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))
     }
 
-    /// The same with its data on the disk.
+    /// Like [`Self::start`], with its data on the disk.
     pub fn start_on_disk() -> Option<Self> {
         let kind = Kind::Mongod;
         is_wanted(kind.name()).then(|| Self::launch(kind, Process::directory, &[]))
     }
 
-    /// The same with its data in a folder.
+    /// Like [`Self::start`], with its data in a directory.
     pub fn start_in(dir: &Path) -> Option<Self> {
         Self::start_with(&[&format!("--dbpath={}", dir.display())])
     }
 
-    /// A FerretDB of one's own, with further options as on the command line of `ferretdb`.
+    /// A FerretDB server of its own, with further command line options of `ferretdb`.
     pub fn start_ferretdb(options: &[&str]) -> Option<Self> {
         let kind = Kind::FerretDb;
         is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))
     }
 
-    fn launch(kind: Kind, directory: Place, options: &[&str]) -> Self {
+    fn launch(kind: Kind, directory: NewDirectory, options: &[&str]) -> Self {
         let port = free_port();
         let is_plain = !options.iter().any(|option| {
             ["--listen-tls-cert-file", "--tlsMode"]
@@ -179,33 +180,33 @@ impl Mongo {
         format!("{}?{options}", self.base())
     }
 
-    /// The same without options.
+    /// Like [`Self::url`], without options.
     pub fn base(&self) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         format!("mongodb://127.0.0.1:{}/test{number}", self.port)
     }
 
-    /// The database that such a URL names.
+    /// The database in such a URL.
     pub fn database(url: &str) -> &str {
         let (_, rest) = url.rsplit_once('/').expect("a path");
         rest.split('?').next().expect("a name")
     }
 
-    /// The port it listens on.
+    /// The port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Runs a command, given as JSON, on a database. Panics when the server refuses it.
+    /// Runs a command, given as JSON, on a database. Panics if the server rejects it.
     pub fn run(&self, database: &str, command: &str) -> serde_json::Value {
         let command: bson::Document = serde_json::from_str(command).expect("a document");
-        let answer = self.answer(database, command).expect("an answer");
-        assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
-        serde_json::to_value(answer).expect("JSON")
+        let response = self.send(database, command).expect("a response");
+        assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
+        serde_json::to_value(response).expect("JSON")
     }
 
     /// Sends a command to a database.
-    pub(super) fn answer(
+    pub(super) fn send(
         &self,
         database: &str,
         command: bson::Document,
@@ -213,37 +214,37 @@ impl Mongo {
         run(self.port, database, command)
     }
 
-    /// All documents of a collection, in the order of their `_id`s.
+    /// All documents of a collection, in the order of `_id`.
     pub fn documents(&self, database: &str, collection: &str) -> Vec<bson::Document> {
         let find = bson::doc! { "find": collection, "sort": { "_id": 1 }, "batchSize": 100_000 };
-        let answer = self.answer(database, find).expect("an answer");
-        let found = answer.get_document("cursor").and_then(|cursor| {
+        let response = self.send(database, find).expect("a response");
+        let found = response.get_document("cursor").and_then(|cursor| {
             let documents = cursor.get_array("firstBatch")?.iter();
             Ok(documents.filter_map(bson::Bson::as_document).cloned())
         });
         found.expect("documents").collect()
     }
 
-    /// Inserts a document, with an `_id` that is not there yet.
+    /// Inserts a document with a new `_id`.
     pub fn insert(&self, database: &str, collection: &str, document: bson::Document) {
         let insert = bson::doc! { "insert": collection, "documents": [document] };
-        let answer = self.answer(database, insert).expect("an answer");
-        assert!(!answer.contains_key("writeErrors"), "{answer}");
+        let response = self.send(database, insert).expect("a response");
+        assert!(!response.contains_key("writeErrors"), "{response}");
     }
 
-    /// The process, to hurt it.
+    /// The process, for fault injection.
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// Ends it with a signal and starts it again; on return it answers.
+    /// Stops the server with a signal and starts it again; on return it is ready.
     pub fn restart(&self, signal: Signal) {
         let (port, is_plain) = (self.port, self.is_plain);
         self.process.restart(signal, || ready(port, is_plain));
     }
 }
 
-/// Any answer to `hello` will do; under TLS, that somebody listens.
+/// Any response to `hello` is accepted; with TLS, an open port.
 fn ready(port: u16, is_plain: bool) -> Result<(), String> {
     let answered = match is_plain {
         true => run(port, "admin", bson::doc! { "hello": 1 }).map(drop),
@@ -252,20 +253,20 @@ fn ready(port: u16, is_plain: bool) -> Result<(), String> {
     answered.map_err(|error| error.to_string())
 }
 
-/// Sends a command as an `OP_MSG` of one document, and reads the document of the answer.
+/// Sends a command as an `OP_MSG` with one document, and reads the document of the response.
 fn run(port: u16, database: &str, mut command: bson::Document) -> io::Result<bson::Document> {
     const OP_MSG: u32 = 2013;
     /// Header, flags and the kind of the only section.
-    const BEFORE: usize = 16 + 4 + 1;
+    const PREFIX_BYTES: usize = 16 + 4 + 1;
     command.insert("$db", database);
     let document = command.to_vec().map_err(io::Error::other)?;
-    let length = u32::try_from(BEFORE + document.len()).expect("a short command");
+    let length = u32::try_from(PREFIX_BYTES + document.len()).expect("a short command");
     let words = [length, 1, 0, OP_MSG, 0].map(u32::to_le_bytes);
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     stream.write_all(&[&words.concat()[..], &[0], &document].concat())?;
-    let mut before = [0; BEFORE];
-    stream.read_exact(&mut before)?;
+    let mut prefix = [0; PREFIX_BYTES];
+    stream.read_exact(&mut prefix)?;
     bson::Document::from_reader(stream).map_err(io::Error::other)
 }
 

@@ -10,29 +10,29 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::enabled::is_wanted;
 use super::process::{Launch, Process, Signal, free_port};
-use super::wanted::is_wanted;
 
 const NAME: &str = "postgres";
 
-/// The user that the server runs as where the tests run as root, which it refuses. The package
-/// makes it.
+/// The user that the server runs as if the tests run as root, which the server rejects. The package creates
+/// this user.
 const SYSTEM_USER: &str = "postgres";
 
-/// The user of the database, who may do everything.
+/// The database user, a superuser.
 pub const USER: &str = "tester";
 
-/// Their password.
+/// The password of this user.
 pub const PASSWORD: &str = "p@ss";
 
-/// Where Debian puts the programs of each version, newest last.
+/// The directory with the programs of each version on Debian.
 const PROGRAMS: &str = "/usr/lib/postgresql";
 
-/// Connections that the server takes: many tests at once, each with many snapshots.
+/// Maximum number of connections: many tests run at once, each with many snapshots.
 const CONNECTIONS_MAX: u32 = 400;
 
-/// The longest that one answer may take.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Timeout of a request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running PostgreSQL server.
 pub struct Postgres {
@@ -42,14 +42,14 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// The server that all tests of this binary share; it does not wait for the disk. `None` where
-    /// the run is not to have one.
+    /// The server that all tests of this binary share; it does not flush to disk. `None` if the run
+    /// excludes it.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(&["fsync=off"])))
     }
 
-    /// A server of one's own, with further settings such as `fsync=off`.
+    /// A server of its own, with further settings such as `fsync=off`.
     pub fn start(settings: &[&str]) -> Option<Self> {
         is_wanted(NAME).then(|| Self::launch(settings))
     }
@@ -57,8 +57,8 @@ impl Postgres {
     fn launch(settings: &[&str]) -> Self {
         let dir = Process::directory(NAME);
         let data = dir.path().join("data");
-        give(dir.path());
-        initialise(dir.path(), &data);
+        change_owner(dir.path());
+        run_initdb(dir.path(), &data);
         let port = free_port();
         let mut launch = Launch::new(NAME, programs().join("postgres"))
             .arguments(["-D", &data.display().to_string()])
@@ -77,8 +77,7 @@ impl Postgres {
         }
     }
 
-    /// The URL of an empty key space in this server, with options for the driver; or of the schema that
-    /// they name.
+    /// The URL of an empty key space, with options for the driver; or of the schema in the options.
     pub fn url(&self, options: &str) -> String {
         if options.contains("schema=") {
             return format!("{}?{options}", self.base());
@@ -87,7 +86,7 @@ impl Postgres {
         format!("{}?schema=test{number}&{options}", self.base())
     }
 
-    /// The URL of its database, without options.
+    /// The URL of the database, without options.
     pub fn base(&self) -> String {
         let password = PASSWORD.replace('@', "%40");
         format!(
@@ -96,41 +95,41 @@ impl Postgres {
         )
     }
 
-    /// The port it listens on.
+    /// The port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The process, to hurt it.
+    /// The process, for fault injection.
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// Ends it with a signal and starts it again; on return it takes connections.
+    /// Stops the server with a signal and starts it again; on return it accepts connections.
     pub fn restart(&self, signal: Signal) {
         self.process.restart(signal, || ready(self.port));
     }
 
-    /// Starts it again after it was stopped.
+    /// Starts the server again after it was stopped.
     pub fn start_again(&self) {
         self.process.start_again(|| ready(self.port));
     }
 
-    /// Puts a file into its data directory, as its own.
+    /// Creates a file in the data directory, owned by the server.
     pub fn put_file(&self, name: &str, text: &str) {
         let path = self.process.dir().join("data").join(name);
         fs::write(&path, text).expect("the data directory");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         fs::set_permissions(&path, mode).expect("the mode");
-        give(&path);
+        change_owner(&path);
     }
 
-    /// Gives a folder to the user that the server runs as.
+    /// Changes the owner of a directory to the user of the server.
     pub fn own(&self, dir: &Path) {
-        give(dir);
+        change_owner(dir);
     }
 
-    /// Runs statements with `psql` and returns what it prints: rows, with `|` between columns.
+    /// Runs statements with `psql` and returns its output: rows, with `|` between columns.
     pub fn run(&self, statements: &str) -> String {
         let mut psql = Command::new(programs().join("psql"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
@@ -144,7 +143,7 @@ impl Postgres {
     }
 }
 
-/// The folder with the programs of the newest version.
+/// The directory with the programs of the newest version.
 fn programs() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     let find = || {
@@ -156,15 +155,15 @@ fn programs() -> PathBuf {
                 name.to_str().and_then(|name| name.parse::<u32>().ok())
             });
         newest.map_or_else(
-            || panic!("{PROGRAMS} has no server; `make setup` installs it"),
+            || panic!("{PROGRAMS} contains no server; `make setup` installs it"),
             |newest| newest.path().join("bin"),
         )
     };
     FOUND.get_or_init(find).clone()
 }
 
-/// Gives a file or folder to the user that the server runs as, where it is another.
-fn give(path: &Path) {
+/// Changes the owner of a file or directory to the user of the server, if the tests run as root.
+fn change_owner(path: &Path) {
     if !rustix::process::getuid().is_root() {
         return;
     }
@@ -175,13 +174,13 @@ fn give(path: &Path) {
         let number = text.trim().parse::<u32>();
         number.unwrap_or_else(|_| panic!("no user {SYSTEM_USER}; `make setup` installs it"))
     };
-    chown(path, Some(id("-u")), Some(id("-g"))).expect("root may");
+    chown(path, Some(id("-u")), Some(id("-g"))).expect("root may change owners");
 }
 
-fn initialise(dir: &Path, data: &Path) {
+fn run_initdb(dir: &Path, data: &Path) {
     let password = dir.join("password");
     fs::write(&password, PASSWORD).expect("the directory");
-    give(&password);
+    change_owner(&password);
     let mut command = Command::new("setpriv");
     if rustix::process::getuid().is_root() {
         command.args([
@@ -206,19 +205,19 @@ fn initialise(dir: &Path, data: &Path) {
     assert!(made.status.success(), "initdb: {errors}");
 }
 
-/// Whether it takes connections: an answer to a connection that names a user, and asks for the
-/// password then, tells that it is neither starting nor stopping.
+/// Whether the server accepts connections: a request for a password means that it is neither starting nor
+/// stopping.
 fn ready(port: u16) -> Result<(), String> {
-    let asked = ask(port).map_err(|error| error.to_string())?;
-    match asked {
+    let response = startup_response(port).map_err(|error| error.to_string())?;
+    match response {
         b'R' => Ok(()),
-        other => Err(format!("it answers {:?}", char::from(other))),
+        other => Err(format!("the response is {:?}", char::from(other))),
     }
 }
 
-fn ask(port: u16) -> std::io::Result<u8> {
+fn startup_response(port: u16) -> std::io::Result<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     // PostgreSQL, Message Formats: StartupMessage, version 3.0.
     let parameters = format!("user\0{USER}\0database\0postgres\0\0");
     let length = u32::try_from(8 + parameters.len()).expect("short");

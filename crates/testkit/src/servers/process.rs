@@ -1,8 +1,8 @@
-//! A server process that lives as long as the test process at most.
+//! A server process that ends with the test process at the latest.
 //!
-//! Its kernel kills it when the thread that started it ends (`setpriv --pdeathsig`), and that is a
-//! thread that does nothing else and never ends by itself. Its directory is removed by a shell
-//! that waits for the end of a pipe, whose other end the test process has.
+//! The kernel kills it when the thread that started it ends (`setpriv --pdeathsig`); that thread does
+//! nothing else and never ends by itself. Its directory is removed by a shell that waits for the end of a
+//! pipe held by the test process.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -16,32 +16,32 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustix::process::{Pid, kill_process};
 
-/// The longest that a server may take to start or to stop.
+/// Maximum time for a server to start or to stop.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often it is asked whether it is there yet.
+/// Interval of the checks whether it is ready.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Removes the directory `$0` when its input ends, again after what may still be writing is gone.
+/// Removes the directory `$0` when its input ends, and again after processes that still write have ended.
 const REMOVER: &str = "trap '' INT TERM HUP; read -r _; rm -rf \"$0\"; sleep 1; rm -rf \"$0\"";
 
-/// Makes the directory of a server.
-pub(super) type Place = fn(&'static str) -> Directory;
+/// Creates the directory of a server.
+pub(super) type NewDirectory = fn(&'static str) -> Directory;
 
-pub(super) const IN_MEMORY: Place = Directory::in_memory;
+pub(super) const IN_MEMORY: NewDirectory = Directory::in_memory;
 
-/// How to start a server.
+/// The command to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What it is called in messages, and in [`super::SERVERS_VARIABLE`].
+    /// The name in messages and in [`super::SERVERS_VARIABLE`].
     pub name: &'static str,
     /// The program.
     pub program: PathBuf,
-    /// What it is called with.
+    /// Its arguments.
     pub arguments: Vec<String>,
-    /// The user to run it as, where the tests run as root and the server refuses that.
+    /// The user to run it as, if the tests run as root and the server rejects that.
     pub user: Option<&'static str>,
-    /// Further variables of its environment.
+    /// Additional environment variables.
     pub environment: Vec<(String, String)>,
 }
 
@@ -57,7 +57,7 @@ impl Launch {
         }
     }
 
-    /// The same with further arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn arguments<S: Into<String>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
@@ -87,21 +87,21 @@ impl Launch {
 /// A signal that a test sends to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Ends it at once.
+    /// Kills the process.
     Kill,
-    /// Asks it to end.
+    /// Requests a shutdown.
     Terminate,
-    /// Asks it to end in its own second way (PostgreSQL: fast).
+    /// Requests the second kind of shutdown (PostgreSQL: fast).
     Interrupt,
-    /// Asks it to end in its own third way (PostgreSQL: immediate).
+    /// Requests the third kind of shutdown (PostgreSQL: immediate).
     Quit,
-    /// Halts it: connections stay open and nothing answers.
+    /// Pauses the process: connections stay open without responses.
     Pause,
-    /// Lets it go on.
+    /// Resumes the process.
     Continue,
 }
 
-/// A running server, its directory and its port. Killed when dropped.
+/// A running server with its directory. Killed on drop.
 pub struct Process {
     launch: Launch,
     dir: Directory,
@@ -109,12 +109,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// An empty directory for a server, to put files in before it is started.
+    /// An empty directory for a server, for files that must exist before it starts.
     pub fn directory(name: &str) -> Directory {
         Directory::new(name)
     }
 
-    /// Starts a server in a directory, and waits until `ready` says that it is.
+    /// Starts a server in a directory, and waits until `ready` succeeds.
     pub fn start(launch: Launch, dir: Directory, ready: impl Fn() -> Result<(), String>) -> Self {
         let child = Mutex::new(spawn(launch.command(&dir.path), &launch));
         let process = Self { launch, dir, child };
@@ -122,18 +122,18 @@ impl Process {
         process
     }
 
-    /// Its directory.
+    /// The directory of the server.
     pub fn dir(&self) -> &Path {
         &self.dir.path
     }
 
-    /// What it has written to its outputs.
+    /// The output of the server.
     pub fn log(&self) -> String {
         let bytes = fs::read(self.dir.path.join("log")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Sends a signal, and does not wait for what it does.
+    /// Sends a signal without waiting for its effect.
     pub fn signal(&self, signal: Signal) {
         let signal = match signal {
             Signal::Kill => rustix::process::Signal::KILL,
@@ -148,7 +148,7 @@ impl Process {
         kill_process(pid, signal).expect("the server can be signalled");
     }
 
-    /// Sends a signal that ends it, and waits until it has ended.
+    /// Sends a signal that ends the server, and waits for its end.
     pub fn stop(&self, signal: Signal) -> ExitStatus {
         self.signal(signal);
         let start = Instant::now();
@@ -166,7 +166,7 @@ impl Process {
         }
     }
 
-    /// Starts it again after [`Self::stop`], in the same directory with the same arguments.
+    /// Starts the server again after [`Self::stop`], in the same directory with the same arguments.
     pub fn start_again(&self, ready: impl Fn() -> Result<(), String>) {
         *self.child.lock() = spawn(self.launch.command(&self.dir.path), &self.launch);
         self.wait_ready(ready);
@@ -193,13 +193,13 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let child = self.child.get_mut();
-        // It may have ended already, which is as good.
+        // It may have ended already, which is fine.
         let _ = child.kill();
         let _ = child.wait();
     }
 }
 
-/// A temporary directory, removed when it is dropped and when this process ends, however.
+/// A temporary directory, removed on drop and when this process ends in any way.
 pub struct Directory {
     path: PathBuf,
     remover: Child,
@@ -210,8 +210,7 @@ impl Directory {
         Self::within(&std::env::temp_dir(), name)
     }
 
-    /// The same in memory, where this system has that: for what is to be fast, and is not about
-    /// what a disk keeps.
+    /// A directory in memory if the system supports it: for speed, if the test does not depend on a disk.
     pub fn in_memory(name: &str) -> Self {
         let memory = Path::new("/dev/shm");
         match memory.is_dir() {
@@ -231,7 +230,7 @@ impl Directory {
         Self { path, remover }
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -239,7 +238,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // The remover removes it as soon as its input ends, which is now.
+        // The remover deletes the directory when its input ends, which is now.
         drop(self.remover.stdin.take());
         let _ = fs::remove_dir_all(&self.path);
         let _ = self.remover.kill();
@@ -247,13 +246,13 @@ impl Drop for Directory {
     }
 }
 
-/// A port of the loopback interface that nobody listens on now.
+/// A port of the loopback interface that is free now.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface");
     listener.local_addr().expect("an address").port()
 }
 
-/// Asks until the answer is well, or [`PATIENCE`] is over: then the last problem.
+/// Calls `ready` until it succeeds or [`PATIENCE`] has passed; then returns the last error.
 pub fn wait_until(mut ready: impl FnMut() -> Result<(), String>) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -265,25 +264,25 @@ pub fn wait_until(mut ready: impl FnMut() -> Result<(), String>) -> Result<(), S
     }
 }
 
-/// Starts a process on the thread that starts them all and lives as long as this process: the
-/// kernel takes a child with the thread that made it, and threads of tests end with their test.
+/// Starts a process on a dedicated thread that lives as long as this process: the kernel kills a child with
+/// the thread that created it, and threads of tests end with their test.
 fn spawn(command: Command, launch: &Launch) -> Child {
     type Order = (Command, Sender<std::io::Result<Child>>);
     static STARTER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
         let (orders, received) = channel::<Order>();
         thread::spawn(move || {
-            for (mut command, answer) in received {
-                // Whoever ordered has panicked when nobody takes the answer.
-                let _ = answer.send(command.spawn());
+            for (mut command, response) in received {
+                // The receiver is gone if the caller panicked.
+                let _ = response.send(command.spawn());
             }
         });
         Mutex::new(orders)
     });
-    let (answer, answered) = channel();
-    let order = (command, answer);
-    starter.lock().send(order).expect("the starter lives");
-    let child = answered.recv().expect("the starter answers");
+    let (response, answered) = channel();
+    let order = (command, response);
+    starter.lock().send(order).expect("the starter runs");
+    let child = answered.recv().expect("the starter responds");
     child.unwrap_or_else(|error| {
         let program = launch.program.display();
         panic!("{program} cannot be started ({error}); `make setup` installs it")

@@ -1,4 +1,4 @@
-//! A proxy that hurts connections, between a driver and its server.
+//! A proxy between a driver and its server that injects connection faults.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-/// A proxy on a port of its own. Its threads end with the connections.
+/// A proxy on its own port. Its threads end with the connections.
 pub struct Proxy {
     port: u16,
     shared: Arc<Shared>,
@@ -17,19 +17,19 @@ pub struct Proxy {
 #[derive(Default)]
 struct Shared {
     open: Mutex<Vec<TcpStream>>,
-    /// Answers go nowhere.
-    is_deaf: AtomicBool,
+    /// Whether responses are discarded.
+    discards_responses: AtomicBool,
 }
 
-/// Which way bytes go.
+/// The direction of a byte stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Requests,
-    Answers,
+    Responses,
 }
 
 impl Proxy {
-    /// A proxy for what listens on a port of the loopback interface.
+    /// A proxy for a port of the loopback interface.
     pub fn start(server: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface");
         let port = listener.local_addr().expect("an address").port();
@@ -44,49 +44,55 @@ impl Proxy {
                 for stream in [&client, &server] {
                     open.push(stream.try_clone().expect("a stream"));
                 }
-                pump(&client, &server, Way::Requests, &accepted);
-                pump(&server, &client, Way::Answers, &accepted);
+                forward(&client, &server, Direction::Requests, &accepted);
+                forward(&server, &client, Direction::Responses, &accepted);
             }
         });
         Self { port, shared }
     }
 
-    /// The port to connect to instead.
+    /// The port of the proxy.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Cuts all connections, whatever is on its way.
+    /// Closes all connections, with data in transit.
     pub fn cut(&self) {
         for stream in self.shared.open.lock().drain(..) {
-            // It may be closed already, which is as good.
+            // It may be closed already, which is fine.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// From now on requests still reach the server, and answers are lost, until
+    /// From now on requests still reach the server, and responses are lost, until
     /// [`Self::cut_after_requests`].
     pub fn lose_answers(&self) {
-        self.shared.is_deaf.store(true, Ordering::Release);
+        self.shared
+            .discards_responses
+            .store(true, Ordering::Release);
     }
 
-    /// Cuts all connections, after [`Self::lose_answers`]: what was asked meanwhile was done, and
-    /// nobody was told. New connections are whole.
+    /// Closes all connections, after [`Self::lose_answers`]: the requests since then were executed, and
+    /// their responses lost. New connections work normally.
     pub fn cut_after_requests(&self) {
         self.cut();
-        self.shared.is_deaf.store(false, Ordering::Release);
+        self.shared
+            .discards_responses
+            .store(false, Ordering::Release);
     }
 }
 
-fn pump(from: &TcpStream, to: &TcpStream, way: Way, shared: &Arc<Shared>) {
+fn forward(from: &TcpStream, to: &TcpStream, direction: Direction, shared: &Arc<Shared>) {
     let mut from = from.try_clone().expect("a stream");
     let mut to = to.try_clone().expect("a stream");
     let shared = Arc::clone(shared);
     thread::spawn(move || {
         let mut buffer = [0; 16 << 10];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if way == Way::Answers && shared.is_deaf.load(Ordering::Acquire) {
-                // Nothing may follow what was lost, on this connection.
+            if direction == Direction::Responses
+                && shared.discards_responses.load(Ordering::Acquire)
+            {
+                // Nothing may follow the lost data on this connection.
                 while let Ok(1..) = from.read(&mut buffer) {}
                 break;
             }

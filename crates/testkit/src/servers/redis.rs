@@ -7,16 +7,16 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::enabled::is_wanted;
 use super::process::{Launch, Process, Signal, free_port, wait_until};
-use super::wanted::is_wanted;
 
 const NAME: &str = "redis";
 
-/// The highest port of a server that may be one of a Cluster: its second port is 10,000 higher.
+/// The highest port of a server in a Cluster: its second port is 10,000 higher.
 const PORT_MAX: u16 = u16::MAX - 10_000;
 
-/// The longest that one answer may take.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Timeout of a request.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running Redis server.
 pub struct Redis {
@@ -26,14 +26,14 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// The server that all tests of this binary share; it keeps nothing on disk. `None` where the
-    /// run is not to have one.
+    /// The server that all tests of this binary share; it stores nothing on disk. `None` if the run
+    /// excludes it.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Redis> = OnceLock::new();
         is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(&["--appendonly", "no"])))
     }
 
-    /// A Cluster of one server, shared in the same way.
+    /// A Cluster of one server, shared likewise.
     pub fn shared_cluster() -> Option<&'static Self> {
         static SHARED: OnceLock<Redis> = OnceLock::new();
         is_wanted(NAME).then(|| {
@@ -42,22 +42,22 @@ impl Redis {
                 redis.command("CLUSTER ADDSLOTSRANGE 0 16383");
                 let serving = || match redis.command("GET key").as_str() {
                     "$-1" => Ok(()),
-                    answer => Err(answer.to_owned()),
+                    response => Err(response.to_owned()),
                 };
-                wait_until(serving).expect("the Cluster serves");
+                wait_until(serving).expect("the Cluster is ready");
                 redis
             })
         })
     }
 
-    /// A server of one's own, with further options as on the command line of `redis-server`.
+    /// A server of its own, with further command line options of `redis-server`.
     pub fn start(options: &[&str]) -> Option<Self> {
         is_wanted(NAME).then(|| Self::launch(options))
     }
 
     fn launch(options: &[&str]) -> Self {
         let port = repeat_with(free_port).find(|port| *port <= PORT_MAX);
-        let port = port.expect("some are low enough");
+        let port = port.expect("a low port is free");
         let dir = Process::directory(NAME);
         let number = port.to_string();
         let fixed = ["--port", &number, "--bind", "127.0.0.1", "--save", ""];
@@ -79,56 +79,56 @@ impl Redis {
         format!("{}?prefix=test{number}&{options}", self.base())
     }
 
-    /// The URL of its database, without options.
+    /// The URL of the database, without options.
     pub fn base(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    /// The same for a Cluster: the driver takes several servers for one.
+    /// Like [`Self::url`], for a Cluster: the driver requires several servers.
     pub fn cluster_url(&self, options: &str) -> String {
         let server = format!("127.0.0.1:{}", self.port);
         self.url(options)
             .replace(&server, &format!("{server},{server}"))
     }
 
-    /// The port it listens on.
+    /// The port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The process, to hurt it.
+    /// The process, for fault injection.
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// Ends it with a signal and starts it again; on return it answers.
+    /// Stops the server with a signal and starts it again; on return it is ready.
     pub fn restart(&self, signal: Signal) {
         self.process.restart(signal, || ready(self.port));
     }
 
-    /// Starts it again after it was stopped.
+    /// Starts the server again after it was stopped.
     pub fn start_again(&self) {
         self.process.start_again(|| ready(self.port));
     }
 
-    /// Sends a command of plain words and returns the first line of the answer.
+    /// Sends an inline command and returns the first line of the response.
     pub fn command(&self, words: &str) -> String {
-        command(self.port, words).expect("an answer")
+        command(self.port, words).expect("a response")
     }
 }
 
-/// Any answer but that it is loading will do: it may ask for a password.
+/// Any response is accepted (it may request a password), except that the server is loading.
 fn ready(port: u16) -> Result<(), String> {
-    let answer = command(port, "PING").map_err(|error| error.to_string())?;
-    if answer.is_empty() || answer.contains("LOADING") {
-        return Err(format!("it answers {answer:?}"));
+    let response = command(port, "PING").map_err(|error| error.to_string())?;
+    if response.is_empty() || response.contains("LOADING") {
+        return Err(format!("the response is {response:?}"));
     }
     Ok(())
 }
 
 fn command(port: u16, words: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
     stream.write_all(format!("{words}\r\n").as_bytes())?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_survives_the_thread_that_started_it_and_can_be_hurt() {
+    fn a_server_survives_its_starting_thread_and_restarts() {
         let started = std::thread::spawn(|| Redis::start(&["--appendonly", "yes"]));
         let Some(redis) = started.join().expect("a server") else {
             return;

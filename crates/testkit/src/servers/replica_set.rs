@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::mongo::Mongo;
 use super::process::wait_until;
 
-/// What the set is called.
+/// The name of the replica set.
 const NAME: &str = "rs";
 
-/// How soon a primary that does not answer is replaced.
+/// The time after which an unresponsive primary is replaced.
 const ELECTION_MS: i32 = 1000;
 
 /// A running replica set.
@@ -18,7 +18,7 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// One of so many members; on return any of them may lead. `None` where the run is not to have
+    /// A set with this many members; on return any of them can become primary. `None` if the run excludes
     /// MongoDB.
     pub fn start(count: usize) -> Option<Self> {
         let option = format!("--replSet={NAME}");
@@ -39,15 +39,16 @@ impl ReplicaSet {
             "settings": { "electionTimeoutMillis": ELECTION_MS },
         };
         let initiate = bson::doc! { "replSetInitiate": config };
-        let answer = set.members[0].answer("admin", initiate).expect("an answer");
-        assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
-        set.wait_until_any_may_lead();
+        let response = set.members[0].send("admin", initiate).expect("a response");
+        assert_eq!(response.get_f64("ok").ok(), Some(1.0), "{response}");
+        set.wait_until_replicated();
         Some(set)
     }
 
-    /// Waits until there is a primary and all others have what it has.
-    fn wait_until_any_may_lead(&self) {
-        let has_all = |member: &Mongo| is(member, "secondary") || is(member, "isWritablePrimary");
+    /// Waits until there is a primary and all others have its data.
+    fn wait_until_replicated(&self) {
+        let has_all =
+            |member: &Mongo| has_role(member, "secondary") || has_role(member, "isWritablePrimary");
         let waited = wait_until(|| match self.members.iter().all(has_all) {
             true => Ok(()),
             false => Err("members have not copied everything yet".to_owned()),
@@ -65,16 +66,16 @@ impl ReplicaSet {
         format!("mongodb://{hosts}/test{number}?replicaSet={NAME}&{options}")
     }
 
-    /// The servers, to hurt them.
+    /// The members, for fault injection.
     pub fn members(&self) -> &[Mongo] {
         &self.members
     }
 
-    /// The member that is the primary, waited for.
+    /// Waits for a primary and returns it.
     pub fn primary(&self) -> &Mongo {
         let mut found = None;
         let is_found = wait_until(|| {
-            let primary = |member: &&Mongo| is(member, "isWritablePrimary");
+            let primary = |member: &&Mongo| has_role(member, "isWritablePrimary");
             found = self.members.iter().find(primary);
             found
                 .map(drop)
@@ -86,18 +87,18 @@ impl ReplicaSet {
         }
     }
 
-    /// Has the primary leave its part to another one, at once.
+    /// Makes the primary step down at once.
     pub fn step_down(&self) {
         let step =
             bson::doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
-        // It may close the connection instead of an answer.
-        let _ = self.primary().answer("admin", step);
+        // It may close the connection instead of responding.
+        let _ = self.primary().send("admin", step);
     }
 }
 
-/// Whether a member says that of itself.
-fn is(member: &Mongo, what: &str) -> bool {
-    let hello = member.answer("admin", bson::doc! { "hello": 1 });
+/// Whether a member reports this property of itself.
+fn has_role(member: &Mongo, what: &str) -> bool {
+    let hello = member.send("admin", bson::doc! { "hello": 1 });
     hello.is_ok_and(|hello| hello.get_bool(what).unwrap_or_default())
 }
 

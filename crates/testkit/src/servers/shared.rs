@@ -1,14 +1,14 @@
-//! The servers that a test binary shares, by the names of their drivers.
+//! The shared servers of a test binary, by driver name.
 
 use std::path::Path;
 
 use super::{Etcd, Mongo, Postgres, Redis, is_wanted};
 
-/// The names of the drivers on whose shared servers whole suites run.
-pub const SHARED: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
+/// The drivers whose test suites run on shared servers.
+pub const SHARED_DRIVERS: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
 
-/// The URL of a key space of its own in the shared server of a driver, with these options, and
-/// relaxed where commits can be. None for other drivers, and where this run is to do without.
+/// The URL of a new key space in the shared server of a driver, with these options, and relaxed durability
+/// if supported. `None` for other drivers, and for excluded servers.
 pub fn shared_url(driver: &str, options: &str) -> Option<String> {
     let relaxed = match options {
         "" => "durability=relaxed".to_owned(),
@@ -23,24 +23,24 @@ pub fn shared_url(driver: &str, options: &str) -> Option<String> {
     }
 }
 
-/// Those of these drivers whose servers this run has.
+/// Those of these drivers whose servers this run includes.
 pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     drivers
-        .filter(|driver| SHARED.contains(driver) && is_wanted(driver))
+        .filter(|driver| SHARED_DRIVERS.contains(driver) && is_wanted(driver))
         .collect()
 }
 
-/// How many steps of a random run an engine gets: fewer where each is a round trip, or several.
+/// The number of steps of a random run on an engine: fewer if each needs one or more round trips.
 pub fn steps_on(engine: &str, steps: usize) -> usize {
     match engine {
         "etcd" => steps / 15,
-        engine if SHARED.contains(&engine) => steps / 5,
+        engine if SHARED_DRIVERS.contains(&engine) => steps / 5,
         _ => steps,
     }
 }
 
-/// URLs of key spaces that may be opened several times, with these options: in files below `dir`,
-/// and in the servers of these drivers.
+/// URLs of key spaces that may be opened several times, with these options: in files below `dir`, and in
+/// the servers of these drivers.
 pub fn shareable_urls(
     dir: &Path,
     drivers: impl Iterator<Item = &'static str>,

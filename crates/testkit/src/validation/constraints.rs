@@ -1,11 +1,11 @@
-//! What a schema demands of data beyond types: `mandatory`, `unique`, `must`, `when` and so on.
+//! Generates constraints: `mandatory`, `unique`, `must`, `when` and so on.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use super::expressions::Author;
+use super::expressions::ExpressionWriter;
 use super::features::Features;
-use super::shape::{ItemId, Kind, Must, Of, Place, Shape, pick};
+use super::shape::{ItemId, Kind, LeafType, Must, Shape, StatementPlace, pick};
 
 /// Adds constraints.
 pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
@@ -27,7 +27,7 @@ pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut F
     }
 }
 
-/// Adds a `when` or a `must`; none where there is no place for it.
+/// Adds a `when` or a `must`; none if there is no possible node.
 pub(super) fn add_condition(
     random: &mut StdRng,
     shape: &mut Shape,
@@ -61,7 +61,7 @@ struct Constrainer<'a> {
     random: &'a mut StdRng,
     shape: &'a mut Shape,
     features: &'a mut Features,
-    /// What has a `when`, and what that reads.
+    /// The items with a `when`, and the items that it reads.
     whens: Vec<(ItemId, Vec<ItemId>)>,
 }
 
@@ -71,7 +71,7 @@ impl Constrainer<'_> {
     }
 
     /// `mandatory`, `min-elements`, `max-elements`, `unique`.
-    fn demand(&mut self, id: ItemId) {
+    fn add_constraint(&mut self, id: ItemId) {
         let may_require = self.may_require(id);
         let min = match may_require && self.chance(15) {
             true => self.random.random_range(1..=2),
@@ -93,7 +93,7 @@ impl Constrainer<'_> {
                 default: None,
                 mandatory,
                 is_key: false,
-            } if !matches!(of, Of::SmallWithDefault) => {
+            } if !matches!(of, LeafType::SmallWithDefault) => {
                 *mandatory = requires;
                 if requires {
                     self.features.note("mandatory");
@@ -138,8 +138,8 @@ impl Constrainer<'_> {
         }
     }
 
-    /// Whether a node may be mandatory: not in a default case, not in another module's augment
-    /// (RFC 7950 §7.9.3, §7.17), and at the top only rarely, as nothing is valid then at first.
+    /// Whether a node may be mandatory: not in a default case, not in an augment of another module (RFC
+    /// 7950 §7.9.3, §7.17), and at the top only rarely, because an empty datastore is then invalid.
     fn may_require(&mut self, id: ItemId) -> bool {
         let mut below = id;
         while let Some(around) = self.shape.items[below].parent {
@@ -203,8 +203,8 @@ impl Constrainer<'_> {
         }
     }
 
-    /// A leaf of a list, in containers at most. One with a default has to be in use wherever the
-    /// entry is: libyang takes the default even where the leaf is not there at all.
+    /// Whether a leaf may be in `unique`: a leaf of the list, possibly in containers. One with a default
+    /// must be in use in every entry: libyang uses the default even if the leaf does not exist.
     fn may_be_unique(&self, list: ItemId, leaf: ItemId) -> bool {
         let Kind::Leaf {
             of,
@@ -215,13 +215,13 @@ impl Constrainer<'_> {
         else {
             return false;
         };
-        if matches!(of, Of::Empty)
+        if matches!(of, LeafType::Empty)
             || *is_key
             || self.shape.items[leaf].module != self.shape.items[list].module
         {
             return false;
         }
-        let has_default = default.is_some() || matches!(of, Of::SmallWithDefault);
+        let has_default = default.is_some() || matches!(of, LeafType::SmallWithDefault);
         for at in self.shape.around(leaf).into_iter().skip(1) {
             match self.shape.items[at].kind {
                 _ if at == list => return true,
@@ -267,7 +267,7 @@ impl Constrainer<'_> {
             text,
             message,
             app_tag,
-            place: Place::Definition,
+            place: StatementPlace::Definition,
         });
     }
 
@@ -291,13 +291,13 @@ impl Constrainer<'_> {
             .first()
             .map_or(module, |&top| self.shape.items[top].module);
         readable.retain(|&at| {
-            // libyang is done with the data of a module before it begins with that of the next.
+            // libyang completes the data of a module before it starts with the next one.
             let is_before = self.shape.items[self.shape.chain(at)[0]].module <= top;
-            // Nor does it take away containers that exist only by default.
+            // Nor does it delete containers that exist only by default.
             let is_certain = !self.shape.is_np_container(at) && !self.may_come_by_default(at);
             is_before && is_certain && !self.shape.is_within(at, id)
         });
-        // Mostly about what is near, as that is there more often.
+        // Mostly about near nodes, which exist more often.
         let near = context.and_then(|context| self.shape.data_parent(context));
         let is_near = |&at: &ItemId| self.shape.data_parent(at) == near || Some(at) == near;
         if readable.iter().any(is_near) && self.random.random_bool(0.6) {
@@ -332,7 +332,7 @@ impl Constrainer<'_> {
         });
         let has_default = |id: ItemId| match &self.shape.items[id].kind {
             Kind::Leaf { of, default, .. } => {
-                default.is_some() || matches!(of, Of::SmallWithDefault)
+                default.is_some() || matches!(of, LeafType::SmallWithDefault)
             }
             Kind::LeafList { defaults, .. } => !defaults.is_empty(),
             _ => false,
@@ -360,7 +360,7 @@ impl Constrainer<'_> {
         readable: Vec<ItemId>,
         may_use_wildcards: bool,
     ) -> (Option<String>, Vec<ItemId>) {
-        let mut author = Author {
+        let mut author = ExpressionWriter {
             random: self.random,
             shape: self.shape,
             features: self.features,
@@ -373,7 +373,7 @@ impl Constrainer<'_> {
         (author.expression(), author.reads)
     }
 
-    /// Whether it is in a choice that has a default case: what is there depends on what is not.
+    /// Whether it is in a choice with a default case: its nodes then depend on the absence of others.
     fn may_come_by_default(&self, id: ItemId) -> bool {
         let mut around = self.shape.around(id).into_iter();
         around.any(|at| {
@@ -416,11 +416,11 @@ impl Constrainer<'_> {
         false
     }
 
-    /// libyang frees memory twice where a container without presence and with a condition is in
-    /// another such.
+    /// libyang frees memory twice if a container without presence and with a condition contains another
+    /// such container.
     fn has_nested_conditional_containers(&self) -> bool {
         let is_conditional = |id: ItemId| {
-            // The conditions of a choice, case, augment or uses are those of what is in it.
+            // The conditions of a choice, case, augment or uses apply to its content.
             let mut around = self.shape.around(id).into_iter();
             let own = around.next().into_iter();
             let mut nodes_with_value = own.chain(around.take_while(|&at| !self.shape.is_data(at)));

@@ -1,15 +1,15 @@
-//! Random changes of a schema, as new revisions of its modules bring them.
+//! Random changes of a schema, as in new revisions of its modules.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::constraints::add_condition;
 use super::features::Features;
-use super::grow::{add_nodes, plain_types};
 use super::render::GeneratedSchema;
-use super::shape::{Bounds, ItemId, Kind, Of, Place, Shape, literal, pick};
+use super::shape::{Bounds, ItemId, Kind, LeafType, Shape, StatementPlace, literal, pick};
+use super::skeleton::{add_nodes, plain_types};
 
-/// The largest number of edits that one change of a schema has.
+/// Maximum number of edits in one change.
 const EDITS_MAX: usize = 5;
 
 /// One edit of a schema.
@@ -83,9 +83,8 @@ impl SchemaEdit {
 }
 
 impl GeneratedSchema {
-    /// The schema after one to five random edits, and the edits. Conditions, references and `unique`
-    /// statements that an edit leaves without what they name are taken away with it, so that libyang
-    /// accepts most of the results.
+    /// Applies one to five random edits. Returns the new schema and the edits. Conditions, references and
+    /// `unique` statements that name removed nodes are removed too, so libyang accepts most of the results.
     pub fn evolved(&self, random: &mut StdRng) -> (Self, Vec<SchemaEdit>) {
         let mut evolved = self.clone();
         let count = random.random_range(1..=EDITS_MAX);
@@ -112,7 +111,7 @@ struct Evolver<'a> {
 }
 
 impl Evolver<'_> {
-    /// Does an edit; none where there is nothing that it fits.
+    /// Applies an edit; `None` if there is no suitable item.
     fn apply(&mut self, edit: SchemaEdit) -> Option<()> {
         match edit {
             SchemaEdit::AddNode => self.add_node(),
@@ -153,8 +152,8 @@ impl Evolver<'_> {
         }
     }
 
-    /// One of the items that are part of the schema and fit.
-    fn one(&mut self, fits: impl Fn(&Shape, ItemId) -> bool) -> Option<ItemId> {
+    /// A random item that is part of the schema and fits.
+    fn random_item(&mut self, fits: impl Fn(&Shape, ItemId) -> bool) -> Option<ItemId> {
         let all = 0..self.shape.items.len();
         let fitting: Vec<ItemId> = all
             .filter(|&id| self.shape.is_attached(id) && fits(self.shape, id))
@@ -170,7 +169,7 @@ impl Evolver<'_> {
     }
 
     fn add_node(&mut self) -> Option<()> {
-        let parent = self.one(|shape, id| {
+        let parent = self.random_item(|shape, id| {
             matches!(
                 shape.items[id].kind,
                 Kind::Container { .. } | Kind::List { .. }
@@ -185,7 +184,7 @@ impl Evolver<'_> {
                 of,
                 ..
             } = &mut self.shape.items[first].kind
-            && !matches!(of, Of::SmallWithDefault)
+            && !matches!(of, LeafType::SmallWithDefault)
         {
             *mandatory = true;
         }
@@ -193,54 +192,62 @@ impl Evolver<'_> {
     }
 
     fn remove(&mut self, fits: fn(&Shape, ItemId) -> bool) -> Option<()> {
-        let id = self.one(|shape, id| fits(shape, id) && !shape.is_key(id) && shape.may_go(id))?;
-        self.shape.forget(id);
+        let id = self.random_item(|shape, id| {
+            fits(shape, id) && !shape.is_key(id) && shape.is_removable(id)
+        })?;
+        self.shape.remove_references_to(id);
         self.shape.detach(id);
         Some(())
     }
 
     fn rename(&mut self) -> Option<()> {
-        let id = self.one(|shape, id| shape.is_data(id))?;
-        self.shape.forget_names(&[id]);
+        let id = self.random_item(|shape, id| shape.is_data(id))?;
+        self.shape.remove_named_constraints(&[id]);
         self.shape.items[id].name = self.fresh_name("r");
         self.shape.refresh_references(&[id]);
         Some(())
     }
 
     fn retype(&mut self) -> Option<()> {
-        let id = self.one(|shape, id| shape.of(id).is_some())?;
+        let id = self.random_item(|shape, id| shape.of(id).is_some())?;
         let of = pick(self.random, plain_types());
         let is_entry =
             self.shape.is_key(id) || matches!(self.shape.items[id].kind, Kind::LeafList { .. });
-        if is_entry && matches!(of, Of::Empty | Of::SmallWithDefault | Of::Boolean) {
+        if is_entry
+            && matches!(
+                of,
+                LeafType::Empty | LeafType::SmallWithDefault | LeafType::Boolean
+            )
+        {
             return None;
         }
-        self.shape.forget(id);
+        self.shape.remove_references_to(id);
         self.shape.set_type(id, of);
         Some(())
     }
 
-    /// To a type with more values, or with fewer.
+    /// Changes to a type with more values, or with fewer.
     fn resize(&mut self, edit: SchemaEdit) -> Option<()> {
-        let other = move |of: &Of| match (edit, of) {
-            (SchemaEdit::Widen, Of::Small) => Some(Of::Number),
-            (SchemaEdit::Widen, Of::Word) => Some(Of::Text),
-            (SchemaEdit::Narrow, Of::Number | Of::Union) => Some(Of::Small),
-            (SchemaEdit::Narrow, Of::Text) => Some(Of::Word),
-            (SchemaEdit::Narrow, Of::Small) => Some(Of::Tiny),
+        let other = move |of: &LeafType| match (edit, of) {
+            (SchemaEdit::Widen, LeafType::Small) => Some(LeafType::Number),
+            (SchemaEdit::Widen, LeafType::Word) => Some(LeafType::Text),
+            (SchemaEdit::Narrow, LeafType::Number | LeafType::Union) => Some(LeafType::Small),
+            (SchemaEdit::Narrow, LeafType::Text) => Some(LeafType::Word),
+            (SchemaEdit::Narrow, LeafType::Small) => Some(LeafType::Tiny),
             _ => None,
         };
-        let id = self.one(|shape, id| shape.of(id).and_then(other).is_some())?;
+        let id = self.random_item(|shape, id| shape.of(id).and_then(other).is_some())?;
         let of = self.shape.of(id).and_then(other)?;
-        self.shape.forget(id);
+        self.shape.remove_references_to(id);
         self.shape.set_type(id, of);
         Some(())
     }
 
     fn move_into_container(&mut self) -> Option<()> {
-        let id =
-            self.one(|shape, id| shape.is_data(id) && !shape.is_key(id) && shape.may_go(id))?;
-        self.shape.forget_names(&self.shape.subtree(id));
+        let id = self.random_item(|shape, id| {
+            shape.is_data(id) && !shape.is_key(id) && shape.is_removable(id)
+        })?;
+        self.shape.remove_named_constraints(&self.shape.subtree(id));
         let name = self.fresh_name("w");
         let (parent, module) = (self.shape.items[id].parent, self.shape.items[id].module);
         let is_in_submodule = std::mem::take(&mut self.shape.items[id].is_in_submodule);
@@ -260,21 +267,22 @@ impl Evolver<'_> {
             SchemaEdit::AddKey => 1,
             _ => 2,
         };
-        let list = self.one(|shape, id| shape.keys(id).len() >= least)?;
+        let list = self.random_item(|shape, id| shape.keys(id).len() >= least)?;
         let mut keys = self.shape.keys(list).to_vec();
         match edit {
             SchemaEdit::AddKey => {
                 let module = self.shape.items[list].module;
                 let (name, of) = (
                     self.fresh_name("k"),
-                    pick(self.random, &[Of::Word, Of::Small]),
+                    pick(self.random, &[LeafType::Word, LeafType::Small]),
                 );
                 let key = self.shape.add(Some(list), module, name, Kind::key(of));
                 keys.push(key);
             }
             SchemaEdit::RemoveKey => {
                 let key = keys.swap_remove(self.random.random_range(0..keys.len()));
-                self.shape.forget_names(&self.shape.subtree(list));
+                self.shape
+                    .remove_named_constraints(&self.shape.subtree(list));
                 self.shape.make_ordinary(key);
             }
             _ => keys.reverse(),
@@ -286,8 +294,9 @@ impl Evolver<'_> {
     }
 
     fn list_to_container(&mut self) -> Option<()> {
-        let list = self.one(Shape::is_list)?;
-        self.shape.forget_names(&self.shape.subtree(list));
+        let list = self.random_item(Shape::is_list)?;
+        self.shape
+            .remove_named_constraints(&self.shape.subtree(list));
         for key in self.shape.keys(list).to_vec() {
             self.shape.make_ordinary(key);
         }
@@ -298,15 +307,16 @@ impl Evolver<'_> {
     }
 
     fn container_to_list(&mut self) -> Option<()> {
-        let container = self.one(|shape, id| {
+        let container = self.random_item(|shape, id| {
             matches!(shape.items[id].kind, Kind::Container { .. }) && !shape.is_key(id)
         })?;
-        self.shape.forget_names(&self.shape.subtree(container));
+        self.shape
+            .remove_named_constraints(&self.shape.subtree(container));
         let module = self.shape.items[container].module;
         let name = self.fresh_name("k");
         let key = self
             .shape
-            .add(Some(container), module, name, Kind::key(Of::Word));
+            .add(Some(container), module, name, Kind::key(LeafType::Word));
         self.shape.items[container].kind = Kind::List {
             keys: vec![key],
             by_user: self.random.random_bool(0.5),
@@ -319,14 +329,14 @@ impl Evolver<'_> {
 
     fn leaf_or_list(&mut self, edit: SchemaEdit) -> Option<()> {
         let is_leaf = edit == SchemaEdit::LeafToLeafList;
-        let id = self.one(|shape, id| match &shape.items[id].kind {
+        let id = self.random_item(|shape, id| match &shape.items[id].kind {
             Kind::Leaf { of, is_key, .. } => {
-                is_leaf && !is_key && !matches!(of, Of::Empty | Of::SmallWithDefault)
+                is_leaf && !is_key && !matches!(of, LeafType::Empty | LeafType::SmallWithDefault)
             }
             Kind::LeafList { .. } => !is_leaf,
             _ => false,
         })?;
-        self.shape.forget_names(&[id]);
+        self.shape.remove_named_constraints(&[id]);
         let of = self.shape.of(id)?.clone();
         self.shape.items[id].kind = match is_leaf {
             true => Kind::LeafList {
@@ -346,10 +356,10 @@ impl Evolver<'_> {
     }
 
     fn move_into_case(&mut self) -> Option<()> {
-        let case = self.one(|shape, id| matches!(shape.items[id].kind, Kind::Case))?;
+        let case = self.random_item(|shape, id| matches!(shape.items[id].kind, Kind::Case))?;
         let around = self.shape.data_parent(case);
         let module = self.shape.items[case].module;
-        let id = self.one(|shape, id| {
+        let id = self.random_item(|shape, id| {
             let item = &shape.items[id];
             item.module == module
                 && item.parent == around
@@ -362,13 +372,13 @@ impl Evolver<'_> {
     }
 
     fn move_out_of_case(&mut self) -> Option<()> {
-        let id = self.one(|shape, id| {
+        let id = self.random_item(|shape, id| {
             let parent = shape.items[id].parent;
             let is_in_case = parent.is_some_and(|at| matches!(shape.items[at].kind, Kind::Case));
             is_in_case && shape.is_data(id)
         })?;
         let around = self.shape.data_parent(id)?;
-        // What a grouping or augment adds stays in its text.
+        // Nodes of a grouping or augment stay in its text.
         if self.shape.file(around) != self.shape.file(id)
             || self.shape.items[around].module != self.shape.items[id].module
         {
@@ -378,7 +388,7 @@ impl Evolver<'_> {
     }
 
     fn relocate(&mut self, id: ItemId, parent: ItemId) -> Option<()> {
-        self.shape.forget_names(&self.shape.subtree(id));
+        self.shape.remove_named_constraints(&self.shape.subtree(id));
         self.shape.detach(id);
         self.shape.attach(id, parent);
         self.shape.refresh_references(&[id]);
@@ -395,12 +405,12 @@ impl Evolver<'_> {
         Some(())
     }
 
-    /// Takes a node away, or out of the configuration, though it is still written.
+    /// Removes a node from the schema or from the configuration; its definition is still written.
     fn hide(&mut self, edit: SchemaEdit) -> Option<()> {
-        let id = self.one(|shape, id| {
-            shape.is_data(id) && !shape.is_key(id) && shape.may_go(id) && !shape.is_hidden(id)
+        let id = self.random_item(|shape, id| {
+            shape.is_data(id) && !shape.is_key(id) && shape.is_removable(id) && !shape.is_hidden(id)
         })?;
-        self.shape.forget(id);
+        self.shape.remove_references_to(id);
         let item = &mut self.shape.items[id];
         match edit {
             SchemaEdit::TurnFeatureOff => item.is_off = true,
@@ -411,12 +421,12 @@ impl Evolver<'_> {
     }
 
     fn change_statement(&mut self, edit: SchemaEdit) -> Option<()> {
-        let id = self.one(|shape, id| shape.has_statement(id, edit))?;
+        let id = self.random_item(|shape, id| shape.has_statement(id, edit))?;
         let number = self.random.random_range(0..3);
         let value = self.shape.of(id).cloned();
         let value = value.map(|of| literal(self.random, &of));
         let item = &mut self.shape.items[id];
-        item.place = Place::Definition;
+        item.place = StatementPlace::Definition;
         match (&mut item.kind, edit) {
             (
                 Kind::List { by_user, .. } | Kind::LeafList { by_user, .. },
@@ -467,10 +477,10 @@ impl Shape {
                 SchemaEdit::ChangeDefault,
             ) => !matches!(
                 of,
-                Of::Empty
-                    | Of::InstanceIdentifier { .. }
-                    | Of::Leafref(_)
-                    | Of::UnionWithLeafref(_)
+                LeafType::Empty
+                    | LeafType::InstanceIdentifier { .. }
+                    | LeafType::Leafref(_)
+                    | LeafType::UnionWithLeafref(_)
             ),
             (
                 Kind::Leaf {
@@ -480,7 +490,7 @@ impl Shape {
                     ..
                 },
                 SchemaEdit::FlipMandatory,
-            ) => !matches!(of, Of::SmallWithDefault),
+            ) => !matches!(of, LeafType::SmallWithDefault),
             (
                 Kind::AnyData { .. } | Kind::Choice { default: None, .. },
                 SchemaEdit::FlipMandatory,

@@ -1,34 +1,34 @@
-//! XPath expressions over what a schema has.
+//! Random XPath expressions over the nodes of a schema.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{ItemId, Kind, Of, Shape, Style, literal, pick};
+use super::shape::{ItemId, Kind, LeafType, Shape, Style, literal, pick};
 
-/// Writes expressions for one context node.
-pub(super) struct Author<'a> {
+/// Generates expressions for one context node.
+pub(super) struct ExpressionWriter<'a> {
     pub(super) random: &'a mut StdRng,
     pub(super) shape: &'a Shape,
     pub(super) features: &'a mut Features,
-    /// The item that they are written for.
+    /// The item with the expression.
     pub(super) at: ItemId,
-    /// The context node: a data node; none for the root.
+    /// The context node: a data node; `None` for the root.
     pub(super) context: Option<ItemId>,
     /// The data nodes that may be read.
     pub(super) readable: Vec<ItemId>,
-    /// Those that were.
+    /// The data nodes that were read.
     pub(super) reads: Vec<ItemId>,
-    /// Whether steps that name no node are allowed, and others that libyang cannot do in a `when`.
+    /// Whether wildcard steps, and others that libyang does not support in a `when`, are allowed.
     pub(super) may_use_wildcards: bool,
 }
 
-impl Author<'_> {
+impl ExpressionWriter<'_> {
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
 
-    /// A whole expression; none where there is nothing to read.
+    /// An expression; `None` if there is nothing to read.
     pub(super) fn expression(&mut self) -> Option<String> {
         if self.readable.is_empty() {
             return None;
@@ -87,8 +87,8 @@ impl Author<'_> {
         id
     }
 
-    /// Leaves, and what values they have.
-    fn leaf(&mut self, fits: fn(&Of) -> bool) -> Option<ItemId> {
+    /// A leaf whose type fits.
+    fn leaf(&mut self, fits: fn(&LeafType) -> bool) -> Option<ItemId> {
         let mut leaves = self.leaves();
         leaves.retain(|&id| fits(self.shape.base(id)));
         if leaves.is_empty() {
@@ -138,7 +138,7 @@ impl Author<'_> {
         }
     }
 
-    /// By way of an ancestor that is named.
+    /// A path that starts with a named ancestor.
     fn path_by_ancestor(&mut self, to: ItemId) -> Option<String> {
         let context = self.context?;
         let chain = self.shape.chain(context);
@@ -167,7 +167,7 @@ impl Author<'_> {
             == 1
     }
 
-    /// A predicate on entries of a list.
+    /// A predicate for entries of a list.
     fn predicate(&mut self, list: ItemId) -> String {
         self.features.note("xpath predicate");
         let by_user = matches!(
@@ -205,7 +205,7 @@ impl Author<'_> {
         self.reads.push(leaf);
         let name = self.shape.name(leaf);
         if self.chance(35)
-            && let Some(value) = self.value_beside(leaf)
+            && let Some(value) = self.sibling_value(leaf)
         {
             return format!("[{name} = {value}]");
         }
@@ -219,8 +219,8 @@ impl Author<'_> {
         }
     }
 
-    /// `current()/..` and a leaf of the same values, or the context itself.
-    fn value_beside(&mut self, of: ItemId) -> Option<String> {
+    /// `current()/..` and a leaf with the same values, or the context itself.
+    fn sibling_value(&mut self, of: ItemId) -> Option<String> {
         let context = self.context?;
         let kind = std::mem::discriminant(self.shape.base(of));
         let around = [Some(context), self.shape.data_parent(context)];
@@ -229,8 +229,8 @@ impl Author<'_> {
             let Some(place) = place else { continue };
             for id in self.shape.data_children(Some(place)) {
                 let is_fit = std::mem::discriminant(self.shape.base(id)) == kind;
-                // As the value of a key, libyang takes one entry of the context's own leaf-list for
-                // all of them.
+                // libyang treats one entry of the context's own leaf-list as all of them if it is the value
+                // of a key.
                 let is_several =
                     id == context && matches!(self.shape.items[id].kind, Kind::LeafList { .. });
                 let is_fit = is_fit && !is_several && id != of;
@@ -275,13 +275,13 @@ impl Author<'_> {
         }
     }
 
-    /// Whether the context is an entry whose place the user chooses.
+    /// Whether the context is an entry ordered by user.
     fn is_in_user_order(&self) -> bool {
         let kind = self.context.map(|context| &self.shape.items[context].kind);
         self.may_use_wildcards && matches!(kind, Some(Kind::List { by_user: true, .. }))
     }
 
-    /// About other entries of the list that the context is in.
+    /// A condition on other entries of the list of the context.
     fn about_entries(&mut self) -> Option<String> {
         let context = self.context?;
         let list = self
@@ -363,9 +363,9 @@ impl Author<'_> {
     fn about_references(&mut self) -> Option<String> {
         let mut leaves = self.leaves();
         leaves.retain(|&id| match self.shape.of(id) {
-            Some(Of::Leafref(reference)) => {
+            Some(LeafType::Leafref(reference)) => {
                 let is_readable = self.readable.contains(&reference.target);
-                // libyang makes an error of a reference to nothing.
+                // libyang reports an error for a dangling reference.
                 is_readable
                     && reference.is_required
                     && self.has_certain_first(id)
@@ -378,26 +378,26 @@ impl Author<'_> {
         }
         let leaf = pick(self.random, &leaves);
         self.reads.push(leaf);
-        let Some(Of::Leafref(reference)) = self.shape.of(leaf) else {
+        let Some(LeafType::Leafref(reference)) = self.shape.of(leaf) else {
             return None;
         };
         let target = reference.target;
         self.reads.push(target);
         self.features.note("xpath deref");
         let path = self.path(leaf);
-        let mut beside = self.shape.data_children(self.shape.data_parent(target));
-        beside.retain(|id| self.readable.contains(id) && self.shape.of(*id).is_some());
-        if beside.is_empty() || self.chance(25) {
+        let mut siblings = self.shape.data_children(self.shape.data_parent(target));
+        siblings.retain(|id| self.readable.contains(id) && self.shape.of(*id).is_some());
+        if siblings.is_empty() || self.chance(25) {
             self.features.note("xpath count");
             return Some(format!("count(deref({path})) <= 1"));
         }
-        let other = pick(self.random, &beside);
+        let other = pick(self.random, &siblings);
         self.reads.push(other);
         let place = format!("deref({path})/../{}", self.shape.name(other));
         Some(self.compare(&place, other))
     }
 
-    /// Whether there is never more than one node of the value of a reference.
+    /// Whether at most one node has the value of a reference.
     fn refers_to_one(&self, leaf: ItemId, target: ItemId) -> bool {
         let outer = self
             .shape
@@ -416,7 +416,7 @@ impl Author<'_> {
         }
     }
 
-    /// About the context's surroundings, whatever their names.
+    /// A condition on the surroundings of the context, without names.
     fn about_place(&mut self) -> String {
         self.features.note("xpath wildcard");
         let inner = self.context.filter(|&id| self.shape.of(id).is_none());
@@ -508,7 +508,8 @@ impl Author<'_> {
 
     fn about_leaf(&mut self) -> String {
         if self.chance(12)
-            && let Some(numbers) = self.leaf(|of| matches!(of, Of::Small | Of::SmallWithDefault))
+            && let Some(numbers) =
+                self.leaf(|of| matches!(of, LeafType::Small | LeafType::SmallWithDefault))
         {
             self.features.note("xpath sum");
             let path = self.path(numbers);
@@ -523,14 +524,14 @@ impl Author<'_> {
         }
     }
 
-    /// Whether it is certain which instance comes first, for functions that take the first: not of
-    /// what the system orders in a way of its own.
+    /// Whether the first instance is defined, for functions that use the first: not if the order is
+    /// system-defined.
     fn has_certain_first(&self, id: ItemId) -> bool {
         let is_sortable = |id: ItemId| {
             let of = self.shape.base(id);
             matches!(
                 of,
-                Of::Small | Of::SmallWithDefault | Of::Word | Of::Decimal
+                LeafType::Small | LeafType::SmallWithDefault | LeafType::Word | LeafType::Decimal
             )
         };
         self.shape
@@ -545,20 +546,22 @@ impl Author<'_> {
             })
     }
 
-    /// About the values of a leaf or leaf-list, which a path leads to.
+    /// A condition on the values of a leaf or leaf-list at a path.
     fn compare(&mut self, path: &str, id: ItemId) -> String {
         let of = &self.shape.base(id).clone();
         let value = literal(self.random, of);
         let is_plain = self.chance(25) || !self.has_certain_first(id);
-        if is_plain && !matches!(of, Of::Empty | Of::InstanceIdentifier { .. }) {
+        if is_plain && !matches!(of, LeafType::Empty | LeafType::InstanceIdentifier { .. }) {
             let operator = pick(self.random, &["=", "!="]);
             return format!("{path} {operator} '{value}'");
         }
         match of {
-            Of::Small | Of::SmallWithDefault => self.compare_number(path),
-            Of::Word | Of::Union | Of::UnionWithLeafref(_) => self.compare_text(path),
-            Of::Enumeration => match self.random.random_range(0..3) {
-                0 if matches!(self.shape.of(id), Some(Of::Enumeration)) => {
+            LeafType::Small | LeafType::SmallWithDefault => self.compare_number(path),
+            LeafType::Word | LeafType::Union | LeafType::UnionWithLeafref(_) => {
+                self.compare_text(path)
+            }
+            LeafType::Enumeration => match self.random.random_range(0..3) {
+                0 if matches!(self.shape.of(id), Some(LeafType::Enumeration)) => {
                     self.features.note("xpath enum-value");
                     format!("enum-value({path}) >= {}", self.random.random_range(0..6))
                 }
@@ -571,7 +574,7 @@ impl Author<'_> {
                 }
                 _ => format!("{path} = '{value}'"),
             },
-            Of::Identity => {
+            LeafType::Identity => {
                 let base = pick(self.random, &["{t}animal", "{t}cat", "{t}lion", "{i}dog"]);
                 let function = pick(self.random, &["derived-from", "derived-from-or-self"]);
                 self.features.note(match function {
@@ -580,14 +583,14 @@ impl Author<'_> {
                 });
                 format!("{function}({path}, '{base}')")
             }
-            Of::Bits => {
+            LeafType::Bits => {
                 self.features.note("xpath bit-is-set");
                 let bit = pick(self.random, &["b0", "b1", "b2"]);
                 format!("bit-is-set({path}, '{bit}')")
             }
-            Of::Boolean => format!("{path} = '{value}'"),
-            Of::Decimal => format!("{path} < 1"),
-            Of::InstanceIdentifier { is_required: true }
+            LeafType::Boolean => format!("{path} = '{value}'"),
+            LeafType::Decimal => format!("{path} < 1"),
+            LeafType::InstanceIdentifier { is_required: true }
                 if self.may_use_wildcards && self.has_certain_first(id) =>
             {
                 self.features.note("xpath deref");
@@ -610,7 +613,7 @@ impl Author<'_> {
             1 => {
                 self.features.note("xpath div");
                 self.features.note("xpath floor");
-                // With a digit before it, for libyang takes floor(NaN) for the context node.
+                // With a leading digit, because libyang evaluates floor(NaN) as the context node.
                 format!("floor(concat('0', {path}) div 2) != {}", number / 2)
             }
             2 => {

@@ -1,8 +1,8 @@
-//! What the generated schemas use, counted by name.
+//! The features that generated schemas use, counted by name.
 
 use std::collections::BTreeMap;
 
-/// Every feature that a long run should meet.
+/// Every feature that a long run should use.
 pub const FEATURES: &[&str] = &[
     "anydata",
     "augment",
@@ -121,7 +121,7 @@ pub const FEATURES: &[&str] = &[
     "xpath wildcard",
 ];
 
-/// How often each feature was used.
+/// The number of uses of each feature.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     counts: BTreeMap<&'static str, u64>,
@@ -131,20 +131,20 @@ impl Features {
     /// Counts a feature.
     ///
     /// # Panics
-    /// When it is not one of [`FEATURES`].
+    /// If it is not one of [`FEATURES`].
     pub fn note(&mut self, feature: &'static str) {
         assert!(FEATURES.contains(&feature), "{feature} is not listed");
         *self.counts.entry(feature).or_default() += 1;
     }
 
-    /// Adds what another schema uses.
+    /// Adds the counts of another schema.
     pub fn add(&mut self, other: &Self) {
         for (feature, count) in &other.counts {
             *self.counts.entry(feature).or_default() += count;
         }
     }
 
-    /// How often a feature was used.
+    /// The number of uses of a feature.
     pub fn count(&self, feature: &str) -> u64 {
         self.counts.get(feature).copied().unwrap_or(0)
     }

@@ -1,12 +1,11 @@
-//! In which file the text of an item stands, and what names mean there.
+//! The file of each item, and the prefixes of names in it.
 //!
-//! Names are kept with their module in braces, `{m}c3`, and written out by the file they stand in: two
-//! files have other modules under the same prefix, so that a prefix that is resolved in the wrong module
-//! does not go unnoticed.
+//! Names are stored with their module in braces, `{m}c3`, and written with the prefix of their file: files
+//! use different prefixes for the same module, so resolving a prefix in the wrong module causes a failure.
 
 use super::shape::{ItemId, Kind, MODULES, Shape};
 
-/// A module or submodule, after those that it imports.
+/// A module or submodule, in the order of imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum File {
     /// Types and identities.
@@ -26,7 +25,7 @@ pub(super) enum File {
 }
 
 impl File {
-    /// All, each after those that it imports or includes.
+    /// All files; each follows those that it imports or includes.
     pub(super) const ALL: [Self; 7] = [
         Self::Types,
         Self::Identities,
@@ -50,7 +49,7 @@ impl File {
         }
     }
 
-    /// The module that it is, or is part of.
+    /// The module that the file is, or belongs to.
     pub(super) fn module_name(self) -> &'static str {
         match self {
             Self::Submodule => "m",
@@ -58,7 +57,7 @@ impl File {
         }
     }
 
-    /// The file of the nodes that a module has at the top.
+    /// The file of the top nodes of a module.
     pub(super) fn of_module(module: usize) -> Self {
         match module {
             0 => Self::First,
@@ -66,7 +65,7 @@ impl File {
         }
     }
 
-    /// The prefix of a module, by its name; none where it is not imported.
+    /// The prefix of a module, by its name; `None` if it is not imported.
     pub(super) fn prefix(self, module: &str) -> Option<&'static str> {
         use File::{Deviations, First, Groupings, Identities, Second, Submodule, Types};
         Some(match (self, module) {
@@ -84,7 +83,7 @@ impl File {
         })
     }
 
-    /// The modules that it imports, of these.
+    /// The modules among these that it imports.
     pub(super) fn imports(self, modules: &[Self]) -> Vec<Self> {
         let others = modules.iter().copied();
         others
@@ -97,20 +96,20 @@ impl File {
     }
 }
 
-/// How names are written in one place.
+/// How to write names at one place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names {
+pub(super) struct NameStyle {
     pub(super) file: File,
-    /// The module of the node that the text is about, an index into [`MODULES`].
+    /// The module of the described node, an index into [`MODULES`].
     pub(super) module: usize,
     /// Whether the identity of module `i` is in `t`.
     pub(super) has_dog_in_types: bool,
-    /// Whether names of that module have no prefix even where they might.
+    /// Whether names of that module have no prefix even where one is possible.
     pub(super) is_unprefixed: bool,
 }
 
-impl Names {
-    /// A text with its names written out.
+impl NameStyle {
+    /// Writes a text with prefixes.
     pub(super) fn write(self, text: &str) -> String {
         let mut written = String::new();
         let mut rest = text;
@@ -132,7 +131,7 @@ impl Names {
                     written.push_str(prefix);
                     written.push(':');
                 }
-                None => assert!(is_own, "{module} is not known in {:?}: {text}", self.file),
+                None => assert!(is_own, "{module} has no prefix in {:?}: {text}", self.file),
             }
         }
         written.push_str(rest);
@@ -141,7 +140,7 @@ impl Names {
 }
 
 impl Shape {
-    /// The file that the definition of an item stands in.
+    /// The file that contains the definition of an item.
     pub(super) fn file(&self, id: ItemId) -> File {
         let item = &self.items[id];
         if matches!(item.kind, Kind::Augment) {
@@ -157,9 +156,9 @@ impl Shape {
         }
     }
 
-    /// How names are written where an item is defined.
-    pub(super) fn names(&self, id: ItemId) -> Names {
-        Names {
+    /// How names are written in the definition of an item.
+    pub(super) fn names(&self, id: ItemId) -> NameStyle {
+        NameStyle {
             file: self.file(id),
             module: self.items[id].module,
             has_dog_in_types: self.has_dog_in_types,
@@ -173,7 +172,7 @@ impl Shape {
         module == self.items[at].module || self.file(at).prefix(MODULES[module]).is_some()
     }
 
-    /// Whether the text of an item can have a path to a data node, from the item down and up.
+    /// Whether the text of an item can contain a relative path to a data node.
     pub(super) fn sees(&self, at: ItemId, to: ItemId) -> bool {
         let mine = self.chain(at);
         let theirs = self.chain(to);
@@ -181,7 +180,7 @@ impl Shape {
         below.chain([&to]).all(|&other| self.can_name(at, other))
     }
 
-    /// Whether it can have a path from the root.
+    /// Whether it can contain an absolute path to it.
     pub(super) fn sees_from_root(&self, at: ItemId, to: ItemId) -> bool {
         let mut chain = self.chain(to).into_iter();
         chain.all(|other| self.can_name(at, other))

@@ -1,13 +1,13 @@
-//! Where what a schema demands is written: definitions, refinements and deviations; and what is
-//! written without effect.
+//! Chooses where constraints are written: in definitions, refinements or deviations. Adds statements
+//! without effect.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{Bounds, ItemId, Kind, MODULES, Noise, Of, Place, Shape, pick};
+use super::shape::{Bounds, ItemId, Kind, LeafType, MODULES, Noise, Shape, StatementPlace, pick};
 
-/// Chooses where everything is written.
+/// Chooses the place of every statement.
 pub(super) fn place(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
     let has_deviations = random.random_ratio(1, 2);
     let mut placer = Placer {
@@ -48,20 +48,20 @@ impl Placer<'_> {
         }
         for index in 0..self.shape.items[id].musts.len() {
             let place = match self.one_place(id) {
-                Place::Replaced => Place::Definition,
+                StatementPlace::Replaced => StatementPlace::Definition,
                 place => place,
             };
             self.shape.items[id].musts[index].place = place;
         }
     }
 
-    fn one_place(&mut self, id: ItemId) -> Place {
+    fn one_place(&mut self, id: ItemId) -> StatementPlace {
         let is_in_grouping = self.shape.uses_around(id).is_some();
         match self.random.random_range(0..100) {
-            0..14 if self.has_deviations => Place::Added,
-            14..24 if self.has_deviations => Place::Replaced,
-            24..50 if is_in_grouping => Place::Refine,
-            _ => Place::Definition,
+            0..14 if self.has_deviations => StatementPlace::Added,
+            14..24 if self.has_deviations => StatementPlace::Replaced,
+            24..50 if is_in_grouping => StatementPlace::Refine,
+            _ => StatementPlace::Definition,
         }
     }
 
@@ -88,11 +88,13 @@ impl Placer<'_> {
 
     fn note(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
-        let has_demands = has_demands(&item.kind);
+        let has_constraints = has_constraints(&item.kind);
         let is_elsewhere = self.shape.file(id).module_name() != MODULES[item.module];
-        let is_leafref = matches!(self.shape.of(id), Some(Of::Leafref(_)));
+        let is_leafref = matches!(self.shape.of(id), Some(LeafType::Leafref(_)));
         let places = item.musts.iter().map(|must| must.place);
-        let places: Vec<Place> = places.chain(has_demands.then_some(item.place)).collect();
+        let places: Vec<StatementPlace> = places
+            .chain(has_constraints.then_some(item.place))
+            .collect();
         let notes = [
             ("grouping of another module", is_elsewhere),
             (
@@ -107,9 +109,12 @@ impl Placer<'_> {
                 "leafref in a grouping of another module",
                 is_elsewhere && is_leafref,
             ),
-            ("refine", places.contains(&Place::Refine)),
-            ("deviate add", places.contains(&Place::Added)),
-            ("deviate replace", places.contains(&Place::Replaced)),
+            ("refine", places.contains(&StatementPlace::Refine)),
+            ("deviate add", places.contains(&StatementPlace::Added)),
+            (
+                "deviate replace",
+                places.contains(&StatementPlace::Replaced),
+            ),
             ("deviate delete", item.noise.contains(&Noise::DeletedMust)),
             ("not-supported", item.noise.contains(&Noise::NotSupported)),
             ("feature off", item.noise.contains(&Noise::FeatureOff)),
@@ -123,8 +128,8 @@ impl Placer<'_> {
     }
 }
 
-/// Whether it has something that is written where its place is.
-fn has_demands(kind: &Kind) -> bool {
+/// Whether it has statements that are written at its place.
+fn has_constraints(kind: &Kind) -> bool {
     match kind {
         Kind::Leaf {
             mandatory, default, ..
@@ -154,15 +159,15 @@ fn is_refinable(kind: &Kind) -> bool {
 }
 
 impl Shape {
-    /// The nearest `uses` around an item, with no augment between.
+    /// The nearest `uses` that contains an item, without an augment between.
     pub(super) fn uses_around(&self, id: ItemId) -> Option<ItemId> {
         let around = self.around(id).into_iter().skip(1);
         let mut around = around.take_while(|&at| !matches!(self.items[at].kind, Kind::Augment));
         around.find(|&at| matches!(self.items[at].kind, Kind::Uses { .. }))
     }
 
-    /// The names of the schema nodes below `outer` down to an item, choices and cases included, with
-    /// the case that a shorthand has.
+    /// The names of the schema nodes from `outer` down to an item, including choices and cases, and the
+    /// implicit case of a shorthand.
     pub(super) fn schema_names(&self, outer: Option<ItemId>, id: ItemId) -> Vec<String> {
         let mut names = Vec::new();
         let around = self.around(id);

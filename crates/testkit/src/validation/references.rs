@@ -1,12 +1,12 @@
-//! Leafrefs and instance-identifiers, in place of plain types.
+//! Replaces plain types by leafrefs and instance-identifiers.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, literal, pick};
+use super::shape::{ItemId, Kind, LeafType, Reference, Shape, Style, literal, pick};
 
-/// Of a hundred leaves, how many become references.
+/// Percentage of leaves that become references.
 const PERCENT: u32 = 28;
 
 /// Makes some leaves refer to others.
@@ -23,7 +23,7 @@ pub(super) fn refer(random: &mut StdRng, shape: &mut Shape, features: &mut Featu
             referrer.make(leaf);
         }
     }
-    // Which predicates there can be is known once every leaf has its type.
+    // The possible predicates depend on the types of all leaves.
     for leaf in leaves {
         referrer.find_path(leaf);
     }
@@ -45,17 +45,17 @@ impl Referrer<'_> {
             0 if !is_key => {
                 self.features.note("instance-identifier");
                 let is_required = self.random.random_bool(0.7);
-                Some(Of::InstanceIdentifier { is_required })
+                Some(LeafType::InstanceIdentifier { is_required })
             }
             1 if !is_key => self.reference(leaf).map(|reference| {
                 self.features.note("union with leafref");
-                Of::UnionWithLeafref(reference)
+                LeafType::UnionWithLeafref(reference)
             }),
-            _ => self.reference(leaf).map(Of::Leafref),
+            _ => self.reference(leaf).map(LeafType::Leafref),
         };
         let Some(new) = of else { return };
         let value = match &new {
-            Of::Leafref(reference) => {
+            LeafType::Leafref(reference) => {
                 let base = self.shape.base(reference.target).clone();
                 Some(literal(self.random, &base))
             }
@@ -85,21 +85,25 @@ impl Referrer<'_> {
         let list = self.shape.data_parent(leaf);
         let is_target = |&id: &ItemId| {
             let is_fit = match self.shape.of(id) {
-                Some(Of::Empty | Of::InstanceIdentifier { .. } | Of::UnionWithLeafref(_))
+                Some(
+                    LeafType::Empty
+                    | LeafType::InstanceIdentifier { .. }
+                    | LeafType::UnionWithLeafref(_),
+                )
                 | None => false,
-                Some(Of::SmallWithDefault) => false,
+                Some(LeafType::SmallWithDefault) => false,
                 Some(_) => true,
             };
-            // Module m does not import n; a key does not refer to what is in its own list.
+            // Module m does not import n; a key does not refer to a node in its own list.
             let is_seen = self.shape.sees(leaf, id);
             let is_mine =
                 self.shape.is_key(leaf) && list.is_some_and(|list| self.shape.is_within(id, list));
             is_fit && is_seen && id != leaf && !is_mine && !self.depends(id, leaf)
         };
         let mut targets: Vec<ItemId> = (0..self.shape.items.len()).filter(is_target).collect();
-        // Keys and references more often than others.
+        // Keys and references are preferred.
         let often = targets.iter().copied().filter(|&id| {
-            self.shape.is_key(id) || matches!(self.shape.of(id), Some(Of::Leafref(_)))
+            self.shape.is_key(id) || matches!(self.shape.of(id), Some(LeafType::Leafref(_)))
         });
         let often: Vec<ItemId> = often.collect();
         targets.extend(often.iter().copied());
@@ -113,7 +117,7 @@ impl Referrer<'_> {
         if !is_required {
             self.features.note("leafref not required");
         }
-        if matches!(self.shape.of(target), Some(Of::Leafref(_))) {
+        if matches!(self.shape.of(target), Some(LeafType::Leafref(_))) {
             self.features.note("leafref chain");
         }
         if matches!(self.shape.items[target].kind, Kind::LeafList { .. }) {
@@ -126,9 +130,10 @@ impl Referrer<'_> {
         })
     }
 
-    /// Gives the reference that a leaf is, if it is one, its path.
+    /// Sets the path of a leaf's reference, if it is one.
     fn find_path(&mut self, leaf: ItemId) {
-        let Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) = self.shape.of(leaf)
+        let Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) =
+            self.shape.of(leaf)
         else {
             return;
         };
@@ -140,16 +145,16 @@ impl Referrer<'_> {
             self.features.note("leafref with predicate");
         }
         if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } = &mut self.shape.items[leaf].kind
-            && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+            && let LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference) = of
         {
             reference.path = path;
         }
     }
 
-    /// Whether a leaf's type comes from another's.
+    /// Whether the type of a leaf depends on another leaf.
     fn depends(&self, leaf: ItemId, on: ItemId) -> bool {
         match self.shape.of(leaf) {
-            Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => {
+            Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
                 reference.target == on || self.depends(reference.target, on)
             }
             _ => false,
@@ -181,14 +186,14 @@ impl Referrer<'_> {
         (path, has_predicate)
     }
 
-    /// A predicate on one key: the value of a leaf beside the reference (itself a reference to
-    /// that key, where there is one).
+    /// A predicate for one key: the value of a sibling of the reference (itself a reference to that key, if
+    /// there is one).
     fn predicate(&mut self, leaf: ItemId, list: ItemId, target: ItemId) -> Option<String> {
         let Kind::List { keys, .. } = &self.shape.items[list].kind else {
             return None;
         };
-        // libyang takes 0.0 for the key 0; the strings that XPath 1.0 compares (section 3.4) differ.
-        let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), Of::Decimal);
+        // libyang treats 0.0 as the key 0; the strings compared by XPath 1.0 (section 3.4) differ.
+        let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), LeafType::Decimal);
         let keys = keys.iter().copied();
         let keys: Vec<ItemId> = keys
             .filter(|&key| key != target && !is_decimal(key))
@@ -197,15 +202,15 @@ impl Referrer<'_> {
             return None;
         }
         let key = pick(self.random, &keys);
-        let beside = self.shape.data_children(self.shape.data_parent(leaf));
-        let mut values: Vec<ItemId> = beside
+        let siblings = self.shape.data_children(self.shape.data_parent(leaf));
+        let mut values: Vec<ItemId> = siblings
             .into_iter()
             .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
             .filter(|&id| self.shape.sees(leaf, id))
             .filter(|&id| !is_decimal(id))
             .collect();
         let refers = |id: ItemId| match self.shape.of(id) {
-            Some(Of::Leafref(reference)) => reference.target == key,
+            Some(LeafType::Leafref(reference)) => reference.target == key,
             _ => false,
         };
         if values.iter().any(|&id| refers(id)) {

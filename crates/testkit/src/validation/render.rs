@@ -1,4 +1,4 @@
-//! A schema written as YANG.
+//! Writes a schema as YANG.
 
 use espalier_yang::schema::{Features as EnabledFeatures, ModuleSource, SchemaSource};
 use rand::rngs::StdRng;
@@ -6,18 +6,18 @@ use rand::rngs::StdRng;
 use super::constraints::constrain;
 use super::features::Features;
 use super::files::File;
-use super::grow::{grow, settle_nested_choices};
 use super::placement::place;
 use super::references::refer;
-use super::shape::{Bounds, Item, Kind, Place, Shape};
+use super::shape::{Bounds, Item, Kind, Shape, StatementPlace};
+use super::skeleton::{build_skeleton, remove_defaults_of_nested_choices};
 use super::writer::{needs_deviation, write};
 
 /// Whether the `when` statements are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conditions {
-    /// They are.
+    /// All `when` statements are written.
     Written,
-    /// They are left out: such a schema tells which defaults there would be.
+    /// They are omitted: such a schema determines the defaults without conditions.
     LeftOut,
 }
 
@@ -25,23 +25,23 @@ pub enum Conditions {
 #[derive(Clone, Debug)]
 pub struct GeneratedSchema {
     pub(super) shape: Shape,
-    /// What it uses.
+    /// The features that it uses.
     pub features: Features,
 }
 
-/// Makes a schema. It may be one that libyang refuses; then make another.
+/// Generates a schema. libyang may reject it; then generate another one.
 pub fn schema(random: &mut StdRng) -> GeneratedSchema {
     let mut features = Features::default();
-    let mut shape = grow(random, &mut features);
+    let mut shape = build_skeleton(random, &mut features);
     refer(random, &mut shape, &mut features);
-    settle_nested_choices(&mut shape);
+    remove_defaults_of_nested_choices(&mut shape);
     constrain(random, &mut shape, &mut features);
     place(random, &mut shape, &mut features);
     GeneratedSchema { shape, features }
 }
 
 impl GeneratedSchema {
-    /// The modules as text, each after those that it imports or includes.
+    /// The source texts of the modules; each follows those that it imports or includes.
     pub fn source(&self, conditions: Conditions) -> SchemaSource {
         let files: Vec<File> = File::ALL
             .into_iter()
@@ -62,7 +62,7 @@ impl GeneratedSchema {
         }
     }
 
-    /// Whether there is something to write in a file.
+    /// Whether a file has any content.
     fn has(&self, file: File) -> bool {
         let mut items = (0..self.shape.items.len()).filter(|&id| self.shape.is_attached(id));
         match file {
@@ -79,8 +79,8 @@ impl GeneratedSchema {
 }
 
 impl GeneratedSchema {
-    /// The same schema with one constraint less, in every way. Data nodes stay, so that data and
-    /// edits of one are data and edits of the other.
+    /// All schemas with one constraint less. The data nodes are the same, so data and edits of one are
+    /// valid input for the others.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
         for id in 0..self.shape.items.len() {
@@ -96,17 +96,17 @@ impl GeneratedSchema {
             for must in 0..item.musts.len() {
                 with(&|item| drop(item.musts.remove(must)));
             }
-            if item.place != Place::Definition {
-                with(&|item| item.place = Place::Definition);
+            if item.place != StatementPlace::Definition {
+                with(&|item| item.place = StatementPlace::Definition);
             }
             if item
                 .musts
                 .iter()
-                .any(|must| must.place != Place::Definition)
+                .any(|must| must.place != StatementPlace::Definition)
             {
                 with(&|item| {
                     for must in &mut item.musts {
-                        must.place = Place::Definition;
+                        must.place = StatementPlace::Definition;
                     }
                 });
             }
@@ -128,7 +128,7 @@ impl GeneratedSchema {
     }
 }
 
-/// Takes something away from an item.
+/// Removes something from an item.
 type Simplification<'a> = &'a dyn Fn(&mut Item);
 
 fn simplify_kind(kind: &Kind, with: &mut dyn FnMut(Simplification<'_>)) {

@@ -1,4 +1,4 @@
-//! A schema that is being made: an arena of items, and the paths between them.
+//! A schema under construction: an arena of items, and the paths between them.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -13,11 +13,11 @@ pub(super) type ItemId = usize;
 
 /// The type of a leaf.
 #[derive(Clone, Debug)]
-pub(super) enum Of {
+pub(super) enum LeafType {
     Enumeration,
     /// `uint8` from 0 to 5.
     Small,
-    /// A typedef of it, with a default.
+    /// A typedef of `Small`, with a default.
     SmallWithDefault,
     /// `uint8` from 0 to 2.
     Tiny,
@@ -55,35 +55,35 @@ pub(super) struct Must {
     pub(super) text: String,
     pub(super) message: Option<String>,
     pub(super) app_tag: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: StatementPlace,
 }
 
-/// Where something that a node demands is written.
+/// The place of a constraint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StatementPlace {
     /// In the definition of the node.
     #[default]
     Definition,
-    /// In the `refine` of the `uses` around.
+    /// In the `refine` of the containing `uses`.
     Refine,
     /// In a `deviate add` of module `d`.
     Added,
-    /// In a `deviate replace` of module `d`; the definition has something else.
+    /// In a `deviate replace` of module `d`; the definition has another value.
     Replaced,
 }
 
-/// What is written and has no effect on data.
+/// A statement without effect on data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noise {
-    /// A mandatory leaf that a deviation takes away.
+    /// A mandatory leaf that a deviation removes.
     NotSupported,
     /// A mandatory leaf whose feature is off.
     FeatureOff,
-    /// A `must` that is never true, and that a deviation deletes.
+    /// A `must` that is always false and that a deviation deletes.
     DeletedMust,
 }
 
-/// How many entries are allowed.
+/// The bounds of the number of entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
     pub(super) min: u32,
@@ -102,13 +102,13 @@ pub(super) enum Kind {
         unique: Vec<String>,
     },
     Leaf {
-        of: Of,
+        of: LeafType,
         default: Option<String>,
         mandatory: bool,
         is_key: bool,
     },
     LeafList {
-        of: Of,
+        of: LeafType,
         by_user: bool,
         bounds: Bounds,
         defaults: Vec<String>,
@@ -121,12 +121,12 @@ pub(super) enum Kind {
         mandatory: bool,
     },
     Case,
-    /// A grouping that is used where this stands.
+    /// The use of a grouping.
     Uses {
-        /// Where it is defined.
+        /// The file that defines it.
         file: File,
     },
-    /// An augment of what this stands in.
+    /// An augment of its parent.
     Augment,
 }
 
@@ -139,26 +139,26 @@ pub(super) struct Item {
     pub(super) parent: Option<ItemId>,
     pub(super) children: Vec<ItemId>,
     pub(super) when: Option<String>,
-    /// What the `when` reads.
+    /// The items that the `when` reads.
     pub(super) when_reads: Vec<ItemId>,
     pub(super) musts: Vec<Must>,
-    /// Where `mandatory`, defaults, `unique` and the bounds are written.
-    pub(super) place: Place,
-    /// What is written in it besides.
+    /// The place of `mandatory`, defaults, `unique` and the bounds.
+    pub(super) place: StatementPlace,
+    /// Additional statements without effect.
     pub(super) noise: Vec<Noise>,
-    /// Whether it has an `if-feature` that holds.
+    /// Whether it has an `if-feature` that is true.
     pub(super) has_feature: bool,
-    /// Whether it has an `if-feature` that does not hold.
+    /// Whether it has an `if-feature` that is false.
     pub(super) is_off: bool,
-    /// Whether a deviation takes it away.
+    /// Whether a deviation removes it.
     pub(super) is_unsupported: bool,
     /// `config false`.
     pub(super) is_state: bool,
-    /// Whether names of its own module have no prefix in its texts.
+    /// Whether names of its own module are written without prefix in its texts.
     pub(super) is_unprefixed: bool,
-    /// Whether it is at the top, in the submodule.
+    /// Whether it is a top node in the submodule.
     pub(super) is_in_submodule: bool,
-    /// A `when` here would make a `unique` mean different things to different readers.
+    /// Must not get a `when`: the meaning of a `unique` would be ambiguous.
     pub(super) keeps_unconditional: bool,
 }
 
@@ -167,13 +167,13 @@ pub(super) struct Item {
 pub(super) struct Shape {
     pub(super) items: Vec<Item>,
     pub(super) roots: Vec<ItemId>,
-    /// How often module `m` was revised.
+    /// The number of revisions of module `m`.
     pub(super) revision: u32,
-    /// Whether the identity `dog` is in the module of the others, not in its own.
+    /// Whether the identity `dog` is in the module of the other identities, not in its own.
     pub(super) has_dog_in_types: bool,
 }
 
-/// How a path is written.
+/// The form of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Relative,
@@ -181,7 +181,7 @@ pub(super) enum Style {
 }
 
 impl Shape {
-    /// Adds an item under another, or at the top.
+    /// Adds an item to a parent, or at the top.
     pub(super) fn add(
         &mut self,
         parent: Option<ItemId>,
@@ -199,7 +199,7 @@ impl Shape {
             when: None,
             when_reads: Vec::new(),
             musts: Vec::new(),
-            place: Place::Definition,
+            place: StatementPlace::Definition,
             noise: Vec::new(),
             has_feature: false,
             is_off: false,
@@ -216,7 +216,7 @@ impl Shape {
         id
     }
 
-    /// Whether it has instances; choices and the like have none.
+    /// Whether it has instances; choices, for example, have none.
     pub(super) fn is_data(&self, id: ItemId) -> bool {
         !matches!(
             self.items[id].kind,
@@ -236,7 +236,7 @@ impl Shape {
         matches!(self.items[id].kind, Kind::Container { presence: false })
     }
 
-    /// Whether it is still part of the schema.
+    /// Whether it is part of the schema.
     pub(super) fn is_attached(&self, id: ItemId) -> bool {
         let around = self.around(id);
         let is_child = |pair: &[ItemId]| self.items[pair[1]].children.contains(&pair[0]);
@@ -244,23 +244,23 @@ impl Shape {
     }
 
     /// The type of a leaf or leaf-list.
-    pub(super) fn of(&self, id: ItemId) -> Option<&Of> {
+    pub(super) fn of(&self, id: ItemId) -> Option<&LeafType> {
         match &self.items[id].kind {
             Kind::Leaf { of, .. } | Kind::LeafList { of, .. } => Some(of),
             _ => None,
         }
     }
 
-    /// The type that values have: that of the target, for a leafref.
-    pub(super) fn base(&self, id: ItemId) -> &Of {
+    /// The type of the values: for a leafref, that of the target.
+    pub(super) fn base(&self, id: ItemId) -> &LeafType {
         match self.of(id) {
-            Some(Of::Leafref(reference)) => self.base(reference.target),
+            Some(LeafType::Leafref(reference)) => self.base(reference.target),
             Some(of) => of,
-            None => &Of::Empty,
+            None => &LeafType::Empty,
         }
     }
 
-    /// The data node around.
+    /// The parent data node.
     pub(super) fn data_parent(&self, id: ItemId) -> Option<ItemId> {
         let mut parent = self.items[id].parent;
         while let Some(around) = parent {
@@ -272,7 +272,7 @@ impl Shape {
         None
     }
 
-    /// The data nodes from the top to an item, itself included (if it is one).
+    /// The data nodes from the top to an item, including the item if it is one.
     pub(super) fn chain(&self, id: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut next = Some(id);
@@ -286,7 +286,7 @@ impl Shape {
         chain
     }
 
-    /// Everything around an item up to the top, itself first.
+    /// The item and all its ancestors up to the top.
     pub(super) fn around(&self, id: ItemId) -> Vec<ItemId> {
         let mut around = vec![id];
         while let Some(parent) = self.items[*around.last().expect("itself")].parent {
@@ -310,18 +310,18 @@ impl Shape {
         found
     }
 
-    /// Whether one is in the other, or is it.
+    /// Whether `id` is `outer` or one of its descendants.
     pub(super) fn is_within(&self, id: ItemId, outer: ItemId) -> bool {
         self.around(id).contains(&outer)
     }
 
-    /// The name with the module, as `files` writes it out.
+    /// The name with its module, in the notation of `files`.
     pub(super) fn name(&self, id: ItemId) -> String {
         let item = &self.items[id];
         format!("{{{}}}{}", MODULES[item.module], item.name)
     }
 
-    /// The steps down from `outer` (not included) to an item, with predicates by `predicate`.
+    /// The steps from `outer` (excluded) down to an item, with the predicates of `predicate`.
     fn down(
         &self,
         outer: Option<ItemId>,
@@ -335,7 +335,7 @@ impl Shape {
         below.iter().map(step).collect()
     }
 
-    /// The path from a context node (a data node; none for the root) to a data node.
+    /// The path from a context node (a data node; `None` for the root) to a data node.
     pub(super) fn path(
         &self,
         context: Option<ItemId>,
@@ -357,7 +357,7 @@ impl Shape {
         steps.join("/")
     }
 
-    /// The lists that a path from the context to a node passes on its way down.
+    /// The lists on the way down of a path from the context to a node.
     pub(super) fn lists_between(&self, context: Option<ItemId>, to: ItemId) -> Vec<ItemId> {
         let mine = context
             .map(|context| self.chain(context))
@@ -370,26 +370,26 @@ impl Shape {
     }
 }
 
-/// One of several.
+/// A random element.
 pub(super) fn pick<T: Clone>(random: &mut StdRng, from: &[T]) -> T {
     from[random.random_range(0..from.len())].clone()
 }
 
-/// One of the texts that are values of a type, and not references.
-pub(super) fn literal(random: &mut StdRng, of: &Of) -> String {
+/// A value of a type that is not a reference.
+pub(super) fn literal(random: &mut StdRng, of: &LeafType) -> String {
     let texts: &[&str] = match of {
-        Of::Enumeration => &["red", "green", "blue"],
-        Of::Tiny => &["0", "1", "2"],
-        Of::Number => &["0", "5", "300"],
-        Of::Text => &["a", "ab", "xyz"],
-        Of::Small | Of::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
-        Of::Decimal => &["0.0", "0.5", "1.5", "2.0"],
-        Of::Word => &["a", "b", "ab", "ba"],
-        Of::Boolean => &["true", "false"],
-        Of::Identity => &["{t}cat", "{t}lion", "{i}dog"],
-        Of::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
-        Of::Union | Of::UnionWithLeafref(_) => &["0", "2", "a", "b"],
-        Of::Empty | Of::Leafref(_) | Of::InstanceIdentifier { .. } => &[""],
+        LeafType::Enumeration => &["red", "green", "blue"],
+        LeafType::Tiny => &["0", "1", "2"],
+        LeafType::Number => &["0", "5", "300"],
+        LeafType::Text => &["a", "ab", "xyz"],
+        LeafType::Small | LeafType::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
+        LeafType::Decimal => &["0.0", "0.5", "1.5", "2.0"],
+        LeafType::Word => &["a", "b", "ab", "ba"],
+        LeafType::Boolean => &["true", "false"],
+        LeafType::Identity => &["{t}cat", "{t}lion", "{i}dog"],
+        LeafType::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
+        LeafType::Union | LeafType::UnionWithLeafref(_) => &["0", "2", "a", "b"],
+        LeafType::Empty | LeafType::Leafref(_) | LeafType::InstanceIdentifier { .. } => &[""],
     };
     pick(random, texts).to_owned()
 }

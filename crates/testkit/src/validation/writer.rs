@@ -1,10 +1,10 @@
-//! One module of a schema, written as YANG.
+//! Writes one module of a schema as YANG.
 
 use std::fmt::Write;
 
-use super::files::{File, Names};
+use super::files::{File, NameStyle};
 use super::render::Conditions;
-use super::shape::{Bounds, ItemId, Kind, MODULES, Must, Noise, Of, Place, Shape};
+use super::shape::{Bounds, ItemId, Kind, LeafType, MODULES, Must, Noise, Shape, StatementPlace};
 
 const TYPES: &str = "\
   feature off;
@@ -20,7 +20,7 @@ const TYPES: &str = "\
 
 const DOG: &str = "  identity dog { base t:animal; }\n";
 
-/// The text of a file, one of `files`.
+/// The text of a file; `files` are all files.
 pub(super) fn write(shape: &Shape, conditions: Conditions, file: File, files: &[File]) -> String {
     let mut writer = Writer {
         shape,
@@ -33,26 +33,27 @@ pub(super) fn write(shape: &Shape, conditions: Conditions, file: File, files: &[
     writer.text
 }
 
-/// Whether something of an item is written as a deviation.
+/// Whether a part of an item is written as a deviation.
 pub(super) fn needs_deviation(shape: &Shape, id: ItemId) -> bool {
     let item = &shape.items[id];
-    let is_deviated = |place: Place| matches!(place, Place::Added | Place::Replaced);
+    let is_deviated =
+        |place: StatementPlace| matches!(place, StatementPlace::Added | StatementPlace::Replaced);
     item.is_unsupported
         || item.musts.iter().any(|must| is_deviated(must.place))
-        || (is_deviated(item.place) && !Demands::of(&item.kind).is_empty())
+        || (is_deviated(item.place) && !Constraints::of(&item.kind).is_empty())
         || item.noise.iter().any(|&noise| noise != Noise::FeatureOff)
 }
 
-/// What a node demands, but for `must` and `when`.
+/// The constraints of a node, except `must` and `when`.
 #[derive(Default)]
-struct Demands<'s> {
+struct Constraints<'s> {
     mandatory: bool,
     defaults: Vec<&'s str>,
     unique: &'s [String],
     bounds: Bounds,
 }
 
-impl<'s> Demands<'s> {
+impl<'s> Constraints<'s> {
     fn of(kind: &'s Kind) -> Self {
         match kind {
             Kind::Leaf {
@@ -101,12 +102,12 @@ impl<'s> Demands<'s> {
         statements
     }
 
-    /// What is in the definition, and what is elsewhere.
-    fn split(self, place: Place) -> (Vec<String>, Vec<String>) {
+    /// The statements in the definition, and those at the other place.
+    fn split(self, place: StatementPlace) -> (Vec<String>, Vec<String>) {
         match place {
-            Place::Definition => (self.statements(), Vec::new()),
-            Place::Added => (Vec::new(), self.statements()),
-            Place::Refine => {
+            StatementPlace::Definition => (self.statements(), Vec::new()),
+            StatementPlace::Added => (Vec::new(), self.statements()),
+            StatementPlace::Refine => {
                 let unique = self.unique;
                 let kept = Self {
                     unique,
@@ -118,7 +119,7 @@ impl<'s> Demands<'s> {
                 };
                 (kept.statements(), refined.statements())
             }
-            Place::Replaced => {
+            StatementPlace::Replaced => {
                 let mut kept = Self {
                     defaults: self.defaults.clone(),
                     unique: self.unique,
@@ -227,8 +228,8 @@ impl Writer<'_> {
                 self.item(root);
             }
         }
-        // libyang crashes on sets of nodes that are not in document order where the last node at
-        // the top has no children; this one always has one.
+        // libyang crashes on node sets that are not in document order if the last top node has no children;
+        // this one always has one.
         if self.file != File::Groupings {
             let name = self.file.name();
             self.line(&format!(
@@ -246,9 +247,9 @@ impl Writer<'_> {
         self.close();
     }
 
-    /// The names of schema nodes, with prefixes.
+    /// The path of schema nodes, with prefixes.
     fn path(&self, outer: Option<ItemId>, id: ItemId) -> String {
-        let names = Names {
+        let names = NameStyle {
             file: self.file,
             module: self.shape.items[id].module,
             has_dog_in_types: self.shape.has_dog_in_types,
@@ -257,7 +258,7 @@ impl Writer<'_> {
         names.write(&self.shape.schema_names(outer, id).join("/"))
     }
 
-    /// `if-feature` and `when`.
+    /// Writes `if-feature` and `when`.
     fn head(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
         let names = self.shape.names(id);
@@ -274,7 +275,7 @@ impl Writer<'_> {
         }
     }
 
-    fn musts(&mut self, musts: &[Must], place: Place, names: Names) {
+    fn musts(&mut self, musts: &[Must], place: StatementPlace, names: NameStyle) {
         for must in musts.iter().filter(|must| must.place == place) {
             self.open(&format!("must \"{}\"", names.write(&must.text)));
             if let Some(message) = &must.message {
@@ -315,10 +316,10 @@ impl Writer<'_> {
         }
         self.definition(id);
         let names = self.shape.names(id);
-        for statement in Demands::of(&item.kind).split(item.place).0 {
+        for statement in Constraints::of(&item.kind).split(item.place).0 {
             self.line(&names.write(&statement));
         }
-        self.musts(&item.musts, Place::Definition, names);
+        self.musts(&item.musts, StatementPlace::Definition, names);
         self.children(id);
         self.noise(id);
         self.close();
@@ -388,14 +389,17 @@ impl Writer<'_> {
     fn refine(&mut self, uses: ItemId, id: ItemId) {
         let item = &self.shape.items[id];
         let refined = match item.place {
-            Place::Refine => Demands::of(&item.kind).split(item.place).1,
+            StatementPlace::Refine => Constraints::of(&item.kind).split(item.place).1,
             _ => Vec::new(),
         };
-        let has_must = item.musts.iter().any(|must| must.place == Place::Refine);
+        let has_must = item
+            .musts
+            .iter()
+            .any(|must| must.place == StatementPlace::Refine);
         if refined.is_empty() && !has_must {
             return;
         }
-        let names = Names {
+        let names = NameStyle {
             file: self.file,
             ..self.shape.names(id)
         };
@@ -404,7 +408,7 @@ impl Writer<'_> {
         for statement in refined {
             self.line(&names.write(&statement));
         }
-        self.musts(&item.musts, Place::Refine, names);
+        self.musts(&item.musts, StatementPlace::Refine, names);
         self.close();
     }
 
@@ -426,18 +430,23 @@ impl Writer<'_> {
         if item.is_unsupported {
             return self.line(&format!("deviation /{path} {{ deviate not-supported; }}"));
         }
-        let names = Names {
+        let names = NameStyle {
             file: self.file,
             ..self.shape.names(id)
         };
         let elsewhere = match item.place {
-            Place::Added | Place::Replaced => Demands::of(&item.kind).split(item.place).1,
+            StatementPlace::Added | StatementPlace::Replaced => {
+                Constraints::of(&item.kind).split(item.place).1
+            }
             _ => Vec::new(),
         };
-        let has_must = item.musts.iter().any(|must| must.place == Place::Added);
-        let is_added = item.place == Place::Added && !elsewhere.is_empty();
+        let has_must = item
+            .musts
+            .iter()
+            .any(|must| must.place == StatementPlace::Added);
+        let is_added = item.place == StatementPlace::Added && !elsewhere.is_empty();
         let is_deleted = item.noise.contains(&Noise::DeletedMust);
-        let is_replaced = item.place == Place::Replaced && !elsewhere.is_empty();
+        let is_replaced = item.place == StatementPlace::Replaced && !elsewhere.is_empty();
         if has_must || is_added || is_deleted || is_replaced {
             self.open(&format!("deviation /{path}"));
             if is_replaced {
@@ -452,7 +461,7 @@ impl Writer<'_> {
                 for statement in added {
                     self.line(&names.write(&statement));
                 }
-                self.musts(&item.musts, Place::Added, names);
+                self.musts(&item.musts, StatementPlace::Added, names);
                 self.close();
             }
             self.close();
@@ -468,7 +477,7 @@ impl Writer<'_> {
         }
     }
 
-    fn deviate(&mut self, how: &str, statements: &[String], names: Names) {
+    fn deviate(&mut self, how: &str, statements: &[String], names: NameStyle) {
         self.open(&format!("deviate {how}"));
         for statement in statements {
             self.line(&names.write(statement));
@@ -476,29 +485,31 @@ impl Writer<'_> {
         self.close();
     }
 
-    fn of(&mut self, of: &Of, id: ItemId) {
+    fn of(&mut self, of: &LeafType, id: ItemId) {
         let names = self.shape.names(id);
         let prefix = names.file.prefix("t").expect("it is imported");
         let text = match of {
-            Of::Enumeration => format!("type {prefix}:colour;"),
-            Of::Small => format!("type {prefix}:small;"),
-            Of::SmallWithDefault => format!("type {prefix}:small-or-three;"),
-            Of::Tiny => format!("type {prefix}:small {{ range 0..2; }}"),
-            Of::Number => "type uint16;".to_owned(),
-            Of::Text => "type string;".to_owned(),
-            Of::Decimal => "type decimal64 { fraction-digits 1; }".to_owned(),
-            Of::Word => format!("type {prefix}:word;"),
-            Of::Boolean => "type boolean;".to_owned(),
-            Of::Identity => format!("type identityref {{ base {prefix}:animal; }}"),
-            Of::Bits => format!("type {prefix}:set;"),
-            Of::Empty => "type empty;".to_owned(),
-            Of::Union => format!("type union {{ type {prefix}:small; type {prefix}:word; }}"),
-            Of::Leafref(reference) => leafref(&names.write(&reference.path), reference.is_required),
-            Of::UnionWithLeafref(reference) => {
+            LeafType::Enumeration => format!("type {prefix}:colour;"),
+            LeafType::Small => format!("type {prefix}:small;"),
+            LeafType::SmallWithDefault => format!("type {prefix}:small-or-three;"),
+            LeafType::Tiny => format!("type {prefix}:small {{ range 0..2; }}"),
+            LeafType::Number => "type uint16;".to_owned(),
+            LeafType::Text => "type string;".to_owned(),
+            LeafType::Decimal => "type decimal64 { fraction-digits 1; }".to_owned(),
+            LeafType::Word => format!("type {prefix}:word;"),
+            LeafType::Boolean => "type boolean;".to_owned(),
+            LeafType::Identity => format!("type identityref {{ base {prefix}:animal; }}"),
+            LeafType::Bits => format!("type {prefix}:set;"),
+            LeafType::Empty => "type empty;".to_owned(),
+            LeafType::Union => format!("type union {{ type {prefix}:small; type {prefix}:word; }}"),
+            LeafType::Leafref(reference) => {
+                leafref(&names.write(&reference.path), reference.is_required)
+            }
+            LeafType::UnionWithLeafref(reference) => {
                 let member = leafref(&names.write(&reference.path), reference.is_required);
                 format!("type union {{ {member} type {prefix}:small; }}")
             }
-            Of::InstanceIdentifier { is_required } => {
+            LeafType::InstanceIdentifier { is_required } => {
                 format!("type instance-identifier {{ require-instance {is_required}; }}")
             }
         };

@@ -1,15 +1,15 @@
-//! The API resource, the operations, and where to find them (RFC 8040 §3.1, §3.3).
+//! The API resource, the operations resource, and root discovery (RFC 8040 §3.1, §3.3).
 
 use espalier_yang::Schema;
 
-use super::document::{Content, Element, Names, Scalar};
+use super::document::{Content, Element, ModuleNames, Scalar};
 use crate::restconf::error_body::RESTCONF_NAMESPACE;
 use crate::restconf::xml_text::escape;
 
 /// The revision of `ietf-yang-library` that is served (RFC 8040 §3.3.3).
 const YANG_LIBRARY_REVISION: &str = "2019-01-04";
 
-const RESTCONF: Names = Names::fixed("ietf-restconf", RESTCONF_NAMESPACE);
+const RESTCONF: ModuleNames = ModuleNames::constant("ietf-restconf", RESTCONF_NAMESPACE);
 
 /// `{+restconf}` (RFC 8040 §3.3).
 pub(in crate::restconf) fn api_resource() -> Element {
@@ -26,13 +26,13 @@ pub(in crate::restconf) fn yang_library_version() -> Element {
     Element::leaf("yang-library-version", YANG_LIBRARY_REVISION).of(RESTCONF)
 }
 
-/// `{+restconf}/operations` (RFC 8040 §3.3.2): each RPC as an empty leaf.
+/// `{+restconf}/operations` (RFC 8040 §3.3.2): each RPC is an empty leaf.
 pub(in crate::restconf) fn operations(schema: &Schema) -> Element {
     let leaves = schema.operations().iter().map(|&id| {
         let node = schema.node(id);
         let module = schema.module(node.module);
         Element {
-            names: Some(Names {
+            names: Some(ModuleNames {
                 module: module.name.to_string().into(),
                 namespace: module.namespace.to_string().into(),
             }),
@@ -53,7 +53,7 @@ pub(in crate::restconf) struct Xrd {
 }
 
 impl Xrd {
-    /// The document that names `root` as the root of RESTCONF.
+    /// The document with `root` as the root of RESTCONF.
     pub(in crate::restconf) fn new(root: &str) -> Self {
         let xml = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

@@ -1,10 +1,10 @@
 //! `ietf-restconf-monitoring:restconf-state` (RFC 8040 §9).
 
-use super::document::{Content, Element, Names, Scalar};
+use super::document::{Content, Element, ModuleNames, Scalar};
 
-/// What this server can do (RFC 8040 §9.1.1), each with its section.
+/// The capabilities of this server (RFC 8040 §9.1.1), each with its section.
 const CAPABILITIES: [&str; 6] = [
-    // §9.1.2: what is reported without with-defaults is what clients have set.
+    // §9.1.2: without with-defaults, only values that clients set are reported.
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     // §4.8.2
     "urn:ietf:params:restconf:capability:depth:1.0",
@@ -18,7 +18,7 @@ const CAPABILITIES: [&str; 6] = [
     "urn:ietf:params:restconf:capability:with-origin:1.0",
 ];
 
-const MONITORING: Names = Names::fixed(
+const MONITORING: ModuleNames = ModuleNames::constant(
     "ietf-restconf-monitoring",
     "urn:ietf:params:xml:ns:yang:ietf-restconf-monitoring",
 );

@@ -1,4 +1,4 @@
-//! A small tree that knows its names and prints itself in JSON and XML.
+//! A small data tree that prints itself as JSON or XML.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use crate::restconf::xml_text::escape;
 
 /// A module's name and namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct ModuleNames {
     pub(crate) module: Cow<'static, str>,
     pub(crate) namespace: Cow<'static, str>,
 }
 
-impl Names {
-    /// Names that are known when the program is built.
-    pub(crate) const fn fixed(module: &'static str, namespace: &'static str) -> Self {
+impl ModuleNames {
+    /// Names from constants.
+    pub(crate) const fn constant(module: &'static str, namespace: &'static str) -> Self {
         Self {
             module: Cow::Borrowed(module),
             namespace: Cow::Borrowed(namespace),
@@ -26,13 +26,13 @@ impl Names {
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Element {
-    /// Its module; that of the node above where absent.
-    pub(crate) names: Option<Names>,
+    /// Its module; if absent, that of the parent.
+    pub(crate) names: Option<ModuleNames>,
     pub(crate) name: Cow<'static, str>,
     pub(crate) content: Content,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Container(Vec<Element>),
@@ -46,13 +46,13 @@ pub(crate) enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Text(String),
-    Identity(Names, &'static str),
+    Identity(ModuleNames, &'static str),
     Empty,
 }
 
-/// How much of a document to print: levels, as `depth` counts them.
+/// How many levels of a document to print, counted as in `depth`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Show {
+pub(crate) struct PrintLevels {
     pub(crate) depth: Option<u32>,
 }
 
@@ -73,7 +73,7 @@ impl Element {
         }
     }
 
-    /// How many instances of the node there are.
+    /// The number of instances of the node.
     pub(crate) fn entries(&self) -> usize {
         match &self.content {
             Content::List(_, entries) => entries.len(),
@@ -82,14 +82,14 @@ impl Element {
         }
     }
 
-    /// The same node, in a module of its own.
-    pub(crate) fn of(mut self, names: Names) -> Self {
+    /// Sets the module.
+    pub(crate) fn of(mut self, names: ModuleNames) -> Self {
         self.names = Some(names);
         self
     }
 
-    /// The node as a document; its [`Self::names`] must be set.
-    pub(crate) fn print(&self, format: Format, show: Show) -> String {
+    /// Prints the node as a document; its [`Self::names`] must be set.
+    pub(crate) fn print(&self, format: Format, show: PrintLevels) -> String {
         let mut text = String::new();
         match format {
             Format::Json => {
@@ -140,8 +140,8 @@ impl Element {
     fn xml_inner(&self, text: &mut String, children: &[Self], depth: Option<u32>) {
         self.xml_start(text);
         text.push('>');
-        for child in below(children, depth) {
-            child.print_xml(text, lower(depth));
+        for child in children_at_depth(children, depth) {
+            child.print_xml(text, next_level(depth));
         }
         let _ = write!(text, "</{}>", self.name);
     }
@@ -178,7 +178,7 @@ impl Scalar {
         }
     }
 
-    /// The value as a key in a path has it.
+    /// The value in the form of a key in a path.
     pub(crate) fn as_key(&self) -> Cow<'_, str> {
         match self {
             Self::Text(value) => Cow::Borrowed(value),
@@ -189,24 +189,24 @@ impl Scalar {
 }
 
 /// RFC 8040 §4.8.2: the target is level 1.
-fn below(children: &[Element], depth: Option<u32>) -> &[Element] {
+fn children_at_depth(children: &[Element], depth: Option<u32>) -> &[Element] {
     match depth {
         Some(0 | 1) => &[],
         _ => children,
     }
 }
 
-fn lower(depth: Option<u32>) -> Option<u32> {
+fn next_level(depth: Option<u32>) -> Option<u32> {
     depth.map(|depth| depth.saturating_sub(1))
 }
 
 fn json_object(text: &mut String, children: &[Element], depth: Option<u32>) {
     text.push('{');
-    for (index, child) in below(children, depth).iter().enumerate() {
+    for (index, child) in children_at_depth(children, depth).iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        child.print_json(text, lower(depth));
+        child.print_json(text, next_level(depth));
     }
     text.push('}');
 }
@@ -232,15 +232,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_formats_say_the_same() {
-        let names = Names::fixed("m", "urn:m");
+    fn both_formats_print_the_same_data() {
+        let names = ModuleNames::constant("m", "urn:m");
         let entry = vec![
             Element::leaf("k", "a<b"),
             Element::new("e", Content::Leaf(Scalar::Empty)),
         ];
         let list = Element::new("l", Content::List(&["k"], vec![entry]));
         let top = Element::container("top", vec![list]).of(names);
-        let show = Show { depth: None };
+        let show = PrintLevels { depth: None };
         assert_eq!(
             top.print(Format::Json, show),
             r#"{"m:top":{"l":[{"k":"a<b","e":[null]}]}}"#
@@ -249,7 +249,7 @@ mod tests {
             top.print(Format::Xml, show),
             r#"<top xmlns="urn:m"><l><k>a&lt;b</k><e/></l></top>"#
         );
-        let shallow = Show { depth: Some(1) };
+        let shallow = PrintLevels { depth: Some(1) };
         assert_eq!(top.print(Format::Json, shallow), r#"{"m:top":{}}"#);
     }
 }

@@ -1,47 +1,47 @@
-//! The YANG library: `yang-library` (RFC 8525) and `modules-state` (RFC 7895, for older clients),
-//! made from the schema.
+//! The YANG library, generated from the schema: `yang-library` (RFC 8525) and `modules-state` (RFC 7895,
+//! for older clients).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use espalier_yang::Schema;
 use espalier_yang::schema::Module;
 
-use super::document::{Content, Element, Names, Scalar, Show};
-use super::texts::{Texts, key};
+use super::document::{Content, Element, ModuleNames, PrintLevels, Scalar};
+use super::texts::{ModuleTexts, key};
 use crate::restconf::media::Format;
 
-const LIBRARY: Names = Names::fixed(
+const LIBRARY: ModuleNames = ModuleNames::constant(
     "ietf-yang-library",
     "urn:ietf:params:xml:ns:yang:ietf-yang-library",
 );
-const DATASTORES: Names = Names::fixed(
+const DATASTORES: ModuleNames = ModuleNames::constant(
     "ietf-datastores",
     "urn:ietf:params:xml:ns:yang:ietf-datastores",
 );
 
-/// The one module set, and the one schema, of a server.
+/// The name of the only module set and the only schema.
 const SET_NAME: &str = "complete";
 
-/// Both documents.
+/// Both documents of the library.
 #[derive(Debug)]
 pub(in crate::restconf) struct Library {
     /// `ietf-yang-library:yang-library`.
     pub(in crate::restconf) yang_library: Element,
     /// `ietf-yang-library:modules-state`.
     pub(in crate::restconf) modules_state: Element,
-    /// Differs when anything else in the library does.
+    /// A hash that changes with any other content of the library.
     pub(in crate::restconf) content_id: String,
 }
 
 impl Library {
-    /// The library of a schema. Modules with a text are linked to `root`.
+    /// The library of a schema. `root` is the base of the URLs of module texts.
     pub(in crate::restconf) fn new(
         schema: &Schema,
-        texts: &Texts,
+        texts: &ModuleTexts,
         root: &str,
         datastores: &[&'static str],
     ) -> Self {
-        let describe = Describe { texts, root };
+        let describe = ModuleDescriber { texts, root };
         let set = describe.module_set(schema);
         let content_id = content_id(&set);
         Self {
@@ -52,11 +52,11 @@ impl Library {
     }
 }
 
-/// A fingerprint of what the module set says.
+/// A hash of the module set.
 fn content_id(set: &[Element]) -> String {
     let mut hasher = DefaultHasher::new();
     for element in set {
-        let show = Show { depth: None };
+        let show = PrintLevels { depth: None };
         element.print(Format::Json, show).hash(&mut hasher);
     }
     format!("{:016x}", hasher.finish())
@@ -82,12 +82,12 @@ fn yang_library(set: Vec<Element>, datastores: &[&'static str], content_id: &str
     Element::container("yang-library", children).of(LIBRARY)
 }
 
-struct Describe<'a> {
-    texts: &'a Texts,
+struct ModuleDescriber<'a> {
+    texts: &'a ModuleTexts,
     root: &'a str,
 }
 
-impl Describe<'_> {
+impl ModuleDescriber<'_> {
     fn module_set(&self, schema: &Schema) -> Vec<Element> {
         let (implemented, imported): (Vec<&Module>, Vec<&Module>) = schema
             .modules()
@@ -113,7 +113,7 @@ impl Describe<'_> {
         let revision = module.revision.as_deref();
         match revision {
             Some(revision) => leaves.push(Element::leaf("revision", revision)),
-            // A key of import-only-module, where the RFC wants it empty.
+            // It is a key of import-only-module; the RFC requires it to be empty.
             None if !module.is_implemented => leaves.push(Element::leaf("revision", "")),
             None => {}
         }
@@ -137,7 +137,7 @@ impl Describe<'_> {
         let entries = module.submodules.iter().map(|(name, revision)| {
             let mut entry = vec![Element::leaf("name", &**name)];
             let revision = revision.as_deref();
-            // A key in modules-state, absent in yang-library where there is none.
+            // It is a key in modules-state, and optional in yang-library.
             if revision.is_some() || location == "schema" {
                 entry.push(Element::leaf("revision", revision.unwrap_or_default()));
             }
@@ -154,7 +154,7 @@ impl Describe<'_> {
         ));
     }
 
-    /// Where the text is: a leaf-list in `yang-library`, a leaf in `modules-state`.
+    /// Adds the URL of the text: a leaf-list in `yang-library`, a leaf in `modules-state`.
     fn location(
         &self,
         leaves: &mut Vec<Element>,

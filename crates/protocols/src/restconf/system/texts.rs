@@ -1,4 +1,4 @@
-//! The texts of the modules and submodules of a schema (RFC 8040 §3.7).
+//! The source texts of the modules and submodules of a schema (RFC 8040 §3.7).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{Schema, standard};
 
-/// Each text by `name@revision`, or by the name alone where there is no revision.
+/// The texts by `name@revision`, or by name if there is no revision.
 #[derive(Debug, Default)]
-pub(in crate::restconf) struct Texts(HashMap<String, Arc<str>>);
+pub(in crate::restconf) struct ModuleTexts(HashMap<String, Arc<str>>);
 
-impl Texts {
-    /// The texts of the modules of `schema`: those it was made from, and standard ones.
+impl ModuleTexts {
+    /// The texts of the modules of `schema`: its sources, and standard modules.
     pub(in crate::restconf) fn new(schema: &Schema, source: &SchemaSource) -> Self {
         let mut texts = HashMap::new();
         for module in &source.modules {
@@ -41,13 +41,13 @@ impl Texts {
         self.0.get(key)
     }
 
-    /// Whether there is a text for a module or submodule.
+    /// Whether the text of a module or submodule is available.
     pub(super) fn has(&self, name: &str, revision: Option<&str>) -> bool {
         self.0.contains_key(&key(name, revision))
     }
 }
 
-/// How a module is named in the URL of its text, without the ending.
+/// The name of a module in the URL of its text, without the extension.
 pub(super) fn key(name: &str, revision: Option<&str>) -> String {
     match revision {
         Some(revision) => format!("{name}@{revision}"),

@@ -1,4 +1,4 @@
-//! The document in a request's body.
+//! The document in a request body.
 
 use espalier_yang::data::{
     Content, DataNode, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder,
@@ -12,7 +12,7 @@ use crate::restconf::error::{Failure, Result};
 use crate::restconf::media::Format;
 
 impl Job {
-    /// Parses a body that is held in memory. `place` is the node above its content.
+    /// Parses a body in memory. `place` is the parent of its content.
     pub(super) fn parse(
         &self,
         format: Format,
@@ -26,7 +26,7 @@ impl Job {
             metadata,
             place,
             wrapping: self.wrapping,
-            // RFC 8040 §4.6.1: the body of a plain patch need not repeat the keys of its target.
+            // RFC 8040 §4.6.1: the body of a plain patch may omit the keys of its target.
             target_keys: match self.method {
                 Method::PATCH => self.target_keys().to_vec(),
                 _ => Vec::new(),
@@ -39,7 +39,7 @@ impl Job {
         }
     }
 
-    /// The key values in the URL, where the target is a list entry.
+    /// The key values in the URL, if the target is a list entry.
     fn target_keys(&self) -> &[Value] {
         match self.path().steps.last() {
             Some(Step {
@@ -50,7 +50,7 @@ impl Job {
         }
     }
 
-    /// Gives the target the keys that the body leaves out.
+    /// Adds the keys that the body omits to the target.
     pub(super) fn complete_keys(&self, tree: &mut DataTree) {
         let Some(node) = tree.nodes.first_mut() else {
             return;
@@ -67,15 +67,15 @@ impl Job {
         }
     }
 
-    /// A plain patch changes its target: an operation on the target itself (delete, replace, create)
-    /// is another method's (RFC 8040 §4.6.1).
+    /// RFC 8040 §4.6.1: a plain patch changes its target. An operation on the target itself (delete,
+    /// replace, create) requires another method.
     pub(super) fn check_target_operation(&self, tree: &DataTree) -> Result<()> {
         let target = tree.nodes.first().filter(|_| !self.path().is_root());
         match target.and_then(|node| Some((node.mark, node.operation()?))) {
             None => Ok(()),
             Some((mark, _)) => {
                 let message =
-                    "a plain patch has no operation on its own target: use DELETE, PUT or POST";
+                    "a plain patch cannot have an operation on its target: use DELETE, PUT or POST";
                 let path = self.path().to_instance_identifier(self.schema());
                 let error = DataError::new(ErrorTag::BadAttribute, message);
                 Err(error.at(path).on_line(mark.line).into())
@@ -83,7 +83,7 @@ impl Job {
         }
     }
 
-    /// RFC 8040 §4.5: the keys in the body are those in the URL.
+    /// RFC 8040 §4.5: the keys in the body must equal those in the URL.
     pub(super) fn check_keys(&self, tree: &DataTree) -> Result<()> {
         let (Some(last), Some(node)) = (self.path().steps.last(), tree.nodes.first()) else {
             return Ok(());
@@ -91,13 +91,13 @@ impl Job {
         match instance_of(self, node) == last.keys {
             true => Ok(()),
             false => Err(Failure::invalid(
-                "the keys in the body are not those in the URL",
+                "the keys in the body differ from those in the URL",
             )),
         }
     }
 }
 
-/// Which instance of its schema node a node is.
+/// The keys that identify a node among the instances of its schema node.
 pub(super) fn instance_of(job: &Job, node: &DataNode) -> Keys {
     let schema = job.schema();
     if schema.node(node.node).is_leaf_list() {
@@ -111,14 +111,14 @@ pub(super) fn instance_of(job: &Job, node: &DataNode) -> Keys {
     }
 }
 
-/// The path of a node that a document brings below `parent`.
+/// The path of a child of `parent`.
 pub(super) fn child_path(parent: &InstancePath, node: NodeId, keys: Keys) -> InstancePath {
     let mut path = parent.clone();
     path.steps.push(Step { node, keys });
     path
 }
 
-/// The keys of a list entry as they come, in whatever order.
+/// Collects the keys of a list entry, in any order.
 #[derive(Debug, Default)]
 pub(super) struct KeyCollector(Vec<(NodeId, Value)>);
 
@@ -127,7 +127,7 @@ impl KeyCollector {
         self.0.push((leaf, value.clone()));
     }
 
-    /// The values, in the order of `keys`.
+    /// The values in the order of `keys`.
     pub(super) fn keys(&self, keys: &[NodeId]) -> Keys {
         let value_of = |key: &NodeId| {
             let found = self.0.iter().find(|(leaf, _)| leaf == key);

@@ -1,4 +1,4 @@
-//! What a request presumes about the state that it changes.
+//! The preconditions of a request, checked on the state that it changes.
 
 use std::cell::RefCell;
 
@@ -10,31 +10,31 @@ use super::job::Job;
 use crate::restconf::conditions::Validators;
 use crate::restconf::error::{Failure, Result};
 
-/// The store's guard, made of a check that fails in our way.
-pub(super) struct Guard<C> {
+/// Adapts a check of this module to a guard of the store, and keeps its failure.
+pub(super) struct PreconditionGuard<C> {
     check: C,
-    refusal: RefCell<Option<Failure>>,
+    failure: RefCell<Option<Failure>>,
 }
 
-impl<C: Fn(&View) -> Result<()>> Guard<C> {
+impl<C: Fn(&View) -> Result<()>> PreconditionGuard<C> {
     pub(super) fn new(check: C) -> Self {
         Self {
             check,
-            refusal: RefCell::new(None),
+            failure: RefCell::new(None),
         }
     }
 
-    /// To be called by the store; may be called again where a commit is tried again.
-    pub(super) fn examine(&self, view: &View) -> espalier_store::Result<()> {
+    /// Runs the check. The store calls it again if it retries a commit.
+    pub(super) fn check_view(&self, view: &View) -> espalier_store::Result<()> {
         (self.check)(view).map_err(|failure| {
-            self.refusal.replace(Some(failure));
+            self.failure.replace(Some(failure));
             Error::Precondition
         })
     }
 
-    /// Why the store failed, or why the check made it fail.
+    /// The failure of the check if it caused the error of the store, otherwise that error.
     pub(super) fn explain(&self, error: Error) -> Failure {
-        match (error, self.refusal.take()) {
+        match (error, self.failure.take()) {
             (Error::Precondition, Some(failure)) => failure,
             (error, _) => error.into(),
         }
@@ -42,30 +42,30 @@ impl<C: Fn(&View) -> Result<()>> Guard<C> {
 }
 
 impl Job {
-    /// Commits one edit, if `check` allows it.
+    /// Commits one edit if `check` succeeds.
     pub(super) fn commit(&self, edit: Edit, check: impl Fn(&View) -> Result<()>) -> Result<Commit> {
-        let guard = Guard::new(check);
-        let examine = |view: &View| guard.examine(view);
+        let guard = PreconditionGuard::new(check);
+        let check_view = |view: &View| guard.check_view(view);
         let options = CommitOptions {
             author: &self.author,
             comment: &self.who.comment,
             session: &self.who.session,
-            guard: Some(&examine),
+            guard: Some(&check_view),
             ..CommitOptions::default()
         };
         let committed = self.target.tree.commit(&[edit], options);
         committed.map_err(|error| guard.explain(error))
     }
 
-    /// The resource exists (404), and the conditions hold for it (412).
+    /// The resource must exist (404) and meet the conditions (412).
     pub(super) fn check_existing(&self, view: &View) -> Result<()> {
         if !view.exists(self.path())? {
-            return Err(self.missing());
+            return Err(self.not_found());
         }
         self.check_conditions(view, Presence::Exists)
     }
 
-    /// The conditions of the headers hold for the resource (412).
+    /// The resource must meet the conditions of the headers (412).
     pub(super) fn check_conditions(&self, view: &View, presence: Presence) -> Result<()> {
         if self.conditions.is_empty() {
             return Ok(());
@@ -74,17 +74,17 @@ impl Job {
             Presence::Exists => Some(Validators::of(&view.stamp(self.path())?)),
             Presence::Absent => None,
         };
-        match self.conditions.hold_for_write(current.as_ref()) {
+        match self.conditions.allow_write(current.as_ref()) {
             true => Ok(()),
             false => Err(Failure::precondition()),
         }
     }
 
-    /// The resource that is to hold `path` exists (409).
+    /// The parent resource of `path` must exist (409).
     pub(super) fn check_parent(&self, view: &View, path: &InstancePath) -> Result<()> {
         match path.parent() {
             Some(parent) if !view.exists(&parent)? => {
-                let message = "the resource that is to hold this one does not exist";
+                let message = "the parent resource does not exist";
                 let error = DataError::new(ErrorTag::DataMissing, message);
                 Err(error
                     .at(parent.to_instance_identifier(self.schema()))
@@ -94,7 +94,7 @@ impl Job {
         }
     }
 
-    pub(super) fn missing(&self) -> Failure {
+    pub(super) fn not_found(&self) -> Failure {
         let schema = self.schema();
         let name = self.path().target().map(|node| schema.path(node));
         let name = name.unwrap_or_default();
@@ -102,7 +102,7 @@ impl Job {
     }
 }
 
-/// Whether the resource that is written exists.
+/// Whether the written resource exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     Exists,
@@ -110,7 +110,7 @@ pub(super) enum Presence {
 }
 
 impl Presence {
-    /// Whether a resource holds anything.
+    /// Whether a resource has content.
     pub(super) fn of(view: &View, path: &InstancePath) -> Result<Self> {
         Ok(match view.has_content(path)? {
             true => Self::Exists,

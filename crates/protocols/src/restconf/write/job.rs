@@ -1,4 +1,4 @@
-//! What a request that writes is about.
+//! A request that writes, and its result.
 
 use std::time::SystemTime;
 
@@ -12,10 +12,10 @@ use super::placement::Placement;
 use crate::restconf::conditions::{Conditions, Validators};
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
-use crate::restconf::routes::{Answer, status_only};
-use crate::restconf::who::Who;
+use crate::restconf::request_identity::Who;
+use crate::restconf::routes::{HttpResponse, status_only};
 
-/// The resource that is written.
+/// The resource to write.
 pub(in crate::restconf) struct Target {
     pub(in crate::restconf) tree: Tree,
     pub(in crate::restconf) path: InstancePath,
@@ -29,7 +29,7 @@ pub(super) struct Job {
     pub(super) target: Target,
     pub(super) conditions: Conditions,
     pub(super) placement: Option<Placement>,
-    /// How the body is wrapped, where it is for a whole datastore.
+    /// The accepted wrapping of the body, if it is for a whole datastore.
     pub(super) wrapping: Wrapping,
     pub(super) accept: Accept,
     pub(super) author: String,
@@ -46,15 +46,15 @@ impl Job {
     }
 }
 
-/// A request that was carried out.
-pub(super) struct Done {
+/// The result of a successful request.
+pub(super) struct WriteResult {
     pub(super) status: StatusCode,
     validators: Validators,
     location: Option<String>,
 }
 
-impl Done {
-    /// After a commit that changed, or found unchanged, the resource at `path`.
+impl WriteResult {
+    /// The result of a commit that changed the resource at `path` or left it unchanged.
     pub(super) fn new(
         job: &Job,
         status: StatusCode,
@@ -66,7 +66,7 @@ impl Done {
             false => Validators::of(&job.target.tree.view()?.stamp(path)?),
         };
         let location = match status {
-            // An entry of a list without keys has no URL.
+            // An entry of a keyless list has no URL.
             StatusCode::CREATED => path.to_api_path(job.schema()),
             _ => None,
         };
@@ -81,24 +81,24 @@ impl Done {
         })
     }
 
-    /// The answer; the entity tag is that of the format which the request was in.
-    pub(super) fn answer(self, format: Format) -> Answer {
-        let mut answer = status_only(self.status);
-        let headers = answer.headers_mut();
+    /// The response; the format of the entity tag is the one of the request.
+    pub(super) fn into_response(self, format: Format) -> HttpResponse {
+        let mut response = status_only(self.status);
+        let headers = response.headers_mut();
         self.validators.write(headers, format);
         if let Some(location) = self.location
             && let Ok(location) = HeaderValue::try_from(location)
         {
             headers.insert(LOCATION, location);
         }
-        answer
+        response
     }
 
-    /// The answer without validators, of a resource that is gone.
-    pub(super) fn gone() -> Self {
+    /// The result of a deletion, without validators.
+    pub(super) fn deleted() -> Self {
         Self {
             status: StatusCode::NO_CONTENT,
-            validators: Validators::fixed("", SystemTime::UNIX_EPOCH),
+            validators: Validators::generated("", SystemTime::UNIX_EPOCH),
             location: None,
         }
     }

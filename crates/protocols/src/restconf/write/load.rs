@@ -1,5 +1,5 @@
-//! Documents for the whole datastore that are too large to hold: streamed from a file into the store,
-//! in one commit.
+//! Bodies for the whole datastore that are too large for memory: streamed from a file into the store, in
+//! one commit.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -10,16 +10,15 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
 use super::document::{KeyCollector, child_path};
-use super::guard::{Guard, Presence};
-use super::job::{Done, Job};
+use super::guard::{PreconditionGuard, Presence};
+use super::job::{Job, WriteResult};
 use crate::restconf::codec;
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
 
 impl Job {
-    /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one
-    /// top-level node.
-    pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<Done> {
+    /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one top-level node.
+    pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<WriteResult> {
         let (mode, root, status) = match self.method {
             Method::POST => (LoadMode::Create, Root::ChildOf(None), StatusCode::CREATED),
             Method::PUT => (LoadMode::Replace, Root::Datastore, StatusCode::NO_CONTENT),
@@ -33,25 +32,25 @@ impl Job {
             wrapping: self.wrapping,
             ..ParseOptions::default()
         };
-        let guard = Guard::new(|view: &View| {
+        let guard = PreconditionGuard::new(|view: &View| {
             if mode == LoadMode::Replace {
                 status.set(Presence::of(view, self.path())?.put_status());
             }
             self.check_existing(view)
         });
-        let examine = |view: &View| guard.examine(view);
+        let check_view = |view: &View| guard.check_view(view);
         let options = LoadOptions {
             mode,
             author: &self.author,
             comment: &self.who.comment,
             session: &self.who.session,
-            guard: Some(&examine),
+            guard: Some(&check_view),
             ..LoadOptions::default()
         };
         let schema = self.schema();
-        let mut top = Top::default();
+        let mut top = TopNode::default();
         let mut document = |sink: &mut dyn Sink| {
-            let mut sink = TopWatch {
+            let mut sink = TopNodeRecorder {
                 schema,
                 top: &mut top,
                 sink,
@@ -71,30 +70,30 @@ impl Job {
             }
             _ => InstancePath::root(),
         };
-        Done::new(self, status.get(), &path, &report.commit)
+        WriteResult::new(self, status.get(), &path, &report.commit)
     }
 }
 
-/// The first top-level node of a document, and which instance it is.
+/// The first top-level node of a document, and its keys.
 #[derive(Default)]
-struct Top {
+struct TopNode {
     depth: usize,
     node: Option<NodeId>,
     keys: KeyCollector,
-    /// The value, where it is an entry of a leaf-list.
+    /// The value, if it is a leaf-list entry.
     value: Option<Value>,
 }
 
-/// Passes events on, and notes what the topmost node is.
-struct TopWatch<'a> {
+/// Forwards events and records the first top-level node.
+struct TopNodeRecorder<'a> {
     schema: &'a Schema,
-    top: &'a mut Top,
+    top: &'a mut TopNode,
     sink: &'a mut dyn Sink,
 }
 
 type Event = std::result::Result<(), Stop>;
 
-impl Sink for TopWatch<'_> {
+impl Sink for TopNodeRecorder<'_> {
     fn open(&mut self, node: NodeId, mark: Mark) -> Event {
         if self.top.depth == 0 {
             self.top.node.get_or_insert(node);

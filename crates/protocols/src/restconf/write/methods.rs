@@ -1,4 +1,4 @@
-//! What each method does with a body that is held in memory.
+//! The methods, for a body in memory.
 
 use std::cell::Cell;
 
@@ -9,18 +9,18 @@ use http::StatusCode;
 
 use super::document::{child_path, instance_of};
 use super::guard::Presence;
-use super::job::{Done, Job};
+use super::job::{Job, WriteResult};
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::media::Format;
 
 impl Job {
     /// Creates a child of the resource (RFC 8040 §4.4.1).
-    pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<Done> {
+    pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let root = Root::ChildOf(self.path().target());
         let place = self.path().clone();
         let mut tree = self.parse(format, body, root, place, MetadataMode::Plain)?;
         let [node] = tree.nodes.as_slice() else {
-            return Err(Failure::invalid("the body holds more than one resource"));
+            return Err(Failure::invalid("the body contains more than one resource"));
         };
         let path = child_path(self.path(), node.node, instance_of(self, node));
         if let Some(placement) = &self.placement {
@@ -28,11 +28,11 @@ impl Job {
         }
         let edit = Edit::create(self.path().clone(), tree);
         let commit = self.commit(edit, |view| self.check_existing(view))?;
-        Done::new(self, StatusCode::CREATED, &path, &commit)
+        WriteResult::new(self, StatusCode::CREATED, &path, &commit)
     }
 
     /// Creates or replaces the resource (RFC 8040 §4.5).
-    pub(super) fn put(&self, format: Format, body: &[u8]) -> Result<Done> {
+    pub(super) fn put(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let Some((node, parent)) = self.node_and_parent() else {
             return self.put_datastore(format, body);
         };
@@ -49,11 +49,11 @@ impl Job {
             self.check_conditions(view, presence.get())
         };
         let commit = self.commit(Edit::replace(parent, tree), check)?;
-        Done::new(self, presence.get().put_status(), self.path(), &commit)
+        WriteResult::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Replaces a datastore. One that holds nothing counts as created by it.
-    fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
+    /// Replaces a datastore. An empty one counts as created.
+    fn put_datastore(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let place = InstancePath::root();
         let tree = self.parse(format, body, Root::Datastore, place, MetadataMode::Plain)?;
         let edit = Edit::replace_all(tree);
@@ -63,13 +63,13 @@ impl Job {
             self.check_existing(view)
         };
         let commit = self.commit(edit, check)?;
-        Done::new(self, presence.get().put_status(), self.path(), &commit)
+        WriteResult::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Merges into the resource (RFC 8040 §4.6.1). MetadataMode is kept, so that a patch may carry the
-    /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those. A patch that
-    /// is loaded as it arrives cannot, and is refused if it does.
-    pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<Done> {
+    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so a patch may carry the operations of
+    /// RFC 6241 §7.2 on nodes below the resource, which RFC 8040 does not mention. A patch that is loaded
+    /// as a stream with such operations is rejected.
+    pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let (root, parent) = match self.node_and_parent() {
             Some((node, parent)) => (Root::Resource(node), parent),
             None => (Root::Datastore, InstancePath::root()),
@@ -80,17 +80,17 @@ impl Job {
         self.check_target_operation(&tree)?;
         let edit = Edit::merge(parent, tree);
         let commit = self.commit(edit, |view| self.check_existing(view))?;
-        Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
+        WriteResult::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
     }
 
     /// Deletes the resource (RFC 8040 §4.7).
-    pub(super) fn delete(&self) -> Result<Done> {
+    pub(super) fn delete(&self) -> Result<WriteResult> {
         let check = |view: &View| match view.has_content(self.path())? {
             true => self.check_conditions(view, Presence::Exists),
-            false => Err(self.missing()),
+            false => Err(self.not_found()),
         };
         self.commit(Edit::delete(self.path().clone()), check)?;
-        Ok(Done::gone())
+        Ok(WriteResult::deleted())
     }
 
     fn node_and_parent(&self) -> Option<(espalier_yang::NodeId, InstancePath)> {

@@ -1,8 +1,8 @@
 //! POST, PUT, PATCH and DELETE of data (RFC 8040 §4.4 to §4.7).
 //!
-//! Each is one commit. What a request presumes (that the resource exists, that its entity tag is
-//! still this one) is checked by the commit's guard, on the very state that the commit changes, so
-//! no other client can come between the check and the change.
+//! Each request is one commit. Its preconditions (the resource exists, its entity tag is unchanged) are
+//! checked by the guard of the commit, on the state that the commit changes, so no other write can come
+//! between check and change.
 
 mod document;
 mod guard;

@@ -1,4 +1,4 @@
-//! Where a new entry of a list ordered by user goes: `insert` and `point` (RFC 8040 §4.8.5, §4.8.6).
+//! The position of a new entry in a list ordered by user: `insert` and `point` (RFC 8040 §4.8.5, §4.8.6).
 
 use espalier_yang::data::{Annotation, DataTree};
 use espalier_yang::path::{ApiRoot, Step};
@@ -11,16 +11,16 @@ use super::job::Job;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::query::{Insert, Query};
 
-/// Where the entry goes.
+/// The position of the entry.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
     insert: Insert,
-    /// The entry that it goes before or after.
+    /// The entry before or after it.
     point: Option<InstancePath>,
 }
 
 impl Placement {
-    /// What the query string says.
+    /// Parses the query string.
     pub(super) fn of(query: &Query<'_>, schema: &Schema) -> Result<Option<Self>> {
         let Some(insert) = query.insert else {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Placement {
         Ok(Some(Self { insert, point }))
     }
 
-    /// Notes the place on the entry at `path`, which is the only node of `tree`.
+    /// Adds the position to the entry at `path`, the only node of `tree`.
     pub(super) fn apply(
         &self,
         schema: &Schema,
@@ -61,7 +61,7 @@ impl Placement {
 }
 
 impl Job {
-    /// A whole datastore has no place among others. Other targets are checked with their body.
+    /// A whole datastore has no position. Other targets are checked with their body.
     pub(super) fn check_placement(&self) -> Result<()> {
         match &self.placement {
             Some(_) if self.method == Method::PUT && self.path().is_root() => Err(not_ordered()),
@@ -74,7 +74,7 @@ fn not_ordered() -> Failure {
     Failure::invalid("“insert” and “point” are for entries of lists that are ordered by user")
 }
 
-/// The predicates of the last step: what its instance identifier has beyond that of the list.
+/// The predicates of the last step: the instance identifier without the one of the list.
 fn key_predicates(schema: &Schema, point: &InstancePath) -> String {
     let mut list = point.clone();
     if let Some(Step { keys, .. }) = list.steps.last_mut() {
@@ -85,7 +85,7 @@ fn key_predicates(schema: &Schema, point: &InstancePath) -> String {
     entry.strip_prefix(&list).unwrap_or(&entry).to_owned()
 }
 
-/// The keys of the entry that `point` names, which must be in the list of `path`.
+/// The keys of the entry at `point`, which must be in the same list as `path`.
 fn point_in_same_list<'p>(
     path: &InstancePath,
     point: &'p InstancePath,

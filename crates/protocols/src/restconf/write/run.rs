@@ -1,4 +1,4 @@
-//! From a request to a job on a blocking thread.
+//! Turns a request into a job and runs it on a blocking thread.
 
 use std::sync::Arc;
 
@@ -9,50 +9,53 @@ use http::request::Parts;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::job::{Done, Job, Target};
+use super::job::{Job, Target, WriteResult};
 use super::placement::Placement;
 use crate::intake::Staged;
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::limits::LOAD_FROM_BYTES;
 use crate::restconf::media::{self, Format};
-use crate::restconf::query::{Allowed, Query};
+use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
-use crate::restconf::routes::{Answer, status_only};
-use crate::restconf::who::Who;
+use crate::restconf::request_identity::Who;
+use crate::restconf::routes::{HttpResponse, status_only};
 use crate::restconf::{Restconf, StateWrites};
 
-/// Answers POST, PUT, PATCH or DELETE of a resource that allows it.
+/// Handles POST, PUT, PATCH or DELETE of a resource that supports it.
 pub(in crate::restconf) async fn write(
     service: &Restconf,
     target: Target,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Answer> {
+) -> Result<HttpResponse> {
     let job = job(service, target, parts)?;
     let limits = &service.config.limits;
     if parts.method == Method::DELETE {
         let permit = permit(service).await?;
-        let done = finish(spawn_blocking(move || run(permit, || job.delete()))).await?;
-        return Ok(status_only(done.status));
+        let result = finish(spawn_blocking(move || {
+            run_with_permit(permit, || job.delete())
+        }))
+        .await?;
+        return Ok(status_only(result.status));
     }
     media::check_encoding(&parts.headers)?;
-    let format = media::content(&parts.headers)?;
+    let format = media::content_format(&parts.headers)?;
     job.check_placement()?;
-    let done = if job.path().is_root() {
+    let result = if job.path().is_root() {
         whole_datastore(service, job, format, parts, body).await?
     } else {
         let bytes_max = limits.edit_bytes_max as u64;
-        let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+        let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
         edit_staged(service, job, format, staged).await?
     };
-    Ok(done.answer(format))
+    Ok(result.into_response(format))
 }
 
 fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     let allowed = match parts.method {
-        Method::POST | Method::PUT => Allowed::Placing,
-        _ => Allowed::Nothing,
+        Method::POST | Method::PUT => AllowedParameters::Placement,
+        _ => AllowedParameters::None,
     };
     let limit = service.config.limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
@@ -75,34 +78,34 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     })
 }
 
-/// A body for the whole datastore: an edit where it is small, a load where it is large.
+/// A body for the whole datastore: applied as an edit if small, loaded if large.
 async fn whole_datastore(
     service: &Restconf,
     job: Job,
     format: Format,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Done> {
+) -> Result<WriteResult> {
     let limits = &service.config.limits;
     let bytes_max = limits.load_bytes_max;
-    let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+    let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
     let edit_max = match job.method {
-        // An edit as long as it may be one, for it may carry operations.
+        // An edit if possible, because it may contain operations.
         Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
-        // And so is one that has a place.
+        // Likewise with a position.
         _ if job.placement.is_some() => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
         _ => LOAD_FROM_BYTES,
     };
     if staged.length() <= edit_max as u64 {
         return edit_staged(service, job, format, staged).await;
     }
-    // A load has no place for one entry.
+    // A load cannot place an entry.
     if job.placement.is_some() {
         return Err(Failure::too_big(edit_max as u64));
     }
     let permit = permit(service).await?;
     finish(spawn_blocking(move || {
-        run(permit, || {
+        run_with_permit(permit, || {
             let reader = staged.into_reader();
             let reader = reader.map_err(|error| Failure::internal(&error))?;
             job.load(format, reader)
@@ -111,16 +114,21 @@ async fn whole_datastore(
     .await
 }
 
-async fn edit_staged(service: &Restconf, job: Job, format: Format, staged: Staged) -> Result<Done> {
+async fn edit_staged(
+    service: &Restconf,
+    job: Job,
+    format: Format,
+    staged: Staged,
+) -> Result<WriteResult> {
     let held = service.config.intake.hold(staged).await?;
     let permit = permit(service).await?;
     finish(spawn_blocking(move || {
-        run(permit, || edit(&job, format, held.bytes()))
+        run_with_permit(permit, || edit(&job, format, held.bytes()))
     }))
     .await
 }
 
-fn edit(job: &Job, format: Format, body: &[u8]) -> Result<Done> {
+fn edit(job: &Job, format: Format, body: &[u8]) -> Result<WriteResult> {
     match job.method {
         Method::POST => job.post(format, body),
         Method::PUT => job.put(format, body),
@@ -133,13 +141,16 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
     permit.map_err(|error| Failure::internal(&error))
 }
 
-/// Holds the permit for as long as the work lasts, even if nobody waits for it any more.
-fn run(permit: OwnedSemaphorePermit, work: impl FnOnce() -> Result<Done>) -> Result<Done> {
-    let done = work();
+/// Keeps the permit until the work ends, even if the request was cancelled.
+fn run_with_permit(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<WriteResult>,
+) -> Result<WriteResult> {
+    let result = work();
     drop(permit);
-    done
+    result
 }
 
-async fn finish(work: JoinHandle<Result<Done>>) -> Result<Done> {
+async fn finish(work: JoinHandle<Result<WriteResult>>) -> Result<WriteResult> {
     work.await.map_err(|error| Failure::internal(&error))?
 }

@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use super::*;
 use crate::seed;
 
-/// A register that holds a number, 0 at first.
+/// A register with a number, initially 0.
 struct Register;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,8 @@ impl Object for Register {
     }
 }
 
-/// Calls and returns as a text of two numbers each; no second one for what never returned.
+/// Parses calls and returns, written as two numbers each; without the second one if the operation never
+/// returned.
 fn history(acts: &[(&str, Act)]) -> Vec<Operation<Act>> {
     let operation = |(times, act): &(&str, Act)| {
         let (called, returned) = times.split_once('-').expect("two times");
@@ -54,7 +55,7 @@ fn check(acts: &[(&str, Act)], is_linearizable: bool) {
     let verdict = search(&Register, &history, 1_000_000);
     let found = matches!(verdict, Verdict::Linearizable(_));
     assert_eq!(found, is_linearizable, "{verdict:?}");
-    assert_eq!(by_force(&history), is_linearizable);
+    assert_eq!(brute_force(&history), is_linearizable);
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn one_after_the_other() {
 fn at_the_same_time() {
     check(&[("1-4", Write(1)), ("2-3", Read(0))], true);
     check(&[("1-4", Write(1)), ("2-3", Read(1))], true);
-    // What one has seen, another one sees later.
+    // A value that one reader has seen is seen by all later ones.
     let seen = [("1-9", Write(1)), ("2-3", Read(1)), ("4-5", Read(0))];
     check(&seen, false);
     let two = [
@@ -87,7 +88,7 @@ fn at_the_same_time() {
 }
 
 #[test]
-fn a_time_that_is_both_an_end_and_a_start_is_an_overlap() {
+fn operations_that_meet_at_one_time_overlap() {
     check(&[("1-2", Write(1)), ("2-3", Read(0))], true);
 }
 
@@ -100,7 +101,7 @@ fn swaps() {
 }
 
 #[test]
-fn what_never_returned_may_happen_at_any_time_or_never() {
+fn an_operation_that_never_returned_may_apply_at_any_time_or_never() {
     check(&[("1-", Write(1)), ("2-3", Read(0))], true);
     check(&[("1-", Write(1)), ("2-3", Read(1))], true);
     let late = [("1-", Write(1)), ("2-3", Read(0)), ("4-5", Read(1))];
@@ -110,7 +111,7 @@ fn what_never_returned_may_happen_at_any_time_or_never() {
 }
 
 #[test]
-fn what_did_not_fit_in_is_told() {
+fn the_operation_that_does_not_fit_is_reported() {
     let history = history(&[("1-2", Write(1)), ("3-4", Read(2)), ("5-6", Write(3))]);
     let verdict = search(&Register, &history, 1000);
     let order = vec![0];
@@ -118,26 +119,26 @@ fn what_did_not_fit_in_is_told() {
 }
 
 #[test]
-fn a_search_ends() {
+fn a_search_stops_at_its_limit() {
     let history = history(&[("1-2", Write(1)), ("3-4", Read(2))]);
     assert_eq!(search(&Register, &history, 1), Verdict::GivenUp);
 }
 
-/// Thousands of operations, of which some never return, are searched in time.
+/// Thousands of operations, some of which never return, are searched in time.
 #[test]
 fn a_long_history() {
     seed::run("a long history", |random| {
-        let history = made(random, 20_000, 8, 500);
+        let history = linearizable_history(random, 20_000, 8, 500);
         let verdict = search(&Register, &history, 10_000_000);
         assert!(matches!(verdict, Verdict::Linearizable(_)));
     });
 }
 
-/// And so is one with an answer that cannot be, at any place.
+/// Likewise with one impossible result, at any position.
 #[test]
-fn a_long_history_with_one_wrong_answer() {
-    seed::run("a wrong answer", |random| {
-        let mut history = made(random, 20_000, 8, u32::MAX);
+fn a_long_history_with_one_impossible_result() {
+    seed::run("an impossible result", |random| {
+        let mut history = linearizable_history(random, 20_000, 8, u32::MAX);
         let wrong = random.random_range(0..history.len());
         history[wrong].act = Read(200);
         let verdict = search(&Register, &history, 10_000_000);
@@ -145,9 +146,14 @@ fn a_long_history_with_one_wrong_answer() {
     });
 }
 
-/// A history that can have happened: so many threads on one register, of
-/// whose operations one in so many never returns.
-fn made(random: &mut StdRng, count: usize, threads: usize, lost: u32) -> Vec<Operation<Act>> {
+/// A linearizable history of `threads` threads on one register, in which one operation in `lost` never
+/// returns.
+fn linearizable_history(
+    random: &mut StdRng,
+    count: usize,
+    threads: usize,
+    lost: u32,
+) -> Vec<Operation<Act>> {
     let (mut state, mut free) = (0, vec![0; threads]);
     let mut history = Vec::new();
     for now in (1..).step_by(10).take(count) {
@@ -163,7 +169,9 @@ fn made(random: &mut StdRng, count: usize, threads: usize, lost: u32) -> Vec<Ope
             2 => Refused { not: 100 },
             _ => Read(state),
         };
-        state = Register.step(&state, &act).expect("it was made so");
+        state = Register
+            .step(&state, &act)
+            .expect("the operation is possible");
         let returned = (!random.random_ratio(1, lost)).then_some(free[thread]);
         history.push(Operation {
             called,
@@ -175,16 +183,15 @@ fn made(random: &mut StdRng, count: usize, threads: usize, lost: u32) -> Vec<Ope
     history
 }
 
-/// Small histories of any kind: the same verdict as that of trying everything, and an order
-/// that is one.
+/// Small random histories: the result equals that of trying all orders, and a returned order is valid.
 #[test]
-fn random_histories_are_judged_as_by_force() {
+fn random_histories_have_the_same_result_as_brute_force() {
     seed::run("random histories", |random| {
         let mut linearizable = 0;
         for _ in 0..5000 {
             let count = random.random_range(0..=6);
             let history: Vec<_> = (0..count).map(|_| any(random)).collect();
-            let expected = by_force(&history);
+            let expected = brute_force(&history);
             linearizable += u32::from(expected);
             match search(&Register, &history, 1_000_000) {
                 Verdict::Linearizable(order) => {
@@ -217,8 +224,8 @@ fn any(random: &mut StdRng) -> Operation<Act> {
     }
 }
 
-/// Whether any order of any of the operations, with all that returned, is one.
-fn by_force(history: &[Operation<Act>]) -> bool {
+/// Whether any order of the operations, including all that returned, is valid.
+fn brute_force(history: &[Operation<Act>]) -> bool {
     fn extend(history: &[Operation<Act>], order: &mut Vec<usize>) -> bool {
         if is_order(history, order) {
             return true;

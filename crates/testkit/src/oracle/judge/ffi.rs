@@ -1,4 +1,4 @@
-//! The calls of libyang that a judge needs. All `unsafe` of the judge is here.
+//! The libyang calls of this folder. All its `unsafe` code is here.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
@@ -17,24 +17,24 @@ const OPTIONS: u32 = sys::LY_CTX_NO_YANGLIBRARY
 const INNER: u32 = sys::LYS_CONTAINER | sys::LYS_LIST;
 
 thread_local! {
-    /// What libyang is told about its messages: keep them, print none. It reads this through a
-    /// pointer of its own for each thread, so it is never freed.
+    /// Makes libyang store its messages instead of printing them. libyang reads this through a pointer per
+    /// thread, so it is never freed.
     static LOG_OPTIONS: *mut u32 = Box::into_raw(Box::new(sys::LY_LOSTORE));
 }
 
-/// Which nodes are printed.
+/// The nodes to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nodes {
-    /// What was given, not defaults.
+    /// Explicit nodes, no defaults.
     Explicit,
-    /// Everything, empty containers too.
+    /// All nodes, including empty containers.
     All,
 }
 
 /// Compiled modules.
 pub(super) struct Context {
     raw: *mut sys::ly_ctx,
-    /// The submodules, which libyang asks for by name. Boxed, so that the address stays.
+    /// The submodules, which libyang requests by name. Boxed for a stable address.
     _submodules: Box<Submodules>,
 }
 
@@ -46,7 +46,7 @@ type Submodules = Vec<(String, CString)>;
 unsafe impl Send for Context {}
 
 impl Context {
-    /// Compiles modules, each after those that it imports.
+    /// Compiles modules; each must follow those that it imports.
     pub(super) fn new(modules: &[ModuleSource]) -> Result<Self, Problem> {
         quiet();
         let mut raw = ptr::null_mut();
@@ -84,7 +84,7 @@ impl Context {
         Ok(context)
     }
 
-    /// Parses a JSON document, types checked and nothing else.
+    /// Parses a JSON document; checks only types.
     pub(super) fn parse(&self, json: &str) -> Result<Tree<'_>, Problem> {
         quiet();
         let text = CString::new(json).expect("no NUL");
@@ -110,12 +110,12 @@ impl Context {
         }
     }
 
-    /// The first error since the last call.
+    /// The first error of the last call.
     fn problem(&self) -> Problem {
         self.problems().into_iter().next().unwrap_or_default()
     }
 
-    /// The errors since the last call, in order.
+    /// The errors of the last call, in order.
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         // SAFETY: the list belongs to the context and this thread; it is copied before it is freed.
@@ -146,7 +146,7 @@ impl Drop for Context {
     }
 }
 
-/// Called by libyang for a submodule.
+/// The callback of libyang that loads a submodule.
 unsafe extern "C" fn submodule(
     _module: *const c_char,
     _module_revision: *const c_char,
@@ -160,12 +160,12 @@ unsafe extern "C" fn submodule(
     if submodule.is_null() {
         return sys::LY_ERR::LY_ENOTFOUND;
     }
-    // SAFETY: the name lives during the call, the data as long as the context; the other pointers
-    // are for the answer.
+    // SAFETY: the name lives during the call, the data as long as the context; the other pointers are for
+    // the result.
     unsafe {
         let name = CStr::from_ptr(submodule).to_string_lossy();
         let submodules = &*user_data.cast_const().cast::<Submodules>();
-        let Some((_, text)) = submodules.iter().find(|(known, _)| *known == name) else {
+        let Some((_, text)) = submodules.iter().find(|(submodule, _)| *submodule == name) else {
             return sys::LY_ERR::LY_ENOTFOUND;
         };
         *format = sys::LYS_INFORMAT::LYS_IN_YANG;
@@ -175,7 +175,7 @@ unsafe extern "C" fn submodule(
     sys::LY_ERR::LY_SUCCESS
 }
 
-/// Makes libyang keep its messages instead of printing them.
+/// Makes libyang store its messages instead of printing them.
 fn quiet() {
     // SAFETY: the pointer lives for ever.
     LOG_OPTIONS.with(|options| unsafe { sys::ly_temp_log_options(*options) });
@@ -189,7 +189,7 @@ unsafe fn text(pointer: *const c_char) -> Option<String> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: by the contract of this function.
     Some(
         unsafe { CStr::from_ptr(pointer) }
             .to_string_lossy()
@@ -199,7 +199,7 @@ unsafe fn text(pointer: *const c_char) -> Option<String> {
 
 /// A data tree.
 pub(super) struct Tree<'c> {
-    /// The first of the topmost nodes; null where there is none.
+    /// The first top node; null if there is none.
     root: *mut sys::lyd_node,
     context: &'c Context,
 }
@@ -256,8 +256,8 @@ impl Tree<'_> {
         }
     }
 
-    /// Validates, but adds no default values. Conditions are taken as not tested yet: all those
-    /// that are false whatever comes of the others are told, or else the first error.
+    /// Validates without adding default values. Treats all conditions as untested. Returns all conditions
+    /// that are false independently of the others, otherwise the first error.
     pub(super) fn validate(&mut self) -> Result<(), Vec<Problem>> {
         quiet();
         let options = sys::LYD_VALIDATE_NO_STATE
@@ -273,7 +273,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The node of a path, as libyang writes paths.
+    /// The node at a path in the notation of libyang.
     pub(super) fn find(&self, path: &str) -> Option<Node<'_>> {
         if self.root.is_null() {
             return None;
@@ -293,12 +293,12 @@ impl Tree<'_> {
         })
     }
 
-    /// Deletes the node of a path and all in it, where there is one.
+    /// Deletes the node at a path and its subtree, if it exists.
     pub(super) fn remove(&mut self, path: &str) {
         let Some(raw) = self.find(path).map(|node| node.raw) else {
             return;
         };
-        // SAFETY: the node is in this tree; the root moves on where it is the root.
+        // SAFETY: the node is in this tree; the root is updated if it is the node.
         unsafe {
             if raw == self.root {
                 self.root = (*raw).next;
@@ -307,12 +307,12 @@ impl Tree<'_> {
         }
     }
 
-    /// Marks the nodes as default that are so in another tree, which has the same nodes.
+    /// Marks the nodes as default that are default in another tree with the same nodes.
     pub(super) fn copy_defaults(&mut self, from: &Tree<'_>) {
         copy_defaults(self.first(), from.first());
     }
 
-    /// The topmost nodes.
+    /// The first top node.
     fn first(&self) -> Option<Node<'_>> {
         (!self.root.is_null()).then_some(Node {
             raw: self.root,
@@ -320,7 +320,7 @@ impl Tree<'_> {
         })
     }
 
-    /// Whether a condition was never tested, as libyang found that it waits for itself.
+    /// Whether a condition was not tested because of a circular dependency.
     pub(super) fn has_untested_conditions(&self) -> bool {
         let mut next: Vec<Node<'_>> = self.first().into_iter().collect();
         while let Some(node) = next.pop() {
@@ -350,7 +350,7 @@ impl<'t> Node<'t> {
         unsafe { (*self.raw).flags & flag != 0 }
     }
 
-    /// Whether libyang takes it as a default.
+    /// Whether libyang treats the node as a default.
     pub(super) fn is_default(self) -> bool {
         self.has_flag(sys::LYD_DEFAULT)
     }
@@ -365,7 +365,7 @@ impl<'t> Node<'t> {
         if self.node_type() & (sys::LYS_LEAF | sys::LYS_LEAFLIST) == 0 {
             return None;
         }
-        // SAFETY: the node is a term node, by its type; the string lives as long as it.
+        // SAFETY: the node is a term node, by its type; the string lives as long as the node.
         unsafe {
             let term = self.raw.cast::<sys::lyd_node_term>();
             let context = (*(*(*self.raw).schema).module).ctx;
@@ -376,7 +376,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Its path, as libyang writes paths.
+    /// The path in the notation of libyang.
     pub(super) fn path(self) -> String {
         // SAFETY: the node is valid; the string is ours to free.
         unsafe {
@@ -392,7 +392,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Its first child.
+    /// The first child.
     pub(super) fn child(self) -> Option<Node<'t>> {
         if self.node_type() & INNER == 0 {
             return None;
@@ -405,7 +405,7 @@ impl<'t> Node<'t> {
         })
     }
 
-    /// The sibling after it.
+    /// The next sibling.
     pub(super) fn next(self) -> Option<Node<'t>> {
         // SAFETY: the node is valid.
         let next = unsafe { (*self.raw).next };
@@ -418,7 +418,7 @@ impl<'t> Node<'t> {
 
 fn copy_defaults(mut to: Option<Node<'_>>, mut from: Option<Node<'_>>) {
     while let (Some(node), Some(other)) = (to, from) {
-        // SAFETY: both are valid, and the one that is changed is of a tree borrowed mutably.
+        // SAFETY: both are valid, and the tree of the modified node is borrowed mutably.
         unsafe {
             let names = [(*(*node.raw).schema).name, (*(*other.raw).schema).name];
             let [mine, theirs] = names.map(|name| CStr::from_ptr(name));
@@ -455,6 +455,6 @@ unsafe fn has_when(mut node: *const sys::lysc_node) -> bool {
 }
 
 unsafe extern "C" {
-    /// The C allocator's, with which libyang allocates strings.
+    /// Frees memory of the C allocator, which libyang uses for strings.
     fn free(pointer: *mut std::ffi::c_void);
 }

@@ -1,4 +1,4 @@
-//! The verdict on an edit.
+//! The result of validating an edit.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use super::ffi::{Context, Node, Nodes, Tree};
 /// One error of libyang.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The data node concerned, where libyang knows it.
+    /// The path of the data node, if libyang reports it.
     pub path: String,
-    /// The schema node concerned, where libyang knows it.
+    /// The path of the schema node, if libyang reports it.
     pub schema_path: String,
     /// The `error-app-tag`.
     pub app_tag: Option<String>,
@@ -32,34 +32,34 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
-    /// Whether a `when` is false.
+    /// Whether the error is a false `when`.
     pub fn is_when(&self) -> bool {
         self.message.starts_with("When condition")
     }
 }
 
-/// What comes of an edit.
+/// The result of an edit.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// Why it is refused, where it is.
+    /// The error, if the edit is invalid.
     pub problem: Option<Problem>,
-    /// The tree after the edit and after the deletions for `when`, as JSON, without defaults; that
-    /// far, where it is refused.
+    /// The tree after the edit and the deletions by `when`, as JSON, without defaults; for an invalid edit,
+    /// the tree at the error.
     pub tree: String,
-    /// Paths of what was deleted for its `when`.
+    /// The paths of the nodes deleted by `when`.
     pub deleted: Vec<String>,
-    /// Whether something that the edit created or changed was in what was deleted. RFC 7950 does
-    /// not say whether the edit should rather be refused.
+    /// Whether a deleted node was created or changed by the edit. RFC 7950 does not define whether such an
+    /// edit is invalid.
     pub is_disputed: bool,
-    /// Whether libyang left conditions untested; such a verdict says nothing.
+    /// Whether libyang left conditions untested; then the result is meaningless.
     pub is_undecided: bool,
 }
 
-/// A schema that edits are judged by.
+/// Validates edits for a schema.
 pub struct Judge {
     /// The modules.
     context: Context,
-    /// The same without conditions, to make defaults.
+    /// The same without conditions, to create defaults.
     unconditional: Context,
 }
 
@@ -70,8 +70,8 @@ impl fmt::Debug for Judge {
 }
 
 impl Judge {
-    /// Compiles modules (each after those that it imports), and the same modules without their
-    /// `when` statements; or why libyang refuses them.
+    /// Compiles modules (each must follow those that it imports), and the same modules without their `when`
+    /// statements. Returns the error of libyang.
     pub fn new(source: &SchemaSource, unconditional: &SchemaSource) -> Result<Self, Problem> {
         Ok(Self {
             context: Context::new(&source.modules)?,
@@ -79,15 +79,15 @@ impl Judge {
         })
     }
 
-    /// A document as libyang prints it after reading it.
+    /// Parses a document and prints it.
     pub fn read(&self, json: &str) -> Result<String, Problem> {
         Ok(self.context.parse(json)?.print(Nodes::Explicit))
     }
 
-    /// What comes of an edit that makes `new` of `old`. Both are JSON, without defaults.
+    /// Validates an edit that changes `old` to `new`. Both are JSON, without defaults.
     ///
     /// # Panics
-    /// When libyang cannot read them.
+    /// If libyang cannot parse them.
     pub fn verdict(&self, old: &str, new: &str) -> Verdict {
         let parse = |json: &str| {
             let parsed = self.context.parse(json);
@@ -114,7 +114,7 @@ impl Judge {
                 return verdict;
             };
             let Some(problem) = problems.iter().find(|problem| problem.is_when()) else {
-                // A `deref()` of a reference to nothing: libyang ends there, and tests no more.
+                // A `deref()` of a dangling reference: libyang stops and does not test further conditions.
                 verdict.is_undecided = problems.iter().all(|problem| problem.path.is_empty());
                 verdict.problem = problems.into_iter().next();
                 return verdict;
@@ -137,7 +137,7 @@ impl Judge {
         }
     }
 
-    /// A tree with the defaults that there would be without conditions.
+    /// The tree with the defaults that it has without conditions.
     fn with_defaults(&self, json: &str) -> Tree<'_> {
         let mut complete = self.unconditional.parse(json).expect("libyang's own JSON");
         complete.add_defaults();
@@ -150,8 +150,7 @@ impl Judge {
     }
 }
 
-/// The path of the outermost node with a false condition that a node is in: with it, everything in
-/// it goes.
+/// The path of the outermost node with a false condition that contains a node; the node is deleted with it.
 fn outermost<'p>(paths: impl Iterator<Item = &'p str>, path: &'p str) -> &'p str {
     let around = paths.filter(|around| {
         let rest = path.strip_prefix(around);
@@ -160,7 +159,7 @@ fn outermost<'p>(paths: impl Iterator<Item = &'p str>, path: &'p str) -> &'p str
     around.min_by_key(|around| around.len()).unwrap_or(path)
 }
 
-/// Whether a node was there before, with the value that it has.
+/// Whether a node existed before with the same value.
 fn is_unchanged(tree: &Tree<'_>, old: &Tree<'_>, path: &str) -> bool {
     match (tree.find(path), old.find(path)) {
         (Some(node), Some(before)) => node.value() == before.value(),
@@ -168,7 +167,7 @@ fn is_unchanged(tree: &Tree<'_>, old: &Tree<'_>, path: &str) -> bool {
     }
 }
 
-/// Whether a node and all in it were there before.
+/// Whether a node and its whole subtree existed before.
 fn is_all_unchanged(node: Node<'_>, old: &Tree<'_>) -> bool {
     let is_same = |node: Node<'_>| {
         let before = old.find(&node.path());

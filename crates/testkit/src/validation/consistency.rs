@@ -1,10 +1,10 @@
-//! What keeps a schema whole while it changes: names that are gone are not named any more.
+//! Keeps a schema consistent while it changes: references to removed nodes are removed.
 
-use super::shape::{ItemId, Kind, Of, Shape, Style};
+use super::shape::{ItemId, Kind, LeafType, Shape, Style};
 
 impl Kind {
     /// A key.
-    pub(super) fn key(of: Of) -> Self {
+    pub(super) fn key(of: LeafType) -> Self {
         Self::Leaf {
             of,
             default: None,
@@ -15,7 +15,7 @@ impl Kind {
 }
 
 impl Shape {
-    /// An item and everything in it.
+    /// An item and its descendants.
     pub(super) fn subtree(&self, id: ItemId) -> Vec<ItemId> {
         let mut all = vec![id];
         let mut next = 0;
@@ -26,8 +26,8 @@ impl Shape {
         all
     }
 
-    /// Whether the schema stands without it: not the last case of a choice, nor the default one.
-    pub(super) fn may_go(&self, id: ItemId) -> bool {
+    /// Whether it can be removed: not the last case of a choice, nor the default one.
+    pub(super) fn is_removable(&self, id: ItemId) -> bool {
         let Some(parent) = self.items[id].parent else {
             return self.roots.len() > 1;
         };
@@ -39,7 +39,7 @@ impl Shape {
         }
     }
 
-    /// Whether it or something around it has no instances in the configuration.
+    /// Whether it or an ancestor has no instances in the configuration.
     pub(super) fn is_hidden(&self, id: ItemId) -> bool {
         let is_hidden = |at: &ItemId| {
             let item = &self.items[*at];
@@ -56,15 +56,15 @@ impl Shape {
         }
     }
 
-    /// Makes an ordinary leaf of a key.
+    /// Makes a key an ordinary leaf.
     pub(super) fn make_ordinary(&mut self, key: ItemId) {
         if let Kind::Leaf { is_key, .. } = &mut self.items[key].kind {
             *is_key = false;
         }
     }
 
-    /// Gives a leaf or leaf-list a type, and no default.
-    pub(super) fn set_type(&mut self, id: ItemId, new: Of) {
+    /// Sets the type of a leaf or leaf-list, and removes the default.
+    pub(super) fn set_type(&mut self, id: ItemId, new: LeafType) {
         match &mut self.items[id].kind {
             Kind::Leaf {
                 of,
@@ -72,7 +72,7 @@ impl Shape {
                 mandatory,
                 ..
             } => {
-                *mandatory = *mandatory && !matches!(new, Of::SmallWithDefault);
+                *mandatory = *mandatory && !matches!(new, LeafType::SmallWithDefault);
                 (*of, *default) = (new, None);
             }
             Kind::LeafList { of, defaults, .. } => {
@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// Takes an item out of what it is in.
+    /// Detaches an item from its parent.
     pub(super) fn detach(&mut self, id: ItemId) {
         match self.items[id].parent {
             Some(parent) => self.items[parent].children.retain(|&child| child != id),
@@ -91,30 +91,32 @@ impl Shape {
         }
     }
 
-    /// Puts an item into another.
+    /// Attaches an item to a parent.
     pub(super) fn attach(&mut self, id: ItemId, parent: ItemId) {
         self.items[id].parent = Some(parent);
         self.items[parent].children.push(id);
     }
 
-    /// Takes away whatever refers to an item or something in it, by name or type.
-    pub(super) fn forget(&mut self, id: ItemId) {
+    /// Removes everything that refers to an item or its descendants, by name or type.
+    pub(super) fn remove_references_to(&mut self, id: ItemId) {
         let gone = self.subtree(id);
-        self.forget_names(&gone);
+        self.remove_named_constraints(&gone);
         for leaf in 0..self.items.len() {
             let target = match self.of(leaf) {
-                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference.target,
+                Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
+                    reference.target
+                }
                 _ => continue,
             };
             if gone.contains(&target) {
-                self.set_type(leaf, Of::Word);
+                self.set_type(leaf, LeafType::Word);
             }
         }
     }
 
-    /// Takes away the conditions and `unique` statements that name one of these items, and the
-    /// conditions that these have.
-    pub(super) fn forget_names(&mut self, named: &[ItemId]) {
+    /// Removes the conditions and `unique` statements that name one of these items, and the conditions of
+    /// these items.
+    pub(super) fn remove_named_constraints(&mut self, named: &[ItemId]) {
         let names: Vec<String> = named
             .iter()
             .filter(|&&id| self.is_data(id))
@@ -139,13 +141,15 @@ impl Shape {
         }
     }
 
-    /// Writes the paths of references anew that pass one of these items, without predicates; those
-    /// that cannot be written become words.
+    /// Rewrites the paths of references through one of these items, without predicates; references that
+    /// cannot be written become words.
     pub(super) fn refresh_references(&mut self, changed: &[ItemId]) {
         let names: Vec<String> = changed.iter().map(|&id| self.name(id)).collect();
         for leaf in 0..self.items.len() {
             let reference = match self.of(leaf) {
-                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference,
+                Some(LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference)) => {
+                    reference
+                }
                 _ => continue,
             };
             let target = reference.target;
@@ -165,10 +169,10 @@ impl Shape {
             };
             let path = self.path(Some(leaf), target, style, &mut |_| String::new());
             if !self.is_attached(target) || !self.sees(leaf, target) || path == "." {
-                self.set_type(leaf, Of::Word);
+                self.set_type(leaf, LeafType::Word);
             } else if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } =
                 &mut self.items[leaf].kind
-                && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+                && let LeafType::Leafref(reference) | LeafType::UnionWithLeafref(reference) = of
             {
                 reference.path = path;
             }
@@ -176,7 +180,7 @@ impl Shape {
     }
 }
 
-/// Whether a text has a name, and not only one that begins with it.
+/// Whether a text contains a name, not only one that begins with it.
 fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let after = text[at + name.len()..].chars().next();

@@ -1,4 +1,4 @@
-//! What the cases do with a driver, in a word each; all panic where the driver fails.
+//! Operations on a driver, for the cases; all panic if the driver fails.
 
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result, Snapshot, Version};
 
@@ -47,16 +47,16 @@ pub(super) fn scan(snapshot: &dyn Snapshot, range: &KeyRange, direction: Directi
     pairs
 }
 
-/// The kind of the error that a call has to return.
+/// The kind of the error that a call must return.
 #[track_caller]
-pub(super) fn refusal<T>(result: Result<T>) -> ErrorKind {
+pub(super) fn error_kind<T>(result: Result<T>) -> ErrorKind {
     match result {
-        Ok(_) => panic!("a call succeeded that has to be refused"),
+        Ok(_) => panic!("a call succeeded that must fail"),
         Err(error) => error.kind(),
     }
 }
 
-/// A key whose order is that of the number.
+/// A key whose order is the order of the numbers.
 pub(super) fn numbered(number: u64) -> Vec<u8> {
     format!("key {number:012}").into_bytes()
 }

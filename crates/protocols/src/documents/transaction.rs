@@ -1,4 +1,4 @@
-//! Several changes, of one collection or of several, in one atomic commit.
+//! Transactions: several changes, in one or more collections, in one atomic commit.
 
 use axum::body::Body;
 use espalier_documents::{Collection, Error, ErrorKind, merge_patch};
@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, json as answer, read};
-use super::conditions::Tags;
+use super::call::{Call, json_response, read};
+use super::conditions::EntityTags;
 use super::limits::OPERATIONS_MAX;
 use super::problem::{Problem, Result};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct TransactionRequest {
     operations: Vec<Box<RawValue>>,
 }
 
@@ -60,15 +60,15 @@ impl Operation {
 }
 
 pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
-    let wanted: Wanted = call.object()?;
-    let count = wanted.operations.len();
+    let request: TransactionRequest = call.object()?;
+    let count = request.operations.len();
     if count > OPERATIONS_MAX {
-        let detail = format!("{count} operations are over the limit of {OPERATIONS_MAX}");
+        let detail = format!("{count} operations exceed the limit of {OPERATIONS_MAX}");
         return Err(Problem::request(detail));
     }
     let mut operations: Vec<(Operation, Collection<Json>)> = Vec::with_capacity(count);
-    for (at, text) in wanted.operations.iter().enumerate() {
-        let within = |problem: Problem| problem.within(place(at));
+    for (at, text) in request.operations.iter().enumerate() {
+        let within = |problem: Problem| problem.within(operation_location(at));
         let operation: Operation = read(text.get().as_bytes()).map_err(within)?;
         let collection = call.service.collection(operation.collection());
         operations.push((operation, collection.map_err(within)?));
@@ -82,7 +82,7 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
         Ok(())
     });
     done.map_err(|error| {
-        // Unique values are looked at when all operations are done.
+        // Unique values are checked after all operations were applied.
         let refused = match error.clash() {
             Some(clash) => keys
                 .iter()
@@ -90,15 +90,15 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
             None => Some(keys.len()).filter(|&at| at < count),
         };
         match refused {
-            Some(at) => Problem::from(error).within(place(at)),
+            Some(at) => Problem::from(error).within(operation_location(at)),
             None => error.into(),
         }
     })?;
-    Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
+    Ok(json_response(StatusCode::OK, &json!({ "keys": keys })))
 }
 
-/// Names an operation of the request.
-fn place(at: usize) -> String {
+/// The location of an operation in the request.
+fn operation_location(at: usize) -> String {
     format!("operations[{at}]")
 }
 
@@ -107,19 +107,19 @@ fn apply(
     collection: &Collection<Json>,
     operation: &Operation,
 ) -> espalier_documents::Result<u64> {
-    let mut require = |key: u64, wanted: &Option<String>| {
-        let Some(wanted) = wanted else {
+    let mut require = |key: u64, if_match: &Option<String>| {
+        let Some(if_match) = if_match else {
             return Ok(());
         };
         let state = transaction
             .tag(collection, key)?
             .map(|state| state.to_string());
-        if Tags::parse(wanted).has(state.as_deref()) {
+        if EntityTags::parse(if_match).matches_strongly(state.as_deref()) {
             return Ok(());
         }
         let name = collection.name();
         let message = match state {
-            Some(_) => format!("document {key} of {name:?} was changed meanwhile"),
+            Some(_) => format!("document {key} of {name:?} was changed by another client"),
             None => format!("there is no document {key} in {name:?}"),
         };
         Err(Error::new(ErrorKind::Changed, message))

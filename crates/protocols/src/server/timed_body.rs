@@ -1,4 +1,4 @@
-//! Bodies of requests, which fail where the client stops sending them or sends too slowly.
+//! Request bodies that fail if the client stops sending or sends too slowly.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::Limits;
 use super::activity::Activity;
 
-/// Why a body fails: its bytes do not come. An answer to such a request is 408.
+/// The body arrives too slowly. The response is 408.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyTimeout {
-    /// No byte came for too long.
-    #[error("no byte of the body came for {0:?}")]
+    /// No byte arrived for too long.
+    #[error("no byte of the body arrived for {0:?}")]
     Pause(Duration),
-    /// It comes too slowly.
+    /// The body arrives below the minimum rate.
     #[error("the body arrives at less than {0} bytes per second")]
     Rate(u64),
 }
 
-/// How slowly a body may arrive.
+/// The minimum pace of a body.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     pause_max: Duration,
@@ -36,7 +36,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// How long the server waits in all for a body that has so many bytes until now.
+    /// The total time that the server waits for a body of which this many bytes have arrived.
     fn allowance(&self, bytes: u64) -> Duration {
         let earned_ms = bytes.saturating_mul(1000) / self.rate_min.max(1);
         self.grace.saturating_add(Duration::from_millis(earned_ms))
@@ -44,28 +44,28 @@ impl Pace {
 }
 
 /// The body of a request.
-pub(super) struct Incoming {
+pub(super) struct TimedBody {
     body: HyperBody,
-    /// Whether all of it was read.
+    /// Whether the body was read completely.
     is_read: Arc<AtomicBool>,
     activity: Arc<Activity>,
     pace: Pace,
     bytes: u64,
-    /// The time spent waiting until now, without the wait that lasts.
+    /// The total of the finished waits.
     waited: Duration,
     wait: Option<Wait>,
 }
 
-/// A wait for the next piece. The timer runs only while the server reads, so that a client is not
-/// charged for the time that a request waits for something else.
+/// A wait for the next chunk. The timer runs only while the server reads, so the time that a request waits
+/// for something else does not count against the client.
 struct Wait {
     since: Instant,
     timer: Pin<Box<Sleep>>,
     failure: BodyTimeout,
 }
 
-impl Incoming {
-    /// The body. `is_read` becomes true when all of it was read.
+impl TimedBody {
+    /// Wraps the body. `is_read` is set when it was read completely.
     pub(super) fn new(
         body: HyperBody,
         is_read: Arc<AtomicBool>,
@@ -88,21 +88,21 @@ impl Incoming {
     }
 
     fn begin_wait(&self) -> Wait {
-        self.activity.awaits_body();
+        self.activity.begin_body_wait();
         let Pace {
             pause_max,
             rate_min,
             ..
         } = self.pace;
         let left = self.pace.allowance(self.bytes).saturating_sub(self.waited);
-        let (most, failure) = match left < pause_max {
+        let (wait_max, failure) = match left < pause_max {
             true => (left, BodyTimeout::Rate(rate_min)),
             false => (pause_max, BodyTimeout::Pause(pause_max)),
         };
         let since = Instant::now();
         Wait {
             since,
-            timer: Box::pin(sleep_until(since + most)),
+            timer: Box::pin(sleep_until(since + wait_max)),
             failure,
         }
     }
@@ -110,12 +110,12 @@ impl Incoming {
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             self.waited += wait.since.elapsed();
-            self.activity.body_arrived();
+            self.activity.end_body_wait();
         }
     }
 }
 
-impl Body for Incoming {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -155,7 +155,7 @@ impl Body for Incoming {
     }
 }
 
-impl Drop for Incoming {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         self.end_wait();
     }

@@ -1,18 +1,18 @@
-//! Finding a node of a document by the rest of a resource's path, and selecting below it.
+//! Finds nodes of a generated document by path, and selects among their descendants.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::document::{Content, Element, Names};
+use super::document::{Content, Element, ModuleNames};
 use crate::restconf::error::{Failure, Result};
 
-/// The node at a path (`api-path` of RFC 8040 §3.5.3), with the module that its name is in. A
-/// list entry, or a whole list, is a list of what was found.
+/// The node at a path (`api-path` of RFC 8040 §3.5.3), with the module of its name. A list entry is
+/// returned as a list with that entry.
 pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<Element> {
     let missing = || Failure::not_found(format!("there is no “{path}”"));
     let mut level: Vec<Element> = documents.iter().map(|&top| top.clone()).collect();
-    let mut names: Option<Names> = None;
+    let mut names: Option<ModuleNames> = None;
     let mut found = None;
     for segment in path.split('/') {
         if let Some(element) = found.take() {
@@ -34,31 +34,29 @@ pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<El
     found.ok_or_else(missing)
 }
 
-/// The node with only those nodes below that `fields` names (RFC 8040 §4.8.3), each to a depth that
-/// counts from itself (§4.8.2).
-pub(in crate::restconf) fn selected(
+/// The node with only the descendants that `fields` selects (RFC 8040 §4.8.3), each to a depth that starts
+/// at itself (§4.8.2).
+pub(in crate::restconf) fn select_fields(
     mut element: Element,
     fields: &str,
     depth: Option<u32>,
 ) -> Result<Element> {
-    let (wanted, rest) = parse_fields(fields)?;
+    let (fields, rest) = parse_fields(fields)?;
     if !rest.is_empty() {
-        return Err(Failure::invalid(format!(
-            "“{rest}” cannot stand in “fields”"
-        )));
+        return Err(Failure::invalid(format!("unexpected “{rest}” in “fields”")));
     }
-    element.content = pick(element.content, &wanted, depth)?;
+    element.content = select(element.content, &fields, depth)?;
     Ok(element)
 }
 
-/// Content of which only this many levels are left, the node itself being the first.
-fn shallow(content: Content, depth: u32) -> Content {
+/// Truncates content to this many levels, including the node itself.
+fn truncate(content: Content, depth: u32) -> Content {
     let children = |children: Vec<Element>| match depth {
         0 | 1 => Vec::new(),
         _ => children
             .into_iter()
             .map(|child| Element {
-                content: shallow(child.content, depth - 1),
+                content: truncate(child.content, depth - 1),
                 ..child
             })
             .collect(),
@@ -80,7 +78,7 @@ fn children(element: Element) -> Option<Vec<Element>> {
     }
 }
 
-fn is_named(element: &Element, name: &str, above: Option<&Names>) -> bool {
+fn is_named(element: &Element, name: &str, above: Option<&ModuleNames>) -> bool {
     match name.split_once(':') {
         Some((module, name)) => {
             let names = element.names.as_ref().or(above);
@@ -90,18 +88,18 @@ fn is_named(element: &Element, name: &str, above: Option<&Names>) -> bool {
     }
 }
 
-fn entry(content: Content, wanted: &[Cow<'_, str>]) -> Option<Content> {
+fn entry(content: Content, key_values: &[Cow<'_, str>]) -> Option<Content> {
     match content {
-        Content::List(keys, entries) if keys.len() == wanted.len() => {
+        Content::List(keys, entries) if keys.len() == key_values.len() => {
             let is_it = |entry: &Vec<Element>| {
-                let mut pairs = keys.iter().zip(wanted);
+                let mut pairs = keys.iter().zip(key_values);
                 pairs.all(|(key, value)| key_of(entry, key).as_deref() == Some(value))
             };
             let entry = entries.into_iter().find(is_it)?;
             Some(Content::List(keys, vec![entry]))
         }
         Content::LeafList(values) => {
-            let [wanted] = wanted else { return None };
+            let [wanted] = key_values else { return None };
             let value = values.into_iter().find(|value| value.as_key() == *wanted)?;
             Some(Content::LeafList(vec![value]))
         }
@@ -116,7 +114,7 @@ fn key_of<'e>(entry: &'e [Element], key: &str) -> Option<Cow<'e, str>> {
     })
 }
 
-/// A segment's name, and its keys if it has any.
+/// The name and the keys, if any, of a path segment.
 type Segment<'p> = (Cow<'p, str>, Option<Vec<Cow<'p, str>>>);
 
 fn split_segment(segment: &str) -> Result<Segment<'_>> {
@@ -134,13 +132,13 @@ fn decode(text: &str) -> Result<Cow<'_, str>> {
         .map_err(|_| Failure::invalid("the path is not UTF-8"))
 }
 
-/// What `fields` wants: names, and what is wanted below each (everything, where empty).
+/// A field of `fields`: a name, and the selected fields below it (all, if empty).
 struct Field<'f> {
     name: &'f str,
     below: Vec<Field<'f>>,
 }
 
-/// `path *(";" path)`, up to the end or a closing parenthesis.
+/// Parses `path *(";" path)`, up to the end or a closing parenthesis.
 fn parse_fields(text: &str) -> Result<(Vec<Field<'_>>, &str)> {
     let mut fields = Vec::new();
     let mut rest = text;
@@ -158,14 +156,14 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
     let end = text.find([';', '/', '(', ')']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if name.is_empty() {
-        return Err(Failure::invalid("“fields” lacks a name"));
+        return Err(Failure::invalid("a name is missing in “fields”"));
     }
     let (below, rest) = if let Some(rest) = rest.strip_prefix('/') {
         let (field, rest) = parse_field(rest)?;
         (vec![field], rest)
     } else if let Some(rest) = rest.strip_prefix('(') {
         let (fields, rest) = parse_fields(rest)?;
-        let unclosed = || Failure::invalid("“fields” lacks a “)”");
+        let unclosed = || Failure::invalid("a “)” is missing in “fields”");
         (fields, rest.strip_prefix(')').ok_or_else(unclosed)?)
     } else {
         (Vec::new(), rest)
@@ -173,28 +171,28 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
     Ok((Field { name, below }, rest))
 }
 
-fn pick(content: Content, wanted: &[Field<'_>], depth: Option<u32>) -> Result<Content> {
+fn select(content: Content, fields: &[Field<'_>], depth: Option<u32>) -> Result<Content> {
     match content {
         Content::Container(children) => {
-            let picked = pick_children(children, wanted, depth)?;
-            Ok(Content::Container(picked))
+            let selected = select_children(children, fields, depth)?;
+            Ok(Content::Container(selected))
         }
         Content::List(keys, entries) => {
             let entries = entries
                 .into_iter()
-                .map(|entry| pick_children(entry, wanted, depth));
+                .map(|entry| select_children(entry, fields, depth));
             Ok(Content::List(keys, entries.collect::<Result<_>>()?))
         }
-        _ => Err(Failure::invalid("“fields” goes below a leaf")),
+        _ => Err(Failure::invalid("“fields” selects below a leaf")),
     }
 }
 
-fn pick_children(
+fn select_children(
     children: Vec<Element>,
-    wanted: &[Field<'_>],
+    fields: &[Field<'_>],
     depth: Option<u32>,
 ) -> Result<Vec<Element>> {
-    let mut picked = Vec::new();
+    let mut selected = Vec::new();
     for mut child in children {
         let named = |field: &&Field<'_>| {
             let name = field
@@ -203,24 +201,24 @@ fn pick_children(
                 .map_or(field.name, |(_, name)| name);
             child.name == name
         };
-        let Some(field) = wanted.iter().find(named) else {
+        let Some(field) = fields.iter().find(named) else {
             continue;
         };
         if !field.below.is_empty() {
-            child.content = pick(child.content, &field.below, depth)?;
+            child.content = select(child.content, &field.below, depth)?;
         } else if let Some(depth) = depth {
-            child.content = shallow(child.content, depth);
+            child.content = truncate(child.content, depth);
         }
-        picked.push(child);
+        selected.push(child);
     }
-    Ok(picked)
+    Ok(selected)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::restconf::media::Format;
-    use crate::restconf::system::document::Show;
+    use crate::restconf::system::document::PrintLevels;
 
     fn document() -> Element {
         let entry = |name: &str| vec![Element::leaf("name", name), Element::leaf("x", "1")];
@@ -229,15 +227,15 @@ mod tests {
             Content::List(&["name"], vec![entry("a"), entry("b/c")]),
         );
         Element::container("top", vec![list, Element::leaf("y", "2")])
-            .of(Names::fixed("m", "urn:m"))
+            .of(ModuleNames::constant("m", "urn:m"))
     }
 
     fn get(path: &str, fields: Option<&str>) -> Option<String> {
         let mut element = find(&[&document()], path).ok()?;
         if let Some(fields) = fields {
-            element = selected(element, fields, None).ok()?;
+            element = select_fields(element, fields, None).ok()?;
         }
-        Some(element.print(Format::Json, Show { depth: None }))
+        Some(element.print(Format::Json, PrintLevels { depth: None }))
     }
 
     #[test]
@@ -285,8 +283,9 @@ mod tests {
         for (fields, expected) in table {
             assert_eq!(get("m:top", Some(fields)).as_deref(), expected, "{fields}");
         }
-        let shallow = selected(find(&[&document()], "m:top").unwrap(), "item", Some(1)).unwrap();
-        let text = shallow.print(Format::Json, Show { depth: None });
+        let shallow =
+            select_fields(find(&[&document()], "m:top").unwrap(), "item", Some(1)).unwrap();
+        let text = shallow.print(Format::Json, PrintLevels { depth: None });
         assert_eq!(text, r#"{"m:top":{"item":[{},{}]}}"#);
     }
 }

@@ -1,22 +1,22 @@
-//! The skeleton of a schema: containers, lists, choices and leaves of plain types.
+//! Generates the skeleton of a schema: containers, lists, choices and leaves with plain types.
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
 use super::files::File;
-use super::shape::{Bounds, ItemId, Kind, Of, Shape, literal, pick};
+use super::shape::{Bounds, ItemId, Kind, LeafType, Shape, literal, pick};
 
-/// Items are added until there are this many, about.
+/// Approximate maximum number of items.
 const ITEMS_MAX: usize = 34;
 
-/// Data nodes are nested this deep at most.
+/// Maximum depth of data nodes.
 const DEPTH_MAX: usize = 4;
 
-/// Grows a skeleton.
-pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
+/// Generates a skeleton.
+pub(super) fn build_skeleton(random: &mut StdRng, features: &mut Features) -> Shape {
     let items_max = random.random_range(10..=ITEMS_MAX);
-    let mut grower = Grower {
+    let mut grower = SkeletonBuilder {
         random,
         features,
         shape: Shape::default(),
@@ -27,14 +27,14 @@ pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
     grower.shape
 }
 
-struct Grower<'a> {
+struct SkeletonBuilder<'a> {
     random: &'a mut StdRng,
     features: &'a mut Features,
     shape: Shape,
     items_max: usize,
 }
 
-impl Grower<'_> {
+impl SkeletonBuilder<'_> {
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -48,12 +48,12 @@ impl Grower<'_> {
                 _ => self.container(None, module, 0),
             }
         }
-        // At least one list and one container, so that there is something to say.
+        // At least one list and one container, so that expressions have something to read.
         self.list(None, module, 0);
         self.container(None, module, 0);
     }
 
-    /// Of the nodes of `m` at the top, some stand in the submodule.
+    /// Moves some top nodes of `m` to the submodule.
     fn place(&mut self, id: ItemId) {
         let item = &self.shape.items[id];
         if item.parent.is_none() && item.module == 0 && self.chance(20) {
@@ -139,12 +139,12 @@ impl Grower<'_> {
         let mut made = Vec::new();
         for index in 0..count {
             let types = [
-                Of::Word,
-                Of::Word,
-                Of::Small,
-                Of::Small,
-                Of::Enumeration,
-                Of::Identity,
+                LeafType::Word,
+                LeafType::Word,
+                LeafType::Small,
+                LeafType::Small,
+                LeafType::Enumeration,
+                LeafType::Identity,
             ];
             let of = pick(self.random, &types);
             let name = names[(first + index) % names.len()].to_owned();
@@ -156,16 +156,16 @@ impl Grower<'_> {
         self.fill(id, module, depth);
     }
 
-    fn plain_type(&mut self) -> Of {
+    fn plain_type(&mut self) -> LeafType {
         let of = pick(self.random, plain_types());
         self.features.note(match of {
-            Of::Enumeration => "enumeration",
-            Of::Decimal => "decimal64",
-            Of::Identity => "identityref",
-            Of::Bits => "bits",
-            Of::Empty => "empty",
-            Of::Union => "union",
-            Of::SmallWithDefault => "typedef default",
+            LeafType::Enumeration => "enumeration",
+            LeafType::Decimal => "decimal64",
+            LeafType::Identity => "identityref",
+            LeafType::Bits => "bits",
+            LeafType::Empty => "empty",
+            LeafType::Union => "union",
+            LeafType::SmallWithDefault => "typedef default",
             _ => return of,
         });
         of
@@ -174,7 +174,7 @@ impl Grower<'_> {
     fn leaf(&mut self, parent: Option<ItemId>, module: usize) {
         let of = self.plain_type();
         let mut kind = leaf_kind(of.clone(), false);
-        let may_default = !matches!(of, Of::Empty | Of::SmallWithDefault);
+        let may_default = !matches!(of, LeafType::Empty | LeafType::SmallWithDefault);
         if may_default && self.chance(25) {
             self.features.note("default");
             if let Kind::Leaf { default, .. } = &mut kind {
@@ -187,7 +187,7 @@ impl Grower<'_> {
 
     fn leaf_list(&mut self, parent: Option<ItemId>, module: usize) {
         let of = match self.plain_type() {
-            Of::Empty | Of::SmallWithDefault | Of::Boolean => Of::Word,
+            LeafType::Empty | LeafType::SmallWithDefault | LeafType::Boolean => LeafType::Word,
             of => of,
         };
         let by_user = self.chance(30);
@@ -270,7 +270,7 @@ impl Grower<'_> {
         }
     }
 
-    /// A file that the one around can use groupings of.
+    /// A file whose groupings the surrounding file can use.
     fn file_of_grouping(&mut self, parent: ItemId) -> File {
         let around = match self.shape.items[parent].kind {
             Kind::Uses { file } => file,
@@ -285,7 +285,7 @@ impl Grower<'_> {
         pick(self.random, files)
     }
 
-    /// Augments, of the own module and by a second one.
+    /// Adds augments, of the same module and of another one.
     fn augments(&mut self) {
         let has_second = self.chance(35);
         for module in 0..=usize::from(has_second) {
@@ -324,36 +324,36 @@ impl Grower<'_> {
     }
 }
 
-/// The types of leaves that refer to nothing, the frequent ones more than once.
-pub(super) fn plain_types() -> &'static [Of] {
+/// The types of leaves that are not references; frequent ones are repeated.
+pub(super) fn plain_types() -> &'static [LeafType] {
     &[
-        Of::Enumeration,
-        Of::Enumeration,
-        Of::Small,
-        Of::Small,
-        Of::Small,
-        Of::Word,
-        Of::Word,
-        Of::Word,
-        Of::SmallWithDefault,
-        Of::Decimal,
-        Of::Boolean,
-        Of::Boolean,
-        Of::Identity,
-        Of::Bits,
-        Of::Empty,
-        Of::Union,
+        LeafType::Enumeration,
+        LeafType::Enumeration,
+        LeafType::Small,
+        LeafType::Small,
+        LeafType::Small,
+        LeafType::Word,
+        LeafType::Word,
+        LeafType::Word,
+        LeafType::SmallWithDefault,
+        LeafType::Decimal,
+        LeafType::Boolean,
+        LeafType::Boolean,
+        LeafType::Identity,
+        LeafType::Bits,
+        LeafType::Empty,
+        LeafType::Union,
     ]
 }
 
-/// Adds one node or a small tree of nodes to a container or list.
+/// Adds a node or a small subtree to a container or list.
 pub(super) fn add_nodes(
     random: &mut StdRng,
     shape: &mut Shape,
     features: &mut Features,
     parent: ItemId,
 ) {
-    let mut grower = Grower {
+    let mut grower = SkeletonBuilder {
         random,
         features,
         shape: std::mem::take(shape),
@@ -364,7 +364,7 @@ pub(super) fn add_nodes(
     *shape = grower.shape;
 }
 
-fn leaf_kind(of: Of, is_key: bool) -> Kind {
+fn leaf_kind(of: LeafType, is_key: bool) -> Kind {
     Kind::Leaf {
         of,
         default: None,
@@ -373,9 +373,8 @@ fn leaf_kind(of: Of, is_key: bool) -> Kind {
     }
 }
 
-/// libyang forgets the defaults of a case that exists only by a choice in it, so there are none
-/// beside a choice in a case.
-pub(super) fn settle_nested_choices(shape: &mut Shape) {
+/// libyang ignores the defaults of a case that exists only by a choice in it, so these are removed.
+pub(super) fn remove_defaults_of_nested_choices(shape: &mut Shape) {
     for id in 0..shape.items.len() {
         let is_choice = matches!(shape.items[id].kind, Kind::Choice { .. });
         let mut around = shape.around(id).into_iter().skip(1);
@@ -383,9 +382,9 @@ pub(super) fn settle_nested_choices(shape: &mut Shape) {
         let Some(case) = outer.filter(|&at| is_choice && !shape.is_data(at)) else {
             continue;
         };
-        for beside in shape.data_children(Some(case)) {
-            if !shape.is_within(beside, id) {
-                remove_defaults(&mut shape.items[beside].kind);
+        for sibling in shape.data_children(Some(case)) {
+            if !shape.is_within(sibling, id) {
+                remove_defaults(&mut shape.items[sibling].kind);
             }
         }
     }
@@ -396,8 +395,8 @@ fn remove_defaults(kind: &mut Kind) {
         Kind::Container { presence } => *presence = true,
         Kind::Leaf { of, default, .. } => {
             *default = None;
-            if matches!(of, Of::SmallWithDefault) {
-                *of = Of::Small;
+            if matches!(of, LeafType::SmallWithDefault) {
+                *of = LeafType::Small;
             }
         }
         Kind::LeafList { defaults, .. } => defaults.clear(),

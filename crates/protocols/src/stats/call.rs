@@ -1,4 +1,4 @@
-//! What requests say of metrics, times and ranges.
+//! Parses the metrics, times and ranges of requests.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use espalier_stats::{Granularity, Metric, Range, Stats, Timestamp};
 use super::problem::{Problem, Result};
 use crate::api;
 
-/// What a handler gets.
+/// The input of a handler.
 pub(super) type Call<'a> = api::Call<'a, Stats>;
 
-/// The buckets that a reading returns where nothing is said of its beginning: a day of hours.
-const BUCKETS_USUAL: i64 = 24;
+/// Default number of buckets: one day of hours.
+const BUCKETS_DEFAULT: i64 = 24;
 
-/// The granularity where nothing is said.
-const GRANULARITY_USUAL: &str = "1h";
+/// Default granularity.
+const GRANULARITY_DEFAULT: &str = "1h";
 
 impl Call<'_> {
-    /// A parameter that must be given.
-    pub(super) fn needed(&self, name: &str) -> Result<&str> {
+    /// A required parameter.
+    pub(super) fn required_parameter(&self, name: &str) -> Result<&str> {
         self.parameter(name)
             .ok_or_else(|| Problem::request(format!("the parameter {name} is missing")))
     }
 
-    /// The metric of `metric` and `label`.
+    /// The metric in `metric` and `label`.
     pub(super) fn metric(&self) -> Result<Metric> {
-        let mut metric = Metric::new(self.needed("metric")?);
+        let mut metric = Metric::new(self.required_parameter("metric")?);
         for label in self.parameters("label") {
             let (name, value) = label.split_once('=').ok_or_else(|| {
-                Problem::request(format!("label={label:?} is no label; write NAME=VALUE"))
+                Problem::request(format!("label={label:?} is invalid; expected NAME=VALUE"))
             })?;
             let before = metric.labels.insert(name.to_owned(), value.to_owned());
             if before.is_some() {
@@ -39,20 +39,20 @@ impl Call<'_> {
         Ok(metric)
     }
 
-    /// The range of `granularity`, `from` and `to`, with blanks or without.
+    /// The range in `granularity`, `from`, `to` and `skip-blanks`.
     pub(super) fn range(&self) -> Result<Range> {
         let stats = self.service;
-        let granularity = self.parameter("granularity").unwrap_or(GRANULARITY_USUAL);
+        let granularity = self.parameter("granularity").unwrap_or(GRANULARITY_DEFAULT);
         let granularity: Granularity = granularity.parse()?;
-        let known = stats.settings().granularities;
-        if !known.contains(&granularity) {
-            let known: Vec<_> = known.iter().map(ToString::to_string).collect();
-            let known = known.join(" ");
+        let available = stats.settings().granularities;
+        if !available.contains(&granularity) {
+            let available: Vec<_> = available.iter().map(ToString::to_string).collect();
+            let available = available.join(" ");
             let detail =
-                format!("nothing is written at the granularity {granularity}; there are {known}");
+                format!("the granularity {granularity} is not configured; available: {available}");
             return Err(Problem::request(detail));
         }
-        // One now: else a range from now would begin after it ends.
+        // The clock is read once: otherwise a range from now could begin after its end.
         let now = Timestamp::now();
         let to = time_at(stats, self.parameter("to"), now)?;
         let from = match self.parameter("from") {
@@ -66,17 +66,17 @@ impl Call<'_> {
         })
     }
 
-    /// A parameter that is `true` or `false`; the latter where it is not given.
+    /// A boolean parameter; false by default.
     pub(super) fn flag(&self, name: &str) -> Result<bool> {
         Ok(self.parsed(name)?.unwrap_or(false))
     }
 }
 
-/// The start of a range that ends with the bucket of a time, and has the usual number of buckets.
+/// The start of a range of the default length that ends with the bucket of a time.
 fn before(stats: &Stats, granularity: Granularity, to: Timestamp) -> Result<Timestamp> {
     let calendar = stats.calendar();
     let mut from = to;
-    for _ in 1..BUCKETS_USUAL {
+    for _ in 1..BUCKETS_DEFAULT {
         let begin = calendar.bucket(granularity, from)?.start;
         match Timestamp::from_second(begin - 1) {
             Ok(earlier) => from = earlier,
@@ -86,7 +86,7 @@ fn before(stats: &Stats, granularity: Granularity, to: Timestamp) -> Result<Time
     Ok(from)
 }
 
-/// A time that was given, or now.
+/// Parses a time; the default is now.
 pub(super) fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
     time_at(stats, text, Timestamp::now())
 }
@@ -98,8 +98,8 @@ fn time_at(stats: &Stats, text: Option<&str>, now: Timestamp) -> Result<Timestam
     }
 }
 
-/// A metric, as bodies name it.
-pub(super) fn named(name: String, labels: BTreeMap<String, String>) -> Metric {
+/// The metric in a request body.
+pub(super) fn metric_of(name: String, labels: BTreeMap<String, String>) -> Metric {
     let mut metric = Metric::new(name);
     metric.labels = labels;
     metric

@@ -1,4 +1,4 @@
-//! The bytes of one connection, watched on their way.
+//! The stream of one connection, with tracking of its bytes.
 
 use std::io;
 use std::pin::Pin;
@@ -13,27 +13,27 @@ use super::activity::{Activity, Phase};
 /// The request line that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// It has so many bytes until now.
+    /// This many bytes without its end.
     Open(usize),
     /// Its end was read.
     Ended,
-    /// It is longer than allowed.
+    /// It exceeds the limit.
     TooLong,
 }
 
-/// A stream that first gives the bytes that were read from it already, notes what is written, and
-/// fails where a request line is too long: hyper alone would take it for headers that are.
-pub(super) struct Wire<S> {
+/// A stream that first returns bytes that were already read, records writes, and fails if a request line is
+/// too long: hyper would report too large headers instead.
+pub(super) struct TrackedStream<S> {
     stream: S,
     read_already: Bytes,
     activity: Arc<Activity>,
     line: Line,
-    /// The requests that were answered when the line began.
+    /// The number of answered requests at the start of the line.
     answered: u64,
     line_bytes_max: usize,
 }
 
-impl<S> Wire<S> {
+impl<S> TrackedStream<S> {
     pub(super) fn new(
         stream: S,
         read_already: Bytes,
@@ -50,12 +50,12 @@ impl<S> Wire<S> {
         }
     }
 
-    /// Whether reading failed because a request line was too long.
+    /// Whether reading failed because of a too long request line.
     pub(super) fn is_line_too_long(&self) -> bool {
         self.line == Line::TooLong
     }
 
-    /// The stream, whose bytes are not watched any more.
+    /// The underlying stream.
     pub(super) fn into_stream(self) -> S {
         self.stream
     }
@@ -63,7 +63,7 @@ impl<S> Wire<S> {
     fn watch(&mut self, bytes: &[u8]) -> io::Result<()> {
         let state = self.activity.snapshot();
         if state.phase != Phase::Waiting {
-            // These are a body's. The next line begins when the answer is done.
+            // These bytes belong to a body. The next line begins after the response.
             return Ok(());
         }
         if state.answered != self.answered {
@@ -86,7 +86,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -105,7 +105,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -113,7 +113,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes))?;
-        this.activity.wrote(written);
+        this.activity.record_written(written);
         Poll::Ready(Ok(written))
     }
 
@@ -124,7 +124,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, pieces))?;
-        this.activity.wrote(written);
+        this.activity.record_written(written);
         Poll::Ready(Ok(written))
     }
 

@@ -1,4 +1,4 @@
-//! Whole collections as JSON lines.
+//! Export and import of collections as JSON lines.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
-use super::call::{Call, json as answer};
+use super::call::{Call, json_response};
 use super::limits::PAUSE_MAX;
 use super::problem::Result;
 use crate::restconf::stream;
@@ -17,20 +17,20 @@ pub(super) fn export(call: &Call<'_>) -> Result<Response<Body>> {
     let (mut writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
         let exported = collection.export(&mut writer).map_err(io::Error::other);
-        // A body that does not end with its end marker fails, and the client knows.
+        // A body without its end marker fails at the client too.
         if let Err(error) = exported.and_then(|_| writer.end()) {
-            tracing::warn!(collection = collection.name(), %error, "an export was cut off");
+            tracing::warn!(collection = collection.name(), %error, "an export was aborted");
         }
     });
-    let mut answer = Response::new(body);
+    let mut response = Response::new(body);
     let media = HeaderValue::from_static("application/jsonl");
-    answer.headers_mut().insert(CONTENT_TYPE, media);
-    Ok(answer)
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    Ok(response)
 }
 
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let imported = call.collection()?.import(&mut call.lines()?)?;
-    Ok(answer(
+    Ok(json_response(
         StatusCode::OK,
         &json!({ "documents": imported.documents }),
     ))

@@ -1,4 +1,4 @@
-//! Which documents a list asks for.
+//! The documents that a list request selects.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,62 +8,66 @@ use http::StatusCode;
 use serde_json::Value as Json;
 
 use super::call::{Call, value};
-use super::cursor::{Cursor, Place};
+use super::cursor::{Cursor, CursorValue};
 use super::problem::{Problem, Result};
 
-/// The parameters that ask for a range.
-const RANGE: [&str; 4] = ["from", "after", "to", "before"];
+/// The parameters of a range of values.
+const RANGE_PARAMETERS: [&str; 4] = ["from", "after", "to", "before"];
 
-/// The parameters that ask for something of an index.
-const OF_INDEX: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
+/// The parameters that require an index.
+const INDEX_PARAMETERS: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
 
-/// What a list asks for.
-pub(super) enum Wanted {
+/// A list request.
+pub(super) enum ListQuery {
     /// All documents, by key.
-    Everything(Selection),
-    /// What an index has, by value.
-    Valued(Index<Json>, Query),
-    /// What has several tags, by key.
-    Tagged(Index<Json>, Tags, Selection),
+    All(Selection),
+    /// Documents found by an index, in value order.
+    ByValue(Index<Json>, Query),
+    /// Documents with several tags, in key order.
+    ByTags(Index<Json>, TagMatch, Selection),
 }
 
-/// How documents have several tags.
-pub(super) enum Tags {
-    /// All of these.
+/// How several tags are combined.
+pub(super) enum TagMatch {
+    /// Documents with all of these.
     All(Vec<Value>),
-    /// Any of these.
+    /// Documents with any of these.
     Any(Vec<Value>),
 }
 
-impl Wanted {
-    /// What a request asks for, `limit` of it at most.
+impl ListQuery {
+    /// Parses a request; at most `limit` documents are returned.
     pub(super) fn of(call: &Call<'_>, collection: &Collection<Json>, limit: usize) -> Result<Self> {
-        check(call)?;
+        check_parameters(call)?;
         let cursor = Cursor::of(call)?;
         let Some(index) = call.parameter("index") else {
-            return Ok(Self::Everything(selection(call, cursor, limit)?));
+            return Ok(Self::All(selection(call, cursor, limit)?));
         };
         let index = collection.index(index)?;
         let values = |name| call.parameters(name).map(value).collect::<Result<Vec<_>>>();
         if call.parameter("all").is_some() {
-            let tags = Tags::All(values("all")?);
-            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
+            let tags = TagMatch::All(values("all")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
         }
         if call.parameter("any").is_some() {
-            let tags = Tags::Any(values("any")?);
-            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
+            let tags = TagMatch::Any(values("any")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
         }
         let query = query(call, &index, cursor, limit)?;
-        Ok(Self::Valued(index, query))
+        Ok(Self::ByValue(index, query))
     }
 
-    /// The documents.
+    /// Runs the query.
     pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
         let found = match self {
-            Self::Everything(selection) => collection.list(selection)?,
-            Self::Valued(index, query) => return Ok(index.find_with_values(query)?),
-            Self::Tagged(index, Tags::All(tags), selection) => of(index.all(tags)?, selection),
-            Self::Tagged(index, Tags::Any(tags), selection) => of(index.any(tags)?, selection),
+            Self::All(selection) => collection.list(selection)?,
+            Self::ByValue(index, query) => return Ok(index.find_with_values(query)?),
+            Self::ByTags(index, TagMatch::All(tags), selection) => {
+                apply_selection(index.all(tags)?, selection)
+            }
+            Self::ByTags(index, TagMatch::Any(tags), selection) => {
+                apply_selection(index.any(tags)?, selection)
+            }
         };
         let found = found.into_iter().map(|(key, document)| Found {
             value: None,
@@ -74,18 +78,18 @@ impl Wanted {
     }
 }
 
-/// Refuses parameters of which one would be left out.
-fn check(call: &Call<'_>) -> Result<()> {
-    call.needs("index", &OF_INDEX)?;
-    call.excludes("cursor", &["offset"])?;
-    call.excludes("all", &["any"])?;
+/// Rejects combinations in which a parameter would be ignored.
+fn check_parameters(call: &Call<'_>) -> Result<()> {
+    call.check_requires("index", &INDEX_PARAMETERS)?;
+    call.check_excludes("cursor", &["offset"])?;
+    call.check_excludes("all", &["any"])?;
     for name in ["all", "any"] {
-        call.excludes(name, &["value"])?;
-        call.excludes(name, &RANGE)?;
+        call.check_excludes(name, &["value"])?;
+        call.check_excludes(name, &RANGE_PARAMETERS)?;
     }
-    call.excludes("value", &RANGE)?;
-    call.excludes("from", &["after"])?;
-    call.excludes("to", &["before"])
+    call.check_excludes("value", &RANGE_PARAMETERS)?;
+    call.check_excludes("from", &["after"])?;
+    call.check_excludes("to", &["before"])
 }
 
 fn is_descending(call: &Call<'_>) -> Result<bool> {
@@ -93,7 +97,7 @@ fn is_descending(call: &Call<'_>) -> Result<bool> {
         None | Some("asc") => Ok(false),
         Some("desc") => Ok(true),
         Some(other) => Err(Problem::request(format!(
-            "order={other:?}: write asc or desc"
+            "order={other:?}: must be asc or desc"
         ))),
     }
 }
@@ -128,10 +132,10 @@ fn query(
     };
     let value = match value {
         None => return Ok(query),
-        Some(Place::Value(value)) => value,
-        Some(Place::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
+        Some(CursorValue::Value(value)) => value,
+        Some(CursorValue::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
             let detail = format!(
-                "document {key}, at which the page before ended, was changed meanwhile, and its value is too long for a cursor to hold: begin again"
+                "document {key}, at which the previous page ended, was changed, and its value is too long for a cursor: restart at the first page"
             );
             Problem::new(StatusCode::GONE, "changed", detail)
         })?,
@@ -139,7 +143,7 @@ fn query(
     Ok(query.after(value, key))
 }
 
-/// The value or the range of values that is asked for.
+/// The requested value or range of values.
 fn values(call: &Call<'_>) -> Result<Query> {
     if let Some(value) = call.value("value")? {
         return Ok(Query::value(value));
@@ -154,8 +158,8 @@ fn values(call: &Call<'_>) -> Result<Query> {
     Ok(Query::between(from, to))
 }
 
-/// The part of documents in the order of keys that is selected.
-fn of(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
+/// Applies a selection to documents in key order.
+fn apply_selection(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
     let selected = found.into_iter().filter(|(key, _)| {
         *key >= selection.from && selection.before.is_none_or(|before| *key < before)
     });

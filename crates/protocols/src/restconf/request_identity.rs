@@ -1,38 +1,38 @@
-//! Who a request is by: headers of our own, as HTTP has no place for it.
+//! The identity that a request claims, in headers of this server, as HTTP has none for it.
 //!
-//! `Espalier-Session` names the session that holds locks and private candidates,
-//! `Espalier-Author` and `Espalier-Comment` go to the history. Values are percent-encoded where
-//! they are not plain ASCII. Nothing is proved by them: they tell honest clients apart.
+//! `Espalier-Session` names the session, which owns locks and private candidates; `Espalier-Author` and
+//! `Espalier-Comment` are recorded in the history. Values are percent-encoded unless they are plain ASCII.
+//! They are not authenticated: they only distinguish cooperating clients.
 
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-/// Names the session.
+/// The session.
 pub const SESSION_HEADER: &str = "espalier-session";
 
-/// Names the author of the commit.
+/// The author of the commit.
 pub const AUTHOR_HEADER: &str = "espalier-author";
 
-/// Says why the commit is made.
+/// The comment of the commit.
 pub const COMMENT_HEADER: &str = "espalier-comment";
 
-/// Bytes in a header of these, at the most.
-const WHO_BYTES_MAX: usize = 4096;
+/// Maximum size of one of these headers.
+const IDENTITY_BYTES_MAX: usize = 4096;
 
-/// Who a request is by.
+/// The identity that a request claims.
 #[derive(Clone, Debug, Default)]
 pub struct Who {
-    /// The session; empty for nobody in particular.
+    /// The session; empty if none is given.
     pub session: String,
-    /// The author; none where the server's own stands.
+    /// The author; `None` means the default author of the server.
     pub author: Option<String>,
     /// The comment; may be empty.
     pub comment: String,
 }
 
 impl Who {
-    /// What the headers of a request say.
+    /// Parses the headers of a request.
     pub fn of(headers: &HeaderMap) -> Result<Self, DataError> {
         Ok(Self {
             session: text(headers, SESSION_HEADER)?.unwrap_or_default(),
@@ -48,8 +48,8 @@ fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, DataError> {
     };
     let wrong = || invalid(format!("the header {name} is not percent-encoded text"));
     let value = value.to_str().map_err(|_| wrong())?;
-    if value.len() > WHO_BYTES_MAX {
-        let message = format!("the header {name} has more than {WHO_BYTES_MAX} bytes");
+    if value.len() > IDENTITY_BYTES_MAX {
+        let message = format!("the header {name} has more than {IDENTITY_BYTES_MAX} bytes");
         return Err(invalid(message));
     }
     let text = percent_decode_str(value).decode_utf8();
