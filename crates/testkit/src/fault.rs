@@ -158,22 +158,22 @@ impl Driver for Faulty {
         self.faulty_snapshot(|inner| inner.snapshot())
     }
 
-    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty_snapshot(|inner| inner.snapshot_expecting(expect))
+    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty_snapshot(|inner| inner.snapshot_with_prefetch(expect))
     }
 
-    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty_snapshot(|inner| inner.snapshot_to_change(expect))
+    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty_snapshot(|inner| inner.snapshot_for_update(expect))
     }
 
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
         self.state.count_call(Site::Commit)?;
-        let committed = self.inner.commit_step(batch)?;
+        let committed = self.inner.commit_with_step(batch)?;
         self.state.count_call(Site::AfterCommit)?;
         Ok(committed)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
         self.state.count_call(Site::Commit)?;
         let state = &self.state;
         let version = self.inner.write(preconditions, &mut |inner| {
@@ -294,7 +294,7 @@ impl Writer for FaultyWriter<'_> {
         self.inner.put(key, value)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
         self.state.count_call(Site::Write)?;
         self.inner.put_new(key, value)
     }

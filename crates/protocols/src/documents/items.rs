@@ -32,7 +32,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let text = json!({"documents": documents, "next": next}).to_string();
     // The tag is a hash of the page: a version may be ahead of a page that is read from a cache, and
     // restarts in a restored store.
-    let state = Tag::of(text.as_bytes()).to_string();
+    let state = EntityTag::of(text.as_bytes()).to_string();
     let mut page = match Conditions::of(call.headers).is_not_modified(&state)? {
         true => empty(StatusCode::NOT_MODIFIED),
         false => json_text(StatusCode::OK, text),

@@ -64,7 +64,7 @@ pub(super) async fn read(
     let tree = tree.clone();
     let read = move || -> Result<_> {
         let job = ReadJob {
-            view: tree.view_to_read(&path, &selection)?,
+            view: tree.view_for_read(&path, &selection)?,
             selection,
             path,
             media,
