@@ -43,6 +43,7 @@ pub(crate) struct Row<'a> {
     pub(crate) json: &'a [u8],
 }
 
+// JSON, so that every program and every person can read it: docs/decisions/0043.
 /// Encodes a document as a row.
 pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<Vec<u8>> {
     let mut row = Vec::with_capacity(128);

@@ -58,6 +58,7 @@ impl OutcomeCell {
     }
 }
 
+// The last of those that wait commits, so that bodies stay on their threads: docs/decisions/0046.
 /// Transactions over one snapshot that are committed together.
 pub(crate) struct Group {
     pending: Option<Pending>,

@@ -10,7 +10,7 @@
 //! The decision behind the layout: an index is a set of rows whose keys are encoded values with the same sort
 //! order, so that each query is one descent and one scan, on every engine; a document is stored as JSON, so
 //! that people can read it in the engine, and no program needs the type of another. The measurements against
-//! the alternatives are in ARCHITECTURE.md.
+//! the alternatives are in docs/decisions/0042 and 0043.
 //!
 //! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
 //! key prefix.

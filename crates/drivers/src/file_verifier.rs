@@ -21,6 +21,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 /// webpki's error for a CA certificate that is used by a server.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
+// `openssl req -x509` sets CA:TRUE, which webpki rejects: docs/decisions/0059.
 /// Accepts a server certificate that is issued by a certificate of a file, or equal to one.
 #[derive(Debug)]
 pub struct FileVerifier {

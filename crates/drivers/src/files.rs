@@ -8,6 +8,7 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind};
 use rustix::fs::StatVfsMountFlags;
 
+// Modes are set here, because the umask is the program's: docs/decisions/0057.
 /// The mode of files: configurations contain keys and password hashes.
 const FILE_MODE: u32 = 0o600;
 

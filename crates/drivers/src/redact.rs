@@ -22,6 +22,7 @@ const PLACEHOLDERS: [&str; 4] = [
 /// Port placeholders in URL forms.
 const PORT_PLACEHOLDERS: [&str; 4] = ["PORT", "port", "PORT]", "port]"];
 
+// Up to the last `@`, because a wrong URL is most often wrong at its password: docs/decisions/0056.
 /// Returns a URL of a store or server, valid or not, without user, password, and the values of secret
 /// options. If it is uncertain what is a password, more is removed.
 ///

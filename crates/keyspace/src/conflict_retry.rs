@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
 
+// A lock in the engine would outlive a process that dies, so writers retry: docs/decisions/0007.
 /// How long a conflicting change is retried.
 pub const CONFLICT_TIMEOUT: Duration = Duration::from_secs(60);
 

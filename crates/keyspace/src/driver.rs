@@ -25,6 +25,7 @@ pub enum Direction {
     Backward,
 }
 
+// No interactive transactions, because etcd and Redis have none: docs/decisions/0001.
 /// An engine that stores an ordered key space. Shared between threads; every method may be called at any
 /// time. Calls block (the front ends of Espalier are asynchronous, the core is not).
 pub trait Driver: Send + Sync + 'static {

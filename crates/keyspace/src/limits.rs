@@ -1,5 +1,6 @@
 //! Size limits of the key space. Every driver supports at least these.
 
+// LMDB accepts 1,982 bytes with pages of 4 KiB, an index of PostgreSQL 2,704: docs/decisions/0003.
 /// Maximum bytes of a key. Longer keys are rejected with [`crate::ErrorKind::KeyTooLong`]; the store stays
 /// below the limit by hashing long components (see [`crate::tuple`]).
 ///

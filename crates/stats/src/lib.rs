@@ -7,7 +7,7 @@
 //!
 //! The decision behind the layout: all values of a bucket are one row, which is read before it is written,
 //! instead of one counter for each value, which the engine could add to. The reasons are in `row/`, and the
-//! measurements in ARCHITECTURE.md.
+//! measurements in docs/decisions/0039.
 //!
 //! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
 //! key prefix.

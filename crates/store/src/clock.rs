@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
+// Order is the version's, because a wall clock can be set: docs/decisions/0054.
 /// Tolerance for wall clocks: the clocks of machines that share a store may differ by this much, and a step
 /// of at most this size is ignored. One minute.
 pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(60);

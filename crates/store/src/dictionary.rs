@@ -26,6 +26,7 @@ pub(crate) fn number(schema: &Schema, snapshot: &dyn Snapshot) -> Result<(Layout
     Ok((Layout::new(schema, numbering.ids), numbering.batch))
 }
 
+// Numbers are local to the parent: one byte for each step of a path, docs/decisions/0004.
 struct Numbering<'a> {
     schema: &'a Schema,
     snapshot: &'a dyn Snapshot,

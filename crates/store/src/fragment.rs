@@ -13,6 +13,7 @@ use espalier_yang::Value;
 use crate::error::{Error, Result};
 use crate::keys::LocalId;
 
+// Values carry their type, so that fragments are read without a schema: docs/decisions/0002.
 const INT32: u8 = 0;
 const INT64: u8 = 1;
 const UINT32: u8 = 2;

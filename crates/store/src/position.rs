@@ -15,6 +15,7 @@ pub(crate) const FRACTION_BYTES_MAX: usize = 48;
 /// Ends the encoding of a position without a fraction; sorts before every fraction.
 const WHOLE: u8 = 0x00;
 
+// Inserting an entry moves no other entry: docs/decisions/0005.
 /// The place of an entry among the entries of its list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {

@@ -75,6 +75,7 @@ impl Side {
     }
 }
 
+// A small trait, so that reading a leaf costs one fragment: docs/decisions/0006.
 /// One state of a data tree. A visitor may call other methods during an enumeration.
 pub trait Instances {
     /// A handle of an interior node: the root, a container, a list entry, or the input, output or notification

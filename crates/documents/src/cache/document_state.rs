@@ -7,6 +7,7 @@ use espalier_keyspace::Version;
 
 use crate::index_values::Values;
 
+// Commits, watches and snapshots arrive in any order: docs/decisions/0044.
 /// The state of a document at a version.
 pub(crate) struct DocumentState<T> {
     pub(crate) key: u64,

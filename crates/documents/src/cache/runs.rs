@@ -1,6 +1,7 @@
 //! A sorted map from document keys to values, stored in runs of contiguous memory: a scan iterates over
 //! arrays, and the cost of one insertion hardly depends on the size.
 
+// 5,000 entries take 55 us, in a `BTreeMap` 81: docs/decisions/0045.
 /// The maximum number of entries in a run.
 const RUN_MAX: usize = 256;
 

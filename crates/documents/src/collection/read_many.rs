@@ -18,6 +18,7 @@ use crate::reader::read_rows;
 /// The number of rows that are fetched at a time.
 const ROWS_AT_ONCE: usize = 256;
 
+// Decoding is half of the time of reading many: docs/decisions/0045.
 /// The number of documents from which a second thread is used: starting it takes as long as decoding some
 /// hundred documents.
 const SECOND_THREAD_MIN: usize = 1024;

@@ -19,6 +19,7 @@ use crate::shape::{BoundIndex, Shape};
 use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 
+// Index entries are committed with their document: docs/decisions/0042.
 impl Transaction<'_> {
     /// Adds a document and returns its key: the largest key ever used plus one, starting at 0.
     pub fn insert<T: Document>(

@@ -44,6 +44,7 @@ pub(crate) fn write(
     commit(engine, &batch, &reads, base_version)
 }
 
+// The version alone would reject a load whenever anything else is committed: docs/decisions/0008.
 fn batch(preconditions: &[Precondition], operations: Vec<Operation>, reads: &mut ReadSet) -> Batch {
     let mut batch = Batch::new();
     for condition in preconditions {

@@ -39,6 +39,7 @@ const AWAIT_VERSION_MAX: Duration = Duration::from_secs(60);
 /// How long a commit waits for the lock to update the view itself: the view may be in reloading.
 const APPLY_LOCK_WAIT: Duration = Duration::from_millis(1);
 
+// A large commit is a gap in the watch; reading everything again takes longer: docs/decisions/0028.
 /// How long a gap, which may be a commit of this process, waits for the result of that commit, which
 /// arrives at about the same time: reloading everything takes longer.
 const OWN_COMMIT_WAIT: Duration = Duration::from_millis(50);

@@ -16,6 +16,7 @@ use super::cursor::Cursor;
 use super::list_query::ListQuery;
 use super::problem::{Problem, Result};
 
+// The ETag is a hash of the page, not a count of commits: docs/decisions/0047.
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let limit = call.page()?;

@@ -11,6 +11,7 @@ pub(super) const PAGE_MAX: usize = 10_000;
 /// Operations of one transaction.
 pub(super) const OPERATIONS_MAX: usize = 10_000;
 
+// Each feed has a thread, because engines are waited for in blocking calls: docs/decisions/0053.
 /// Maximum number of open change feeds; each has a thread.
 pub(super) const FEEDS_MAX: usize = 256;
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::budget::Reservation;
 
+// Nothing is locked while a client sends its body: docs/decisions/0049.
 /// A file that stores a body. It has no name and only its owner can read it; the system removes it when it
 /// is closed, also after a crash.
 #[derive(Debug)]

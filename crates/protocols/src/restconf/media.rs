@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::error::{Failure, Result};
 
+// An empty body would delete everything: docs/decisions/0048.
 /// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be any document that
 /// `espalier load` accepts: in another envelope than `ietf-restconf:data`, or without any node. Without
 /// this header, a body that is neither the datastore resource nor a node of it is rejected, so it cannot

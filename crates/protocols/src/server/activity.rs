@@ -36,6 +36,7 @@ pub(super) struct Snapshot {
     pub(super) is_evicted: bool,
 }
 
+// All time-outs are here, so that no front end lacks one: docs/decisions/0050.
 /// The activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {

@@ -337,6 +337,7 @@ fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
 }
 
+// A close with unread bytes is a reset, which discards the response: docs/decisions/0052.
 /// A connection of either version of HTTP.
 trait Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>>;

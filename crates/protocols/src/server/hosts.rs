@@ -12,6 +12,7 @@ use http::uri::Authority;
 use rustls::server::ParsedCertificate;
 use rustls_pki_types::{CertificateDer, ServerName};
 
+// Every page in a browser can reach a server on localhost: docs/decisions/0051.
 /// The hosts that a server accepts: the loopback names and addresses, and added ones.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {

@@ -22,6 +22,7 @@ impl Bucket {
     }
 }
 
+// Adding a length to a start finds buckets that no writer fills: docs/decisions/0040.
 /// The buckets of a range, in order.
 pub struct Timeline<'a> {
     calendar: &'a Calendar,

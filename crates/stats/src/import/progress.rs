@@ -11,6 +11,7 @@ use crate::{Error, Result};
 /// Bytes of the hash of lines.
 const HASH_BYTES: usize = 8;
 
+// One row, because parts are divided differently when an import is repeated: docs/decisions/0041.
 /// The lines of an import up to a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ImportProgress {

@@ -2,6 +2,7 @@
 
 use super::encoding::{LEAF, SPREAD};
 
+// One packed row for a bucket, not a counter for each value: docs/decisions/0039.
 /// Digits of the hash: rows at this depth are not divided further.
 pub(crate) const DEPTH_MAX: usize = 16;
 

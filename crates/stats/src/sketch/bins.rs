@@ -18,6 +18,7 @@ fn estimate(bin: i32) -> f64 {
     (f64::from(bin) * GAMMA.ln() + scale.ln()).exp()
 }
 
+// An array of 2,048 bins merges the smallest values: docs/decisions/0061.
 /// The bins that have values, sorted, with their counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bins {

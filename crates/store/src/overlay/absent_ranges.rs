@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use espalier_keyspace::{Direction, KeyRange, Result, Snapshot};
 
+// Bulk edits mostly look up keys that are absent: docs/decisions/0012.
 /// The neighbours are looked up after this many lookups found nothing: for one or two the scan is not worth
 /// it.
 const MISSES_BEFORE_SCAN: u32 = 4;

@@ -19,6 +19,7 @@ const MISSES_MAX: usize = 4 * CACHED_KEYS_MAX;
 /// Longer values are not cached.
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
+// The steps of a commit read the same fragments: docs/decisions/0012.
 /// Caches the first values that are read.
 pub(crate) struct ReadCache {
     snapshot: Box<dyn Snapshot + Send>,

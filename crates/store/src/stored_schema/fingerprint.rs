@@ -21,6 +21,7 @@ const CODE: [&str; 8] = [
     include_str!("../catalog/schema_set.rs"),
 ];
 
+// Digests in place of version numbers, which somebody has to raise: docs/decisions/0016.
 /// A digest of all inputs of the compilation of a schema set: its record (with the hashes of its modules, and
 /// its features), its node numbers, and the code.
 pub(crate) fn fingerprint(

@@ -20,6 +20,7 @@ use crate::fragment::put_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 
+// Every commit reads the oldest header, so large records are stored apart: docs/decisions/0009.
 /// Up to this many bytes, the records are stored in the header's row.
 const HEADER_ROW_BYTES_MAX: usize = 1 << 10;
 

@@ -28,6 +28,7 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 
+// The keys are found by a run on an empty state, so no caller lists them: docs/decisions/0013.
 /// Maximum number of keys, and of ranges, to prefetch: a large edit is not run twice.
 const READS_MAX: usize = 32;
 

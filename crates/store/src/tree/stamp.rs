@@ -21,6 +21,7 @@ pub struct Stamp {
     pub time: Timestamp,
 }
 
+// Resources without a record inherit; new nodes in new nodes need one too: docs/decisions/0010.
 /// The stored stamp of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StampRecord {

@@ -50,6 +50,7 @@ pub enum Verdict {
     GivenUp,
 }
 
+// Histories contain processes that were killed, which `todc-utils` does not accept: docs/decisions/0063.
 /// Searches for a linearization, in at most this many steps.
 pub fn search<O: Object>(object: &O, history: &[Operation<O::Act>], steps_max: u64) -> Verdict {
     Search::new(object, history).run(steps_max)

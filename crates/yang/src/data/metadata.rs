@@ -29,6 +29,7 @@ const OWN: [(&str, &str); 6] = [
     (ORIGIN.0, "origin"),
 ];
 
+// Checked in every document of a user, as a server does: docs/decisions/0024.
 /// Rejects an annotation that neither has predefined semantics nor is defined by a module of the schema
 /// (RFC 7952 §3): a client must not send what the server does not advertise (§4).
 pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {

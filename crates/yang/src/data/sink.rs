@@ -70,6 +70,7 @@ pub(super) fn deletes(annotations: &[Annotation]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop;
 
+// Events in place of a shared tree type, so that memory is bounded: docs/decisions/0006.
 /// Receives a data tree in document order: `open`, then the content, then `close` for containers,
 /// list entries, operations and notifications; `leaf` for each leaf and each leaf-list entry.
 ///

@@ -16,6 +16,7 @@ use crate::path::{InstancePath, Keys};
 use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, TypeKind};
 use crate::value::Value;
 
+// Looked up once per commit, not for each deleted node: docs/decisions/0020.
 /// The maximum number of lookups before all references of a kind are read instead.
 const LOOKUPS_MAX: usize = 16;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::instances::Side;
 use crate::schema::{NodeId, Schema};
 
+// Followed backwards from a changed node, so a commit costs what it affects: docs/decisions/0017.
 /// The route from a context node to a node that is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Route {

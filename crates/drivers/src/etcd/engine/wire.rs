@@ -2,6 +2,7 @@
 
 use prost::{Message, Oneof};
 
+// Written by hand, because `etcd-client` needs a protobuf compiler: docs/decisions/0062.
 /// `mvccpb.KeyValue`
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct KeyValue {

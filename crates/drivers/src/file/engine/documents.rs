@@ -61,6 +61,7 @@ pub(in crate::file) fn set_lens(
     }
 }
 
+// Documents do not hold positions and stamps, so rows are stored too: docs/decisions/0030.
 /// Writes outdated documents, and removes those without rows.
 pub(super) fn refresh(engine: &Engine) -> Result<()> {
     engine.check_not_replaced()?;

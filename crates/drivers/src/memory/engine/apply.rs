@@ -6,6 +6,7 @@ use espalier_keyspace::{Batch, ByteMap, CounterUpdate, Direction, OperationRef, 
 use super::state::{LatestState, VersionedMap};
 use crate::recent_commits::{Effect, Recorder};
 
+// A clone for each small commit would copy the path to each key: docs/decisions/0027.
 /// Maximum number of keys that a batch changes in place, which blocks readers for about 0.1 ms. For larger
 /// batches the cost of copying is relatively small.
 const KEYS_MAX: usize = 256;

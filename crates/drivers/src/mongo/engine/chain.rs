@@ -96,6 +96,7 @@ impl CommittedState {
     }
 }
 
+// The insert decides who won a number, on every server: docs/decisions/0035.
 /// A commit: the document of a version.
 pub(in crate::mongo) struct Commit {
     pub(in crate::mongo) version: u64,
@@ -200,6 +201,7 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
     names.collect()
 }
 
+// A commit detects a newer state anyway, so it does not read it first: docs/decisions/0037.
 /// How long a state is presumed to be the newest after it was observed to be: a second.
 const PRESUMED_FOR: Duration = Duration::from_secs(1);
 

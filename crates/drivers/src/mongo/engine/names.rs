@@ -7,6 +7,7 @@
 
 use espalier_keyspace::{Error, ErrorKind, KeyRange, Result};
 
+// MongoDB sorts binary `_id`s by length first: docs/decisions/0038.
 /// The letters for 0 to 63, in the order of their bytes.
 const LETTERS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 

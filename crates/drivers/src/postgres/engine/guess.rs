@@ -15,6 +15,7 @@ use super::pending::{Found, Pending};
 use super::statements;
 use crate::recent_commits::{Effect, Recorder};
 
+// One statement in place of nine: 0.35 ms in place of 0.52, docs/decisions/0032.
 /// The most preconditions and operations, together, of a commit in one statement.
 const PARTS_MAX: usize = 64;
 

@@ -12,6 +12,7 @@ use super::msgpack::Strings;
 use super::names::key_of_undo_member;
 use crate::paged_cursor::Page;
 
+// The version in front shows a reader whether the value is old enough: docs/decisions/0033.
 /// Bytes of the stamp: the version that wrote a value or a run, stored in front of it.
 const STAMP_BYTES: usize = 8;
 

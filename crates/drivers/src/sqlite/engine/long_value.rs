@@ -27,6 +27,7 @@ macro_rules! pairs {
 
 pub(in crate::sqlite) use {pairs, value};
 
+// Searches read the whole of each long row that they pass: docs/decisions/0031.
 const INSERT_LONG_VALUE: &str = "INSERT INTO long_values (value) VALUES (?1)";
 const DELETE: &str = "DELETE FROM entries WHERE key = ?1";
 const EXISTS: &str = "SELECT 1 FROM entries WHERE key = ?1";

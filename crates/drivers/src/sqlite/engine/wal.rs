@@ -101,6 +101,7 @@ pub(super) fn ends_with_commit(path: &Path) -> io::Result<bool> {
     Ok(is_whole && frames > 0 && log.frame(frames - 1)? == Frame::Commit)
 }
 
+// What a failed write appended would keep a full disk full: docs/decisions/0055.
 /// Truncates the log after its last commit. The caller must be the only writer.
 pub(super) fn truncate_after_last_commit(path: &Path) -> io::Result<()> {
     let Some(log) = Wal::open(path)? else {

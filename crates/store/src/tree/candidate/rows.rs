@@ -25,6 +25,7 @@ const POSITION: u8 = 3;
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
+// Changes in place of a copy of running: docs/decisions/0025.
 /// The key layout of one candidate's rows.
 pub(super) struct Rows {
     prefix: Vec<u8>,

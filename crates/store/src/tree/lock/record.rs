@@ -122,6 +122,7 @@ pub struct Locks {
     pub pending: Option<PendingCommit>,
 }
 
+// One row, so that a lock counts in every process for one read: docs/decisions/0011.
 /// The stored row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::tree) struct LockRecord {

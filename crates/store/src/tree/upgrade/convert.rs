@@ -113,6 +113,7 @@ enum PlaceOutcome {
 /// Maximum number of reported places of one schema node; the others are only counted.
 const PLACES_PER_NODE_MAX: usize = 10;
 
+// Rows are converted or the change is rejected; nothing is hidden: docs/decisions/0015.
 /// A conversion in progress.
 pub(super) struct Converter<'a> {
     pub old: TreeState<'a>,

@@ -13,6 +13,7 @@ use crate::tree::locate::TreeState;
 /// Number of index entries collected before they are written in key order.
 const UPDATES_AT_ONCE: usize = 1 << 16;
 
+// Only indexes that constraints read, so a model without them pays nothing: docs/decisions/0018.
 /// Rebuilds the indexes and counts of a tree, from the current state of a write.
 pub(in crate::tree) fn rebuild(
     compiled: &Compiled,

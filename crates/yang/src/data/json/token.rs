@@ -42,6 +42,7 @@ enum TextLocation {
     Scratch,
 }
 
+// `serde_json` gives no position of a value and no digits of a number: docs/decisions/0061.
 /// The tokenizer.
 pub(super) struct Tokens<R> {
     reader: R,

@@ -8,6 +8,7 @@ use super::existence;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
+// `//name` would read every node above nodes of that name: docs/decisions/0021.
 /// A name with more nodes than this is not expanded.
 const PATHS_MAX: usize = 4;
 

@@ -5,6 +5,7 @@
 //! constraint than that of the model. So a compiled statement is kept only if it has all the leaves that the model
 //! names.
 
+// libyang drops disabled leaves from a compiled `unique`: docs/decisions/0023.
 /// A `unique` statement as in the model: the segments of each path, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UniqueStatement<'c>(Vec<Vec<&'c str>>);

@@ -127,6 +127,7 @@ impl ExprStatistics {
 /// The key of a cached value.
 type Key<T> = (ExprAddress, CachedKind, Inputs<T>);
 
+// Without it, a count over a group is computed for each of its entries: docs/decisions/0019.
 /// See the module documentation.
 pub(super) struct Memo<T: Instances> {
     /// Whether the evaluated expression outlives the evaluator. Subexpressions are identified by their address, which

@@ -67,6 +67,7 @@ impl Position {
     }
 }
 
+// A mapped page, so that a killed process leaves nothing to repair: docs/decisions/0029.
 /// The mapped file; or a page of memory instead, if the directory is read-only.
 pub(super) struct Head {
     file: Option<(File, FileIdentity)>,

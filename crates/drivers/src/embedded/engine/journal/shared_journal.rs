@@ -24,6 +24,7 @@ pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
 /// Maximum number of keys that a commit publishes in place, while readers wait.
 const IN_PLACE_MAX: usize = 256;
 
+// LMDB writes a page for each changed row, a journal one frame: docs/decisions/0029.
 /// The journal of a directory.
 pub(in crate::embedded) struct Journal {
     pub(super) base: Arc<Lmdb>,

@@ -6,6 +6,7 @@ use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
 /// Approximate bytes of an entry in addition to its key and value.
 const ENTRY_BYTES: usize = 4;
 
+// Pages never change, so they are cached for ever: docs/decisions/0036.
 /// Entries in key order.
 #[derive(Debug, Default)]
 pub(in crate::mongo) struct Page {

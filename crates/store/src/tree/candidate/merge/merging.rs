@@ -62,6 +62,7 @@ impl Merged {
     }
 }
 
+// Key by key on what running changed, not the edits again: docs/decisions/0026.
 /// A merge in progress. All keys are named keys.
 pub(super) struct Merger<'a> {
     pub running: NamedState<'a>,
