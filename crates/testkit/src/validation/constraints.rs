@@ -17,7 +17,7 @@ pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut F
     };
     let all = 0..constrainer.shape.items.len();
     for id in all {
-        constrainer.demand(id);
+        constrainer.add_constraint(id);
     }
     for _ in 0..constrainer.random.random_range(0..=12) {
         constrainer.when();

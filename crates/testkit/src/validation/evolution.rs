@@ -396,8 +396,9 @@ impl Evolver<'_> {
     }
 
     fn remove_condition(&mut self) -> Option<()> {
-        let id = self
-            .one(|shape, id| shape.items[id].when.is_some() || !shape.items[id].musts.is_empty())?;
+        let id = self.random_item(|shape, id| {
+            shape.items[id].when.is_some() || !shape.items[id].musts.is_empty()
+        })?;
         let item = &mut self.shape.items[id];
         item.when = None;
         item.when_reads.clear();
