@@ -16,8 +16,7 @@ mod times;
 
 use std::process::ExitCode;
 
-/// Measured on `bench scale`: loads take a sixth less processor time than with the system's allocator,
-/// exports a third less.
+// On `bench scale`, loads take a sixth less CPU time and exports a third less: docs/decisions/0063.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

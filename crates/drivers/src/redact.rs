@@ -34,6 +34,30 @@ const PORT_PLACEHOLDERS: [&str; 4] = ["PORT", "port", "PORT]", "port]"];
 /// assert_eq!(redacted_url("redis://me:forgotten-host/0"), "redis://me:***/0");
 /// ```
 pub fn redacted_url(url: &str) -> String {
+    keyword_secrets_masked(url_redacted(url))
+}
+
+/// Masks secrets in the keyword form of libpq, `host=h password=p`, which is not a URL.
+fn keyword_secrets_masked(text: String) -> String {
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        !name.ends_with("_file") && SECRET_NAMES.iter().any(|part| name.contains(part))
+    };
+    if !text.contains(char::is_whitespace) && !text.contains(":password=") {
+        return text;
+    }
+    let words = text.split(' ').map(|word| match word.split_once('=') {
+        Some((name, value))
+            if !value.is_empty() && is_secret(name.rsplit(':').next().unwrap_or(name)) =>
+        {
+            format!("{name}={MASK}")
+        }
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn url_redacted(url: &str) -> String {
     let (scheme, slashes, rest) = split_scheme(url);
     if is_local(scheme.trim_end_matches(':')) && slashes.len() != 2 {
         let (place, options) = split_options(rest);
@@ -170,6 +194,15 @@ mod tests {
             ("postgres:/me:hunter2@h/x", "postgres:/h/x"),
             ("postgres:me:hunter2@h/x", "postgres:h/x"),
             ("postgres//me:hunter2@h/x", "h/x"),
+            (
+                "host=h user=me password=hunter2",
+                "host=h user=me password=***",
+            ),
+            (
+                "embedded:host=h sslpassword=hunter2 user=me",
+                "embedded:host=h sslpassword=*** user=me",
+            ),
+            ("postgresql:password=hunter2", "postgresql:password=***"),
             ("me:hunter2@h", "me:h"),
             ("redis://:hunter2@h", "redis://h"),
             ("redis://:hunter2", "redis://:***"),

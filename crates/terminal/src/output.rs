@@ -90,6 +90,7 @@ pub fn print_result(json: bool, value: &Value, text: &str) -> Result<()> {
     Ok(())
 }
 
+// In pipes too, which often end in a pager: docs/decisions/0058.
 /// A writer that escapes control characters. What is escaped is UTF-8, however it is cut into writes.
 pub struct Escaping<W> {
     inner: W,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Query, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -202,6 +202,23 @@ fn not_taken_in(error: &IntakeError) -> Response {
     };
     let data_error = DataError::new(tag, error.to_string()).of_type(ErrorType::Protocol);
     refusal_with(error.status(), &data_error.into())
+}
+
+/// The parameters of a request; wrong ones are refused as all errors are.
+pub struct Parameters<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        let query = Query::<T>::try_from_uri(&parts.uri);
+        query
+            .map(|Query(parameters)| Self(parameters))
+            .map_err(|error| {
+                let error = DataError::new(ErrorTag::InvalidValue, error.body_text());
+                refusal(&error.of_type(ErrorType::Protocol).into())
+            })
+    }
 }
 
 /// An answer in JSON.

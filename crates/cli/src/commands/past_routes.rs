@@ -11,7 +11,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use espalier_protocols::restconf::{BodyWriter, stream};
 use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults, WithOrigin};
@@ -21,7 +21,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer, refusal};
+use super::admin_api::{AdminApi, Asked, Parameters, Refused, Takes, Write, json_answer, refusal};
 use crate::target::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
     ROLLBACK_PATH, Read, RetentionBody, Rollback, diff_lines, print_view,
@@ -91,7 +91,10 @@ struct HistoryQuery {
     from: Option<u64>,
 }
 
-async fn history(State(tree): State<Tree>, Query(asked): Query<HistoryQuery>) -> Response {
+async fn history(
+    State(tree): State<Tree>,
+    Parameters(asked): Parameters<HistoryQuery>,
+) -> Response {
     let page = blocking(move || tree.history(asked.from, asked.limit).map_err(refused)).await;
     match page {
         Ok(page) => {
@@ -110,7 +113,7 @@ struct DiffQuery {
     path: String,
 }
 
-async fn diff(State(tree): State<Tree>, Query(asked): Query<DiffQuery>) -> Response {
+async fn diff(State(tree): State<Tree>, Parameters(asked): Parameters<DiffQuery>) -> Response {
     let media = match asked.style {
         LineStyle::Text => "text/plain; charset=utf-8",
         LineStyle::Json => "application/x-ndjson",
@@ -149,7 +152,7 @@ struct AtQuery {
 async fn at(
     State(tree): State<Tree>,
     headers: HeaderMap,
-    Query(asked): Query<AtQuery>,
+    Parameters(asked): Parameters<AtQuery>,
 ) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let format = match accept {

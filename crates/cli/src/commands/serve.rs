@@ -17,6 +17,7 @@ use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value as Json, json};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::AdminApi;
@@ -109,6 +110,11 @@ impl Serve {
         }
         let config = server_config(&settings)?;
         let intake = intake_config(&settings)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        // Before the store is opened, which may change its modules: a wrong address changes nothing.
+        let listener = runtime.block_on(listening::bind(&settings))?;
         let served = Served::open(&settings)?;
         roll_back_in_time(&served.store);
         let stats = open_stats(&served.store)?;
@@ -121,10 +127,7 @@ impl Serve {
             Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
             None => router.merge(no_models::router()),
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(self.listen(&settings, config, &served, router))?;
+        runtime.block_on(self.listen(listener, config, &served, router))?;
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
         Ok(())
@@ -154,12 +157,11 @@ impl Serve {
 
     async fn listen(
         &self,
-        settings: &Settings,
+        listener: TcpListener,
         config: server::Config,
         served: &Served,
         router: Router,
     ) -> Result<()> {
-        let listener = listening::bind(settings).await?;
         let scheme = match config.tls {
             Some(_) => "https",
             None => "http",

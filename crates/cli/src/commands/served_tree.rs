@@ -19,6 +19,7 @@ use tower_service::Service;
 use espalier_terminal::Result;
 
 /// How often it is looked whether the tree is still the one that was opened.
+// A check with each request would be two round trips to the engine: docs/decisions/0014.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long it is waited after a tree could not be opened again, at first and at most.

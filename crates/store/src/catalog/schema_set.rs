@@ -127,6 +127,7 @@ impl Store {
     }
 }
 
+// A digest, because counts are equal in stores that were replaced: docs/decisions/0014.
 /// A precondition that the modules of a schema set are those in the snapshot. Every commit requires it, so
 /// that no data is validated against replaced modules.
 pub(crate) fn modules_precondition(
