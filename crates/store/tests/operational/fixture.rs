@@ -72,8 +72,8 @@ impl Fixture {
     pub fn new() -> Self {
         let clock = Arc::new(ManualClock::default());
         let driver = espalier_drivers::open("memory:").expect("a driver");
-        let clock = Arc::new(SharedClock(Arc::clone(&clock)));
-        let store = Store::open(driver, clock).expect("a store");
+        let shared = Arc::new(SharedClock(Arc::clone(&clock)));
+        let store = Store::open(driver, shared).expect("a store");
         store.create_dataspace("d").expect("a dataspace");
         let source = SchemaSource {
             modules: vec![ModuleSource {
