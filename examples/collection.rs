@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let index = cars.index("color and year")?;
     let nineties = index.find(Query::range(("red", 1990)..("red", 2000)))?;
     println!("red, of the nineties: {}", names(&nineties));
-    let both = cars.index("keyword")?.all(&["fast", "old"])?;
+    let both = cars.index("keyword")?.all(["fast", "old"])?;
     println!("fast and old: {}", names(&both));
     cars.index("name")?
         .update("Mini-1", |car| car.year = 1965)?;

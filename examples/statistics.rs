@@ -30,10 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sum = series.aggregate(Aggregate::Sum, &path, 1)?;
     println!(
         "sum of status 200: {}",
-        sum[0]
-            .clone()
-            .map(|sum| sum.to_string())
-            .unwrap_or_default()
+        sum[0].map(|sum| sum.to_string()).unwrap_or_default()
     );
     for (name, number) in series.top(&Pattern::parse("status.*")?, 1)? {
         println!("most frequent: {name}, {number} times");

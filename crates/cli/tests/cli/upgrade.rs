@@ -354,3 +354,63 @@ fn repair_takes_misfits_out_into_a_private_file() {
     let again = bench.run(&["repair", STORE[1]]).ok();
     assert!(again.contains("everything fits"), "{again}");
 }
+
+/// RFC 7951, section 5.5: anydata is an object; anyxml may be any value.
+#[test]
+fn anyxml_that_is_no_object_does_not_become_anydata() {
+    let bench = Bench::new();
+    bench.write("old.yang", module("container c { anyxml a; anyxml b; }"));
+    bench.write("new.yang", module("container c { anydata a; anydata b; }"));
+    for (name, value, is_object) in [("list", "[1,2]", false), ("object", r#"{"x":1}"#, true)] {
+        let store = format!("embedded:{name}");
+        let run = |arguments: &[&str]| run_on(&bench, &store, arguments);
+        bench.write("a.json", format!(r#"{{"m:c":{{"a":{value}}}}}"#));
+        run(&["load", "a.json", "--yang", "old.yang"]).ok();
+        let upgraded = run(&["upgrade", "--yang", "new.yang"]);
+        match is_object {
+            true => drop(upgraded.ok()),
+            false => {
+                let error = upgraded.failed(1);
+                assert!(
+                    error.contains("/m:c/a") && error.contains("object"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lock_of_another_session_refuses_modules_that_convert_nothing() {
+    let bench = Bench::new();
+    bench.write("old.yang", module("leaf a { type string; }"));
+    bench.write(
+        "new.yang",
+        module("leaf a { type string; } leaf b { type string; }"),
+    );
+    bench.write("a.json", r#"{"m:a":"1"}"#);
+    run(&bench, &["load", "a.json", "--yang", "old.yang"]).ok();
+    run(&bench, &["lock", "--session", "maria"]).ok();
+    let error = run(&bench, &["upgrade", "--yang", "new.yang"]).failed(1);
+    assert!(
+        error.contains("locked by session") && error.contains("in-use"),
+        "{error}"
+    );
+    run(
+        &bench,
+        &["upgrade", "--yang", "new.yang", "--session", "maria"],
+    )
+    .ok();
+    run(&bench, &["unlock", "--session", "maria"]).ok();
+    run(&bench, &["set", "/m:b", "x"]).ok();
+}
+
+#[test]
+fn an_address_that_is_refused_changes_no_modules() {
+    let bench = bench();
+    let serve = ["serve", "--yang", "new", "--listen", "192.0.2.1:80"];
+    run(&bench, &serve).failed(2);
+    assert_eq!(export(&bench), data());
+    let schema = run(&bench, &["schema"]).ok();
+    assert!(schema.contains("old"), "{schema}");
+}

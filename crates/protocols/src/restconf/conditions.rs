@@ -244,6 +244,18 @@ mod tests {
         Conditions::of(&headers)
     }
 
+    /// RFC 9110, section 8.8.2.1: a machine whose clock was ahead made the commit.
+    #[test]
+    fn the_time_of_a_change_is_never_in_the_future() {
+        let future = SystemTime::now() + Duration::from_secs(3600);
+        let millis = future
+            .duration_since(UNIX_EPOCH)
+            .expect("a time")
+            .as_millis();
+        let validators = Validators::new(5, Timestamp(millis as u64));
+        assert!(validators.modified <= SystemTime::now());
+    }
+
     #[test]
     fn reads_follow_rfc_9110() {
         let table: &[(&[(HeaderName, &str)], ConditionResult)] = &[

@@ -263,8 +263,7 @@ fn classify(refusal: &DbError, setup: &Setup) -> (ErrorKind, String) {
         "42501" => (
             ErrorKind::Denied,
             format!(
-                "user {user:?} has no right to do this at {address}; grant all on schema {:?}, or let \
-                 another user create it",
+                "user {user:?} may not do this at {address}; grant all on schema {:?}, or let another user create it",
                 setup.config.schema
             ),
         ),
