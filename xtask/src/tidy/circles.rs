@@ -17,7 +17,6 @@ const CIRCLE_MAX: usize = 6;
 /// The largest circles that are left, until they are broken too.
 const CIRCLES_LEFT: &[(&str, usize)] = &[
     ("documents", 7),
-    ("drivers", 21),
     ("store", 68),
     ("yang", 13),
 ];

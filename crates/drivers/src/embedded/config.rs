@@ -7,6 +7,9 @@ use espalier_keyspace::Result;
 use crate::durability::Durability;
 use crate::url::{Url, bytes, refusal, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "embedded";
+
 /// The options of the embedded driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {

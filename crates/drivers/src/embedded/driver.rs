@@ -8,15 +8,12 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::snapshot::EmbeddedSnapshot;
 use super::watch::EmbeddedWatch;
 use crate::files::open_error;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "embedded";
 
 /// A key space in a directory.
 pub struct Embedded {

@@ -48,9 +48,9 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::{Config, JOURNAL_BYTES, JOURNAL_BYTES_MAX, JOURNAL_BYTES_MIN};
+pub use config::{Config, JOURNAL_BYTES, JOURNAL_BYTES_MAX, JOURNAL_BYTES_MIN, NAME};
+pub use driver::Embedded;
 pub(crate) use driver::open_url;
-pub use driver::{Embedded, NAME};
 pub use engine::{
     GROW_TIMEOUT, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, install_damage_handler,
 };

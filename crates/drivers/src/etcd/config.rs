@@ -8,6 +8,9 @@ use crate::authority::Authority;
 use crate::credentials::{Tls, password};
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "etcd";
+
 /// Default of `timeout_ms`, the time for which a call tries to reach the servers: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 

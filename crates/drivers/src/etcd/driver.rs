@@ -8,7 +8,7 @@ use espalier_keyspace::{
     Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
 };
 
-use super::config::{Config, REQUEST_BYTES};
+use super::config::{Config, NAME, REQUEST_BYTES};
 use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
@@ -18,9 +18,6 @@ use crate::staged::engine::{
     Bounds, CellStore, Failure, Follow, Guard, Layout, Read, ReadResult, Write,
 };
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "etcd";
 
 /// A key space in etcd.
 pub struct Etcd {

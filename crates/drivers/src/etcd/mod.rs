@@ -23,6 +23,6 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub use config::{Config, OPERATIONS, REQUEST_BYTES, TIMEOUT};
-pub use driver::{Etcd, NAME};
+pub use config::{Config, NAME, OPERATIONS, REQUEST_BYTES, TIMEOUT};
+pub use driver::Etcd;
 pub(crate) use driver::{open_url, resolve_url};

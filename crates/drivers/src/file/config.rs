@@ -7,6 +7,9 @@ use espalier_keyspace::Result;
 use crate::durability::Durability;
 use crate::url::{Url, bytes, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "file";
+
 /// Journals smaller than this are not compacted during commits: 8 MiB.
 pub const JOURNAL_BYTES: u64 = 8 << 20;
 

@@ -7,14 +7,11 @@ use espalier_keyspace::{
     Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::{commit, snapshot, watch};
 use crate::files::open_error;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "file";
 
 /// A key space in a directory with human-readable, editable documents.
 pub struct Directory {

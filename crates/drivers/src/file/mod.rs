@@ -44,7 +44,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::{Config, JOURNAL_BYTES};
+pub use config::{Config, JOURNAL_BYTES, NAME};
+pub use driver::Directory;
 pub(crate) use driver::open_url;
-pub use driver::{Directory, NAME};
 pub use engine::JOURNAL_FACTOR;

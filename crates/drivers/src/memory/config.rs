@@ -4,6 +4,9 @@ use espalier_keyspace::Result;
 
 use crate::url::{Url, refusal, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "memory";
+
 /// The options of the memory driver: none so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,14 +8,11 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{Engine, VersionedMap};
 use super::snapshot::MemorySnapshot;
 use super::watch::MemoryWatch;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "memory";
 
 /// A key space in the memory of this process, initially empty.
 pub struct Memory {

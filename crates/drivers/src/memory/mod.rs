@@ -15,9 +15,9 @@ mod watch;
 
 #[cfg(feature = "file")]
 pub(crate) use commit::{MapWriter, WriteHook};
-pub use config::Config;
+pub use config::{Config, NAME};
+pub use driver::Memory;
 pub(crate) use driver::open_url;
-pub use driver::{Memory, NAME};
 #[cfg(feature = "file")]
 pub(crate) use engine::Engine;
 pub(crate) use engine::{LatestState, VersionedMap, apply};

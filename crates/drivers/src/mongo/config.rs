@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use espalier_keyspace::Result;
 
-use super::driver::NAME;
 use crate::authority::Authority;
 use crate::credentials::{Tls, password};
 use crate::durability::Durability;
 use crate::readable_columns;
 use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "mongodb";
 
 /// Default of `timeout_ms`, the time for which a call tries to reach the server: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);

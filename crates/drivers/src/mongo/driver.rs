@@ -8,16 +8,13 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::snapshot::MongoSnapshot;
 use super::watch::MongoWatch;
 use crate::buffered;
 use crate::resolved_url::ResolvedUrl;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "mongodb";
 
 /// A key space in MongoDB.
 pub struct Mongo {

@@ -53,7 +53,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::{Config, KEEP, PAGE_BYTES, TAIL_BYTES, TIMEOUT};
-pub use driver::{Mongo, NAME};
+pub use config::{Config, KEEP, NAME, PAGE_BYTES, TAIL_BYTES, TIMEOUT};
+pub use driver::Mongo;
 pub(crate) use driver::{open_url, resolve_url};
 pub use engine::{CACHE_BYTES, VERSION_MAX};

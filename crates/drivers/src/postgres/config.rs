@@ -6,11 +6,16 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 use tokio_postgres::config::{Host, SslMode};
 
-use super::driver::NAME;
 use crate::credentials::{self, Identity};
 use crate::durability::Durability;
 use crate::readable_columns;
 use crate::url::{Url, refusal, unknown_option};
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "postgres";
+
+/// An alternative scheme of its URLs.
+pub const NAME_LONG: &str = "postgresql";
 
 /// The form of a URL, for messages.
 pub(super) const URL_FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";

@@ -8,19 +8,13 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::snapshot::PostgresSnapshot;
 use super::watch::PostgresWatch;
 use crate::effective_durability::EffectiveDurability;
 use crate::resolved_url::ResolvedUrl;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "postgres";
-
-/// An alternative scheme of its URLs.
-pub const NAME_LONG: &str = "postgresql";
 
 /// A key space in the tables of a schema.
 pub struct Postgres {

@@ -55,8 +55,10 @@ mod watch;
 
 pub use crate::credentials::Identity;
 pub use crate::durability::Durability;
-pub use config::{CONNECT_TIMEOUT, Config, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security};
-pub use driver::{NAME, NAME_LONG, Postgres};
+pub use config::{
+    CONNECT_TIMEOUT, Config, NAME, NAME_LONG, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security,
+};
+pub use driver::Postgres;
 pub(crate) use driver::{effective_durability_url, open_url, resolve_url};
 pub use engine::{
     COMMIT_IDLE_MAX, LOG_COMMITS_MAX, LOG_RECORD_BYTES_MAX, RECONNECT_TIMEOUT, RESOLVE_TIMEOUT,

@@ -9,6 +9,12 @@ use crate::credentials::{Tls, password};
 use crate::durability::Durability;
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "redis";
+
+/// The scheme of its URLs with TLS.
+pub const NAME_TLS: &str = "rediss";
+
 /// The default timeout of a call, including its retries: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -8,19 +8,13 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::snapshot::RedisSnapshot;
 use super::watch::RedisWatch;
 use crate::effective_durability::EffectiveDurability;
 use crate::resolved_url::ResolvedUrl;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "redis";
-
-/// The scheme of its URLs with TLS.
-pub const NAME_TLS: &str = "rediss";
 
 /// A key space in a Redis server.
 pub struct Redis {

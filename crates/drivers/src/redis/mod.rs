@@ -81,7 +81,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::{Config, TIMEOUT, UNDO_BYTES};
-pub use driver::{NAME, NAME_TLS, Redis};
+pub use config::{Config, NAME, NAME_TLS, TIMEOUT, UNDO_BYTES};
+pub use driver::Redis;
 pub(crate) use driver::{effective_durability_url, open_url, resolve_url};
 pub use engine::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};

@@ -8,6 +8,9 @@ use crate::durability::Durability;
 use crate::readable_columns;
 use crate::url::{Url, unknown_option};
 
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "sqlite";
+
 /// The options of the SQLite driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {

@@ -8,15 +8,12 @@ use espalier_keyspace::{
 };
 
 use super::commit;
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::engine::{self, Engine};
 use super::snapshot::SqliteSnapshot;
 use super::watch::SqliteWatch;
 use crate::files::open_error;
 use crate::url::Url;
-
-/// The name of the driver, and the scheme of its URLs.
-pub const NAME: &str = "sqlite";
 
 /// A key space in a file.
 pub struct Sqlite {

@@ -43,8 +43,8 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::Config;
+pub use config::{Config, NAME};
+pub use driver::Sqlite;
 pub(crate) use driver::open_url;
-pub use driver::{NAME, Sqlite};
 pub use engine::{BUSY_TIMEOUT, LOG_BYTES_MAX, SNAPSHOTS_MAX};
 pub use watch::WATCH_POLL;
