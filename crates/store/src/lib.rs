@@ -13,11 +13,13 @@
 mod catalog;
 mod check;
 mod clock;
+mod compiled;
 mod dictionary;
 mod error;
 mod fragment;
 mod keys;
 mod layout;
+mod open;
 mod overlay;
 mod position;
 mod readable;

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
+use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
-use super::schema_set::{Record, record};
+use super::record::{Record, record};
+use super::validation::Validation;
 use super::{keys, name};
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::{TreeId, anchor_prefix};
-use crate::store::{Compiled, Store};
+use crate::store::Store;
 use crate::subspace::Subspace;
 use crate::tree::{Datastore, Stamp, StampRecord, Tree, stamp_key};
 
@@ -18,16 +21,6 @@ const KIND: &str = "anchor";
 
 /// Follows the schema set name of an anchor whose constraints are not validated; no name contains it.
 const STRUCTURE_ONLY_SUFFIX: char = '\u{1}';
-
-/// How much of a model the data of an anchor must meet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Validation {
-    /// Everything (RFC 7950 §8.1).
-    #[default]
-    Full,
-    /// Structure and types, as ONAP CPS does: for data that break the constraints of their model.
-    Structure,
-}
 
 /// An anchor, as the catalog has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,16 +209,6 @@ pub(crate) fn anchors_of(
 pub(crate) struct BoundAnchor {
     dataspace: u64,
     anchor: AnchorInfo,
-}
-
-/// The catalog row of an anchor. Every commit to its data requires that the row is unchanged.
-#[derive(Clone, Debug)]
-pub(crate) struct AnchorRow {
-    pub id: u64,
-    pub name: String,
-    pub key: Vec<u8>,
-    pub value: Vec<u8>,
-    pub validation: Validation,
 }
 
 impl BoundAnchor {

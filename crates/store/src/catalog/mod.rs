@@ -12,14 +12,19 @@
 //! Every operation reads and writes a constant number of these, whatever the number of anchors.
 
 mod anchor;
+mod anchor_row;
 mod dataspace;
 mod keys;
 mod name;
+mod record;
 mod schema_set;
 mod upgrade;
+mod validation;
 
-pub use anchor::{AnchorInfo, Validation};
-pub(crate) use anchor::{AnchorRow, anchors_of};
+pub use anchor::AnchorInfo;
+pub(crate) use anchor::anchors_of;
+pub(crate) use anchor_row::AnchorRow;
 pub(crate) use dataspace::dataspaces_of;
+pub(crate) use record::{Record, modules_precondition};
 pub use schema_set::SchemaSetInfo;
-pub(crate) use schema_set::{Record, modules_precondition};
+pub use validation::Validation;

@@ -8,13 +8,15 @@ use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, Errors, Schema};
 
-use super::anchor::{AnchorRow, set_structure_only};
+use super::anchor::set_structure_only;
+use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
 use super::keys;
-use super::schema_set::{Record, modules_precondition, put_record, record};
+use super::record::{Record, hash_of, modules_precondition, put_record, record};
+use crate::compiled::Compiled;
 use crate::dictionary;
 use crate::error::{Error, Result};
-use crate::store::{Compiled, Store};
+use crate::store::Store;
 use crate::tree::{
     AnchorUpgrade, DatastoreUpgrade, NodeMapping, UpgradeLoad, UpgradeOptions, UpgradeReport,
     past_schema_records,
@@ -293,7 +295,7 @@ fn delete_unused_texts(
     batch: &mut Batch,
 ) -> Result<()> {
     let mut needed = hashes_in_use(snapshot, set)?;
-    needed.extend(source.modules.iter().map(super::schema_set::hash_of));
+    needed.extend(source.modules.iter().map(hash_of));
     let is_kept = |record: &Record| {
         let models = crate::subspace::Subspace::Models as u8;
         let encoded = record.encode().unwrap_or_default();

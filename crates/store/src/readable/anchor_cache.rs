@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{AnchorRow, anchors_of, dataspaces_of};
+use crate::compiled::{Compiled, SchemaCache};
 use crate::error::Result;
-use crate::store::{Compiled, SchemaCache, catalog_changes};
+use crate::store::catalog_changes;
 
 /// An anchor and its schema.
 pub(super) struct ResolvedAnchor {

@@ -9,9 +9,10 @@ use espalier_keyspace::{Document, ErrorKind, Lens, ReadableRow, Snapshot};
 use super::anchor_cache::{AnchorCache, ResolvedAnchor, for_each};
 use super::names::{self, DOCUMENT_DATASTORES};
 use super::row::readable;
+use crate::compiled::SchemaCache;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
-use crate::store::{SchemaCache, Store};
+use crate::store::Store;
 use crate::subspace::Subspace;
 use crate::tree::{Datastore, TreeState, print_stored, stamp_key};
 

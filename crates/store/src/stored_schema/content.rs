@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::subtree_flags::SubtreeFlags;
+use crate::compiled::Compiled;
 use crate::fragment::{put_varint, take_varint};
 use crate::layout::Layout;
-use crate::store::Compiled;
 
 /// The largest part, unpacked.
 const PART_BYTES_MAX: usize = 1 << 30;

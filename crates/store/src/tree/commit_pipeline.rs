@@ -21,15 +21,17 @@ use espalier_keyspace::{
 use espalier_yang::Errors;
 
 use super::change::{each_change, logged_ranges};
-use super::commit::{Commit, CommitOptions, Tree};
+use super::commit_options::{Commit, CommitOptions};
 use super::confirm::{ConfirmEffect, is_overdue};
 use super::datastore::Datastore;
 use super::edit::{TouchExtent, TouchedResources};
 use super::locate::TreeState;
 use super::log::CommitLog;
 use super::operational::record_origins;
+use super::proposal::Proposal;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
 use super::too_big::is_too_big;
+use super::tree::Tree;
 use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
@@ -40,17 +42,6 @@ use crate::subspace::Subspace;
 
 /// Maximum number of tries of a commit when other processes change the datastore meanwhile.
 const COMMIT_TRIES_MAX: usize = 64;
-
-/// A proposed next state of a datastore.
-pub(super) struct Proposal {
-    /// The changes, over the state that they are based on.
-    pub overlay: Overlay,
-    /// The touched resources, by key.
-    pub touched: TouchedResources,
-    /// Writes and preconditions besides the data that belong to the same commit, such as the end of a
-    /// candidate or a confirmation. Dropped if the data does not change.
-    pub extra: Batch,
-}
 
 /// The version and the preconditions that a commit is based on.
 pub(super) struct Basis {

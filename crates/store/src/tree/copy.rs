@@ -7,9 +7,10 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 use espalier_yang::ErrorTag;
 
 use super::change::logged_ranges;
-use super::commit::{Commit, CommitOptions, Tree};
-use super::commit_pipeline::Proposal;
+use super::commit_options::{Commit, CommitOptions};
 use super::datastore::Datastore;
+use super::proposal::Proposal;
+use super::tree::Tree;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

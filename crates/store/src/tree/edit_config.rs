@@ -4,9 +4,10 @@
 use espalier_keyspace::Batch;
 use espalier_yang::Errors;
 
-use super::commit::{Commit, CommitOptions, Tree};
-use super::commit_pipeline::Proposal;
+use super::commit_options::{Commit, CommitOptions};
 use super::edit::{Edit, EditApplier, TouchedResources};
+use super::proposal::Proposal;
+use super::tree::Tree;
 use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;

@@ -3,11 +3,11 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Step, Value};
 
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::{TreeId, put_key_value, put_local_id};
 use crate::layout::Layout;
 use crate::position::Position;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 
 /// The kind of a location.

@@ -8,6 +8,7 @@ mod candidate;
 mod change;
 mod changes;
 mod commit;
+mod commit_options;
 mod commit_pipeline;
 mod confirm;
 mod copy;
@@ -20,16 +21,20 @@ mod load;
 mod locate;
 mod lock;
 mod log;
+mod open;
+mod open_view;
 mod operational;
 mod prefetch;
 mod presence;
 mod print;
+mod proposal;
 mod query;
 mod read;
 mod selection;
 mod stamp;
 mod subscribe;
 mod too_big;
+mod tree;
 mod upgrade;
 mod validate;
 mod view;
@@ -39,7 +44,7 @@ pub use changes::{
     ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point,
     write_change_json, write_change_text,
 };
-pub use commit::{Commit, CommitOptions, Guard, SESSION_BYTES_MAX, Tree};
+pub use commit_options::{Commit, CommitOptions, Guard};
 pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
 pub use edit::Edit;
@@ -58,6 +63,7 @@ pub use subscribe::{
     Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscriber,
     Subscription, SubscriptionGuard,
 };
+pub use tree::{SESSION_BYTES_MAX, Tree};
 pub use upgrade::{
     ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput, UnknownData,
     UpgradeLoad, UpgradeOptions, UpgradeReport,
@@ -65,12 +71,12 @@ pub use upgrade::{
 pub use view::View;
 
 pub(crate) use candidate::CandidateCache;
-pub(crate) use commit::check_session;
 pub(crate) use locate::{TreeState, in_subspace, is_order_index, order_key};
 pub(crate) use operational::{OriginRecord, Providers};
 pub(crate) use print::print_stored;
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::{StampRecord, stamp_key};
 pub(crate) use subscribe::Registry;
+pub(crate) use tree::check_session;
 pub(crate) use upgrade::{AnchorUpgrade, NodeMapping, past_schema_records};
-pub(crate) use validate::{index_definition, verify_indexes};
+pub(crate) use validate::verify_indexes;

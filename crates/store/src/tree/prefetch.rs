@@ -15,18 +15,18 @@ use espalier_yang::InstancePath;
 use espalier_yang::data::TreeBuilder;
 use parking_lot::Mutex;
 
-use super::commit::Tree;
 use super::datastore::Datastore;
 use super::edit::{Edit, EditApplier, Request};
 use super::locate::TreeState;
 use super::read::read;
 use super::selection::Selection;
 use super::stamp::{self, stamp_key};
+use super::tree::Tree;
 use super::view::View;
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
-use crate::store::Compiled;
 
 // The keys are found by a run on an empty state, so no caller lists them: docs/decisions/0013.
 /// Maximum number of keys, and of ranges, to prefetch: a large edit is not run twice.

@@ -6,9 +6,9 @@ use espalier_keyspace::{KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step};
 
 use super::locate::TreeState;
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 
 /// Whether a row exceeds the limits of a key space.

@@ -12,10 +12,11 @@ use super::read::{Sources, read};
 use super::selection::Selection;
 use super::stamp::{self, Stamp};
 use crate::clock::Timestamp;
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::ReadCache;
-use crate::store::{Compiled, Store};
+use crate::store::Store;
 use crate::subspace::Subspace;
 
 /// Reads from a state; for operational, with the sources that it is merged from.

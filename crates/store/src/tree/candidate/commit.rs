@@ -11,8 +11,8 @@ use super::merge::{Conflict, Merged, Resolution};
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
-use crate::tree::commit_pipeline::Proposal;
 use crate::tree::confirm::ConfirmEffect;
+use crate::tree::proposal::Proposal;
 use crate::tree::validate::validate;
 use crate::tree::{Commit, CommitOptions, ConfirmOptions, Datastore, Tree};
 

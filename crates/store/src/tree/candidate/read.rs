@@ -39,7 +39,10 @@ impl Tree {
     }
 
     pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<StoredCandidate> {
-        self.store().candidates().read(snapshot, Rows::of(self))
+        self.store().candidates().read(
+            snapshot,
+            Rows::of(self.id(), self.datastore(), self.session()),
+        )
     }
 
     /// The sessions that made the current changes.

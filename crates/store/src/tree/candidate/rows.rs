@@ -14,7 +14,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::{TreeId, anchor_prefix};
 use crate::overlay::Changes;
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, Tree};
+use crate::tree::Datastore;
 
 const HEADER: u8 = 0;
 const WRITTEN: u8 = 1;
@@ -34,17 +34,14 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The rows of the candidate of a tree handle.
-    pub fn of(tree: &Tree) -> Self {
-        let mut prefix = anchor_prefix(Subspace::Candidate, tree.id().anchor);
-        prefix.push(tree.datastore().id());
-        if tree.datastore() == Datastore::PrivateCandidate {
-            tuple::put_bytes(&mut prefix, tree.session().as_bytes());
+    /// The rows of a candidate of a tree; a private one belongs to a session.
+    pub fn of(tree: TreeId, datastore: Datastore, session: &str) -> Self {
+        let mut prefix = anchor_prefix(Subspace::Candidate, tree.anchor);
+        prefix.push(datastore.id());
+        if datastore == Datastore::PrivateCandidate {
+            tuple::put_bytes(&mut prefix, session.as_bytes());
         }
-        Self {
-            prefix,
-            tree: tree.id(),
-        }
+        Self { prefix, tree }
     }
 
     /// The prefix of all rows of the candidate.

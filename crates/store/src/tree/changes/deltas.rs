@@ -4,10 +4,10 @@ use std::ops::Bound;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::{AbsentRanges, Changes, Overlay};
-use crate::store::Compiled;
 use crate::tree::locate::TreeState;
 
 /// Which of two layered states is the newer one.

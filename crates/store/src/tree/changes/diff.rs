@@ -7,8 +7,8 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Schema, Step};
 use super::deltas::Comparison;
 use super::node_change::{ChangeKind, Content, NodeChange, Point, matches_step};
 use super::walk::each_node_change;
+use crate::compiled::Compiled;
 use crate::error::Result;
-use crate::store::Compiled;
 
 /// Maximum number of changes of a diff in memory; larger diffs are streamed.
 pub const DIFF_CHANGES_MAX: usize = 2_000_000;

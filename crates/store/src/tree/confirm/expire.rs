@@ -9,9 +9,9 @@ use super::effect::ConfirmEffect;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::store::Store;
-use crate::tree::commit_pipeline::Proposal;
 use crate::tree::history::changes_back_to;
 use crate::tree::lock::PendingCommit;
+use crate::tree::proposal::Proposal;
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
 /// The author of automatic rollbacks.

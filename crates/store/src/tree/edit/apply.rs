@@ -8,12 +8,12 @@ use espalier_yang::{
 };
 
 use super::request::{Edit, Request};
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::{TreeId, put_local_id};
 use crate::overlay::{KeyMap, Overlay};
 use crate::position::Position;
-use crate::store::Compiled;
 use crate::tree::locate::{Location, LocationKind, TreeState};
 
 /// Approximate size of a step in a key.

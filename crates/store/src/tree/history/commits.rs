@@ -7,15 +7,15 @@ use espalier_yang::Schema;
 
 use super::read_log::{header, version_of};
 use crate::clock::Timestamp;
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::{Changes, Overlay};
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Diff, NewerState, NodeChange, each_node_change};
-use crate::tree::commit::Tree;
 use crate::tree::history::rewind::{RewindTarget, rewind};
 use crate::tree::locate::TreeState;
+use crate::tree::tree::Tree;
 use crate::tree::upgrade::{NodeMapping, convert_all, past_schema_at};
 use crate::tree::view::View;
 

@@ -11,9 +11,9 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::fragment::{put_varint, take_varint};
 use crate::subspace::Subspace;
-use crate::tree::commit::Tree;
 use crate::tree::log::LogTarget;
 use crate::tree::stamp::Stamp;
+use crate::tree::tree::Tree;
 use crate::tree::upgrade::release_past_schemas;
 
 /// The default number of versions kept.

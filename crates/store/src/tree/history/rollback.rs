@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Delta, Deltas, NewerState, keys_in};
-use crate::tree::commit::{Commit, CommitOptions, Tree};
-use crate::tree::commit_pipeline::Proposal;
+use crate::tree::commit_options::{Commit, CommitOptions};
 use crate::tree::edit::{TouchExtent, TouchedResources};
 use crate::tree::locate::{TreeState, in_subspace};
+use crate::tree::proposal::Proposal;
+use crate::tree::tree::Tree;
 use crate::tree::upgrade::convert_strictly;
 
 impl Tree {

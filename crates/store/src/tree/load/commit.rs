@@ -11,13 +11,15 @@ use super::sink::{LoadOutcome, Loader};
 use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
-use crate::tree::commit::{Commit, CommitOptions, Tree};
-use crate::tree::commit_pipeline::{Basis, Proposal};
+use crate::tree::commit_options::{Commit, CommitOptions};
+use crate::tree::commit_pipeline::Basis;
 use crate::tree::datastore::Datastore;
 use crate::tree::lock::NONE_PINNED;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::record_origin_of_all;
+use crate::tree::proposal::Proposal;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
+use crate::tree::tree::Tree;
 use crate::tree::validate::{rebuild, validate_whole};
 
 /// Maximum number of tries after conflicts, before the document is read.

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use super::deferred::{DEFERRED_BYTES_MAX, DeferredEvent, DeferredEvents};
 use super::options::{LoadMode, LoadOptions};
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::Packed;
 use crate::keys::LocalId;
 use crate::position::Position;
-use crate::store::Compiled;
 use crate::tree::Tree;
 use crate::tree::log::CommitLog;
 

@@ -6,8 +6,8 @@ use espalier_yang::{DataError, ErrorTag, InstancePath};
 use super::record::{Lock, LockRecord, PartialLock};
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
-use crate::tree::commit::check_session;
 use crate::tree::locate::LocationKind;
+use crate::tree::tree::check_session;
 use crate::tree::{Datastore, Tree};
 
 /// Maximum number of tries of a lock when others change the locks meanwhile.

@@ -28,6 +28,7 @@ mod cursor;
 mod data;
 mod layers;
 mod origins;
+mod provide;
 mod provider;
 mod provider_calls;
 mod push;

@@ -14,11 +14,11 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, Writer};
 use espalier_yang::data::Origin;
 use espalier_yang::schema::Node;
 
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, put_varint, take_varint};
 use crate::keys::{LocalId, TreeId};
 use crate::overlay::{Changes, Overlay};
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::key_nodes::KeyNode;
 use crate::tree::locate::{TreeState, in_subspace};

@@ -13,11 +13,11 @@ use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Schema};
 
 use super::cursor::{RenamedCursor, UnionCursor};
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, take_entry_value};
 use crate::keys::{TreeId, take_local_id};
 use crate::position::Position;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::locate::{in_subspace, is_order_index, order_key};
 use crate::tree::read::skip_entry;

@@ -14,14 +14,14 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 use espalier_yang::data::Operation;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
-use crate::tree::commit::Tree;
 use crate::tree::datastore::Datastore;
 use crate::tree::edit::EditApplier;
+use crate::tree::tree::Tree;
 
 /// Maximum number of withheld paths: each is looked up for every view.
 pub const UNAPPLIED_PATHS_MAX: usize = 4096;

@@ -10,8 +10,9 @@ use super::registry::{Delivery, Listener};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::tree::changes::{Comparison, Diff};
-use crate::tree::commit::{CommitOptions, Tree};
+use crate::tree::commit_options::CommitOptions;
 use crate::tree::stamp::Stamp;
+use crate::tree::tree::Tree;
 
 /// A commit that was announced to subscribers and is not yet made. Dropping it notifies them of the abort.
 #[must_use = "dropping this notifies subscribers that the commit is aborted"]

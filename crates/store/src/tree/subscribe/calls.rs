@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::tree::changes::{Comparison, Diff, NewerState};
-use crate::tree::commit::Tree;
 use crate::tree::edit::{Edit, EditApplier, TouchedResources};
+use crate::tree::tree::Tree;
 
 impl Tree {
     /// Calls a subscriber; a panic becomes an error.

@@ -10,10 +10,11 @@ use super::announce::is_too_big;
 use super::queue::{Event, Lagged};
 use super::registry::Delivery;
 use crate::error::{Error, Result};
-use crate::tree::commit::{CommitOptions, Tree};
+use crate::tree::commit_options::CommitOptions;
 use crate::tree::edit::Edit;
 use crate::tree::load::{LoadMode, LoadOptions, LoadReport};
 use crate::tree::stamp::Stamp;
+use crate::tree::tree::Tree;
 
 impl Tree {
     /// Whether any subscriber takes part in commits.

@@ -14,6 +14,7 @@ mod load;
 mod path_filter;
 mod queue;
 mod registry;
+mod subscribe;
 mod subscriber;
 
 pub use queue::{Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX};

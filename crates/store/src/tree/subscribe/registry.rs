@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
-use espalier_yang::{ErrorTag, InstancePath, Schema};
+use espalier_yang::{InstancePath, Schema};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::queue::{Events, Queue};
+use super::queue::Queue;
 use super::subscriber::{Subscriber, Subscription};
-use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::store::Store;
-use crate::tree::commit::Tree;
 
 /// One subscription.
 pub(super) struct Listener {
@@ -74,6 +72,25 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
+    /// Adds a listener with a new id, which is returned.
+    pub(super) fn register(
+        &self,
+        tree: TreeId,
+        subscription: Subscription,
+        schema: Arc<Schema>,
+        delivery: Delivery,
+    ) -> u64 {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed);
+        let listener = Listener {
+            id,
+            subscription,
+            schema,
+            delivery,
+        };
+        self.add(tree, listener);
+        id
+    }
+
     /// The subscriptions of a tree; usually none.
     pub(super) fn listeners(&self, tree: TreeId) -> Option<Listeners> {
         self.trees.read().get(&tree).cloned()
@@ -99,7 +116,7 @@ impl Registry {
     }
 
     /// Whether this thread is inside a call of a subscriber while holding a lock of trees.
-    fn is_in_call(&self, lock: usize) -> bool {
+    pub(super) fn is_in_call(&self, lock: usize) -> bool {
         let me = (thread::current().id(), lock);
         self.active_calls.lock().contains(&me)
     }
@@ -135,69 +152,16 @@ pub struct SubscriptionGuard {
     id: u64,
 }
 
+impl SubscriptionGuard {
+    pub(super) fn new(store: Store, tree: TreeId, id: u64) -> Self {
+        Self { store, tree, id }
+    }
+}
+
 impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
         self.store.subscriptions().change(self.tree, |listeners| {
             listeners.retain(|one| one.id != self.id);
         });
-    }
-}
-
-impl Tree {
-    /// Adds a subscriber to commits, until the result is dropped. A commit in progress may or may not be
-    /// reported.
-    ///
-    /// # Errors
-    /// `operation-not-supported` for candidates: subscribe to running instead.
-    pub fn subscribe(
-        &self,
-        subscription: Subscription,
-        subscriber: Arc<dyn Subscriber>,
-    ) -> Result<SubscriptionGuard> {
-        self.listen(subscription, Delivery::InCommit(subscriber))
-    }
-
-    /// A queue of future commits that change one of these paths (or anything, if there are none). The paths
-    /// are as in a [`Subscription`].
-    ///
-    /// # Errors
-    /// As [`Self::subscribe`].
-    pub fn events(&self, paths: Vec<InstancePath>) -> Result<Events> {
-        let queue = Arc::new(Queue::default());
-        let subscription = Subscription { paths, priority: 0 };
-        let subscribed = self.listen(subscription, Delivery::Queue(Arc::clone(&queue)))?;
-        Ok(Events::new(queue, subscribed))
-    }
-
-    fn listen(&self, subscription: Subscription, delivery: Delivery) -> Result<SubscriptionGuard> {
-        if self.datastore().is_candidate() {
-            let message = "a candidate has no commits: subscribe to running";
-            return Err(Error::data(ErrorTag::OperationNotSupported, message));
-        }
-        let registry = self.store().subscriptions();
-        let id = registry.last_id.fetch_add(1, Ordering::Relaxed);
-        let schema = Arc::clone(self.schema());
-        let listener = Listener {
-            id,
-            subscription,
-            schema,
-            delivery,
-        };
-        registry.add(self.id(), listener);
-        Ok(SubscriptionGuard {
-            store: self.store().clone(),
-            tree: self.id(),
-            id,
-        })
-    }
-
-    /// Rejects a commit from inside a call of a subscriber that would deadlock.
-    pub(in crate::tree) fn check_not_in_subscriber_call(&self) -> Result<()> {
-        let lock = Store::lock_of(self.id());
-        if self.store().subscriptions().is_in_call(lock) {
-            let message = "a subscriber cannot commit while it is called for a commit";
-            return Err(Error::data(ErrorTag::InUse, message));
-        }
-        Ok(())
     }
 }

@@ -12,12 +12,12 @@ use rustc_hash::FxHashMap;
 
 use super::nodes::{NodeMapping, is_same_kind, kind_name};
 use super::report::{ChangedPlace, Places};
+use crate::compiled::Compiled;
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::keys::{LocalId, take_local_id};
 use crate::overlay::Changes;
 use crate::position::Position;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::Datastore;
 use crate::tree::locate::{TreeState, in_subspace};

@@ -11,15 +11,15 @@ use espalier_yang::{Instances, Keys};
 use super::changes::report_changes;
 use super::index::Updates;
 use super::instances::{Indexes, NodeRef, StoreInstances};
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::{KeyChange, each_change};
-use crate::tree::commit_pipeline::Proposal;
 use crate::tree::edit::EditApplier;
 use crate::tree::locate::TreeState;
+use crate::tree::proposal::Proposal;
 
 /// The keys deleted by a removal, with their values.
 type Removed = Vec<(Vec<u8>, Vec<u8>)>;

@@ -21,10 +21,10 @@ use espalier_yang::instances::Sum;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Value};
 
+use crate::compiled::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, put_varint, take_entry_value, take_varint};
 use crate::keys::{TreeId, put_key_value, put_local_id};
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
 use crate::tree::key_nodes::KeyNodes;
@@ -111,42 +111,6 @@ pub(in crate::tree) fn definition_key(tree: TreeId) -> Vec<u8> {
     let mut key = tree.prefix(Subspace::Index);
     key.push(END_OF_IDS);
     key
-}
-
-/// The definition of the indexes that the rules of a schema need; empty if none.
-pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
-    let schema = &compiled.schema;
-    let mut hasher = blake3::Hasher::new();
-    let mut is_any = false;
-    for node in schema.nodes() {
-        let uniques = node.as_list().map_or(0, |list| list.unique.len());
-        let is_indexed = compiled.plan().is_indexed(node.id);
-        let is_counted = compiled.plan().is_counted(node.id);
-        let is_summed = compiled.plan().is_summed(node.id);
-        let is_ordered = compiled.plan().is_ordered(node.id);
-        if is_summed || is_ordered {
-            is_any = true;
-            let line = format!("{} {is_summed} {is_ordered}\n", schema.path(node.id));
-            hasher.update(line.as_bytes());
-        }
-        if uniques > 0 || is_indexed || is_counted {
-            is_any = true;
-            let unique = node.as_list().map(|list| {
-                let names = list.unique.iter().flatten().map(|&leaf| schema.path(leaf));
-                names.collect::<Vec<_>>().join(" ")
-            });
-            let line = format!(
-                "{} {is_indexed} {is_counted} {}\n",
-                schema.path(node.id),
-                unique.unwrap_or_default()
-            );
-            hasher.update(line.as_bytes());
-        }
-    }
-    match is_any {
-        true => hasher.finalize().as_bytes()[..16].to_vec(),
-        false => Vec::new(),
-    }
 }
 
 /// Differences of sums, by key.

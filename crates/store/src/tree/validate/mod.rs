@@ -11,7 +11,6 @@ mod verify;
 
 pub(super) use full::validate_whole;
 pub(super) use incremental::validate;
-pub(crate) use index::definition as index_definition;
 pub(super) use index::{are_indexes_current, definition_key};
 pub(super) use instances::{Indexes, NodeRef, StoreInstances};
 pub(super) use rebuild::rebuild;

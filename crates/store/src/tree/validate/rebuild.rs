@@ -3,9 +3,9 @@
 use espalier_keyspace::{Direction, KeyRange, Writer};
 
 use super::index::{self, Updates};
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
 use crate::tree::locate::TreeState;

@@ -1,0 +1,11 @@
+//! How much of the models data must conform to.
+
+/// How much of a model the data of an anchor must meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// Everything (RFC 7950 §8.1).
+    #[default]
+    Full,
+    /// Structure and types, as ONAP CPS does: for data that break the constraints of their model.
+    Structure,
+}
