@@ -8,7 +8,7 @@ use crate::definition::{FieldIndex, Kind, check_name, check_names};
 use crate::document::Document;
 use crate::index_values::{Function, Source};
 use crate::value::IntoValue;
-use crate::{Collection, Documents, Policy, Result, Trigger};
+use crate::{Policy, Result, Trigger};
 
 /// Migrates a document from the given schema version to the next.
 pub(crate) type Migrate = Arc<dyn Fn(u32, Json) -> std::result::Result<Json, String> + Send + Sync>;
@@ -181,23 +181,7 @@ impl<T: Document> Declaration<T> {
         self
     }
 
-    /// Opens the collection, or creates it. New indexes are built, while others continue to write; stored
-    /// indexes that are not declared are dropped; older documents are migrated. Returns when all that is
-    /// done. An interrupted build resumes where it stopped.
-    pub fn open(self, documents: &Documents) -> Result<Collection<T>> {
-        let collection = self.open_unbuilt(documents)?;
-        collection.build()?;
-        Ok(collection)
-    }
-
-    /// Like [`Self::open`], but returns before the indexes are built; [`Collection::build`] builds them, from
-    /// any thread. Until then they are maintained, but cannot be queried.
-    pub fn open_unbuilt(self, documents: &Documents) -> Result<Collection<T>> {
-        self.check()?;
-        Collection::open(documents, self)
-    }
-
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         check_name("a collection", &self.name)?;
         check_names(self.indexes.iter().map(|index| index.name.as_str()))?;
         for index in &self.indexes {

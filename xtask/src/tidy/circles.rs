@@ -14,13 +14,6 @@ use super::source::Source;
 /// A circle of at most so many files is small enough to be read as one.
 const CIRCLE_MAX: usize = 6;
 
-/// The largest circles that are left, until they are broken too.
-const CIRCLES_LEFT: &[(&str, usize)] = &[
-    ("documents", 7),
-    ("store", 68),
-    ("yang", 13),
-];
-
 /// Names that come through this many re-exports are not followed further.
 const REEXPORTS_MAX: usize = 16;
 
@@ -57,16 +50,14 @@ pub fn check(sources: &[Source], report: &mut Report) {
                 .insert(module, file);
         }
     }
-    for (name, files) in &crates {
-        let left = CIRCLES_LEFT.iter().find(|(left, _)| left == name);
-        let most = left.map_or(CIRCLE_MAX, |(_, most)| *most);
-        for circle in files.circles(most) {
+    for files in crates.values() {
+        for circle in files.circles() {
             let names: Vec<_> = circle
                 .iter()
                 .map(|path| path.display().to_string())
                 .collect();
             let message = format!(
-                "a circle of {} files that import each other (at most {most}): {}",
+                "a circle of {} files that import each other (at most {CIRCLE_MAX}): {}",
                 names.len(),
                 names.join(", ")
             );
@@ -219,7 +210,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 
 impl Crate {
     /// The circles that are too large, each sorted.
-    fn circles(&self, most: usize) -> Vec<Vec<&Path>> {
+    fn circles(&self) -> Vec<Vec<&Path>> {
         let modules: Vec<&Module> = self.files.keys().collect();
         let number = |module: &Module| modules.binary_search(&module).ok();
         let edges: Vec<Vec<usize>> = self
@@ -232,7 +223,7 @@ impl Crate {
             })
             .collect();
         let circles = strongly_connected(&edges).into_iter();
-        let circles = circles.filter(|circle| circle.len() > most);
+        let circles = circles.filter(|circle| circle.len() > CIRCLE_MAX);
         let paths = circles.map(|circle| {
             let files = circle.iter().map(|at| &*self.files[modules[*at]].path);
             let mut files: Vec<_> = files.collect();

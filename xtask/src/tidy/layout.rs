@@ -16,6 +16,61 @@ const EMPTY_NAMES: &[&str] = &[
     "util", "utils", "common", "helper", "helpers", "manager", "misc",
 ];
 
+/// Names of moods and metaphors: they do not say what is in a file to somebody who does not know it.
+const MOOD_NAMES: &[&str] = &[
+    "acting",
+    "act",
+    "acts",
+    "answers",
+    "ask",
+    "asked",
+    "asking",
+    "bed",
+    "below",
+    "beside",
+    "beyond",
+    "distrust",
+    "doubt",
+    "doubtful",
+    "facts",
+    "guess",
+    "keeper",
+    "kept",
+    "known",
+    "lane",
+    "lately",
+    "manner",
+    "opened",
+    "others",
+    "partly",
+    "past",
+    "pieces",
+    "place",
+    "pour",
+    "promise",
+    "rehearsal",
+    "said",
+    "seats",
+    "seen",
+    "settle",
+    "several",
+    "site",
+    "speech",
+    "stand",
+    "strangers",
+    "take",
+    "talk",
+    "target",
+    "tell",
+    "told",
+    "touch",
+    "trail",
+    "trust",
+    "wanted",
+    "who",
+    "withheld",
+];
+
 /// Folders whose sub-folders all have the same files.
 const SIBLINGS: &[&str] = &["crates/drivers/src"];
 
@@ -37,7 +92,12 @@ pub fn check_file(source: &Source, report: &mut Report) {
 fn check_name(source: &Source, report: &mut Report) {
     let parts = source.path.iter().filter_map(|part| part.to_str());
     for part in parts {
-        if EMPTY_NAMES.contains(&part.trim_end_matches(".rs")) {
+        let name = part.trim_end_matches(".rs");
+        if MOOD_NAMES.contains(&name) {
+            let message = format!("{part:?} is a mood or a metaphor: use the noun of the field");
+            report.add(&source.path, 1, message);
+        }
+        if EMPTY_NAMES.contains(&name) {
             let message = format!("{part:?} says nothing: name the file after what it does");
             report.add(&source.path, 1, message);
         }

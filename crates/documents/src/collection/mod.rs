@@ -8,6 +8,7 @@
 mod entry_documents;
 mod handle;
 mod index;
+mod open;
 mod prefetch;
 mod read;
 mod read_many;

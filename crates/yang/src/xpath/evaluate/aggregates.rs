@@ -2,7 +2,7 @@
 //! maintain them ([`Instances::sum`], [`Instances::extremes`]), so that no entry is read.
 
 use super::Evaluator;
-use super::evaluator::{CONTINUE, Env, STOP};
+use super::evaluator::{CONTINUE, Env, Extremes, STOP};
 use super::values::number_of_value;
 use crate::instances::{Instances, Sum};
 use crate::schema::NodeId;
@@ -11,9 +11,6 @@ use crate::xpath::{Expr, LocationPath};
 
 /// The maximum integer up to which all integers are exact XPath numbers, and so are sums of them in any order.
 const EXACT_MAX: u128 = 1 << 53;
-
-/// The least and the greatest of some numbers, if there are any.
-pub(super) type Extremes = Option<(f64, f64)>;
 
 /// Visits the parent of a list, the list, and a leaf in it; returns whether to continue.
 type VisitList<'v, T> = dyn FnMut(&<T as Instances>::Inner, NodeId, NodeId) -> Result<bool, <T as Instances>::Error>

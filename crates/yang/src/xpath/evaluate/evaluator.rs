@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::aggregates::Extremes;
 use super::limits::Budget;
 use super::memo::Memo;
-use super::schema_matches::SchemaMatchesCache;
+use super::schema_matches::{SchemaMatches, SchemaMatchesCache};
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Instances, Visit};
 use crate::schema::{NodeId, Schema};
-use crate::xpath::Expression;
+use crate::xpath::{Expression, NodeTest};
 
 /// The nodes that an expression can access (RFC 7950 §6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub enum Scope {
     /// accessible, nor operations and notifications.
     Config,
 }
+
+/// The least and the greatest of some numbers, if there are any.
+pub(super) type Extremes = Option<(f64, f64)>;
 
 /// Evaluates expressions over one state of the data. Cheap to create; an evaluator that is reused caches schema
 /// information.
@@ -187,6 +190,18 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     /// The number of nodes visited by the last evaluation.
     pub fn steps(&self) -> u64 {
         self.budget.steps()
+    }
+
+    /// The matches of a test.
+    pub(super) fn schema_matches(&self, test: &NodeTest) -> Rc<SchemaMatches> {
+        if let Some(matches) = self.schema_matches_cache.borrow().get(test) {
+            return Rc::clone(matches);
+        }
+        let matches = Rc::new(SchemaMatches::of(self.schema(), test));
+        self.schema_matches_cache
+            .borrow_mut()
+            .insert(test.clone(), Rc::clone(&matches));
+        matches
     }
 
     pub(super) fn schema(&self) -> &'a Schema {

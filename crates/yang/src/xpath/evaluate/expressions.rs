@@ -1,9 +1,9 @@
 //! Expressions (XPath 1.0 §3), each evaluated to the required type.
 
+use super::cached_values::{CachedKind, CachedValue};
 use super::comparison::Comparison;
 use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::is_plain_child;
-use super::memo::{CachedKind, CachedValue};
 use super::object::string_to_number;
 use super::paths::{Order, StreamProperties, is_descent, properties_of};
 use super::{Evaluator, Item, Object};

@@ -1,8 +1,8 @@
 //! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in [`super::strings`],
 //! the functions of YANG (RFC 7950 §10) in [`super::yang_functions`].
 
+use super::cached_values::{CachedKind, CachedValue};
 use super::evaluator::{CONTINUE, Env};
-use super::memo::{CachedKind, CachedValue};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::NodeKind;

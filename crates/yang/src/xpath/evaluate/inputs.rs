@@ -6,61 +6,14 @@
 
 use smallvec::SmallVec;
 
+use super::cached_values::{Inputs, OperandValue};
 use super::evaluator::{CONTINUE, Env, STOP};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
-use crate::schema::NodeId;
-use crate::value::Value;
 use crate::xpath::{Axis, Expr, Function, NodeTest, PathStep};
 
 /// The maximum number of nodes of an operand that is used as an input.
 const OPERAND_NODES_MAX: usize = 4;
-
-/// The inputs of an expression in one context.
-pub(super) struct Inputs<T: Instances> {
-    /// The start of paths that go up from the context node.
-    item: Option<T::Inner>,
-    /// The start of paths that go up from the current node.
-    current: Option<T::Inner>,
-    operands: SmallVec<[OperandValue; 1]>,
-}
-
-impl<T: Instances> Inputs<T> {
-    /// The inputs of a path that starts at this node and depends on nothing else.
-    pub(super) fn at(start: T::Inner) -> Self {
-        Self {
-            item: Some(start),
-            current: None,
-            operands: SmallVec::new(),
-        }
-    }
-}
-
-impl<T: Instances> PartialEq for Inputs<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.operands == other.operands && self.item == other.item && self.current == other.current
-    }
-}
-
-impl<T: Instances> Eq for Inputs<T> {}
-
-impl<T: Instances> std::hash::Hash for Inputs<T> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.item.hash(state);
-        self.current.hash(state);
-        self.operands.hash(state);
-    }
-}
-
-/// The value of a subexpression of a predicate that depends on the current node.
-#[derive(PartialEq, Eq, Hash)]
-enum OperandValue {
-    /// Leaves by schema node and value, and whether they are text nodes.
-    Leaves(SmallVec<[(NodeId, Value, IsText); 1]>),
-}
-
-/// Whether an item is the text node of a leaf.
-type IsText = bool;
 
 /// The node at which an expression is evaluated.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,8 @@
 mod accessible;
 mod aggregates;
 mod axes;
+mod cached_values;
+mod caching;
 mod children;
 mod comparison;
 mod deref;

@@ -6,32 +6,13 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::cached_values::{CachedKind, CachedValue, NodeSetSummary, TextGroup};
 use super::comparison::{Comparison, Text};
 use super::evaluator::{CONTINUE, Env};
-use super::memo::{CachedKind, CachedValue};
 use super::values::{is_always_canonical, preserves_text, resolved_type};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
-use crate::schema::NodeId;
 use crate::xpath::Expr;
-
-/// The summary of the nodes on the right-hand side.
-pub(super) enum NodeSetSummary<T: Instances> {
-    /// For order comparisons: the least and the greatest number, if there is one.
-    Numbers(Option<(f64, f64)>),
-    /// For equality: by schema node (`None` for nodes compared as they are), one of the nodes and all their texts.
-    Texts(SmallVec<[TextGroup<T>; 1]>),
-}
-
-impl<T: Instances> NodeSetSummary<T> {
-    /// The number of texts.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Numbers(_) => 0,
-            Self::Texts(all) => all.iter().map(|group| group.texts.len()).sum(),
-        }
-    }
-}
 
 impl CachedKind {
     /// The summary that a comparison needs.
@@ -41,13 +22,6 @@ impl CachedKind {
             false => Self::Texts,
         }
     }
-}
-
-/// Nodes whose texts are compared in the same way.
-pub(super) struct TextGroup<T: Instances> {
-    node: Option<NodeId>,
-    example: Item<T>,
-    texts: FxHashSet<Box<str>>,
 }
 
 impl<T: Instances> Evaluator<'_, T> {

@@ -4,8 +4,6 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Evaluator;
-use crate::instances::Instances;
 use crate::schema::{Node, NodeId, NodeKind, Schema};
 use crate::xpath::NodeTest;
 
@@ -27,7 +25,7 @@ pub(super) enum SchemaMatches {
 }
 
 impl SchemaMatches {
-    fn of(schema: &Schema, test: &NodeTest) -> Self {
+    pub(super) fn of(schema: &Schema, test: &NodeTest) -> Self {
         let (module, name) = match test {
             NodeTest::Node | NodeTest::AnyName => return Self::All,
             NodeTest::Text => return Self::Leaves,
@@ -95,19 +93,5 @@ impl SchemaMatches {
                 containers,
             } => matches.contains(&id) || containers.contains(&id),
         }
-    }
-}
-
-impl<T: Instances> Evaluator<'_, T> {
-    /// The matches of a test.
-    pub(super) fn schema_matches(&self, test: &NodeTest) -> Rc<SchemaMatches> {
-        if let Some(matches) = self.schema_matches_cache.borrow().get(test) {
-            return Rc::clone(matches);
-        }
-        let matches = Rc::new(SchemaMatches::of(self.schema(), test));
-        self.schema_matches_cache
-            .borrow_mut()
-            .insert(test.clone(), Rc::clone(&matches));
-        matches
     }
 }

@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use super::cached_values::{CachedKind, CachedValue, Entries};
 use super::evaluator::{CONTINUE, Env, Visitor};
-use super::memo::{CachedKind, CachedValue, Entries};
 use super::{Evaluator, Item};
 use crate::instances::{Instances, Side};
 use crate::schema::NodeId;

@@ -10,11 +10,11 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::cached_values::{CachedKind, CachedValue, Inputs, ValueGroup, ValueIndex};
 use super::comparison::Text;
 use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::is_free;
-use super::inputs::Inputs;
-use super::memo::{CachedKind, CachedValue, path_address};
+use super::memo::path_address;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
@@ -24,20 +24,6 @@ use crate::xpath::{
 
 /// The maximum number of nodes in one index. Beyond it, the path is evaluated without an index.
 const INDEXED_NODES_MAX: usize = 1 << 20;
-
-/// The nodes of a path without its predicates, in document order.
-pub(super) struct ValueIndex<T: Instances> {
-    nodes: Vec<Item<T>>,
-    groups: SmallVec<[ValueGroup<T>; 1]>,
-}
-
-/// Nodes whose values are compared in the same way: those of one schema node.
-struct ValueGroup<T: Instances> {
-    node: Option<NodeId>,
-    example: Item<T>,
-    /// Positions in [`ValueIndex::nodes`].
-    by_text: FxHashMap<Box<str>, SmallVec<[u32; 2]>>,
-}
 
 /// The parts of a path that can be indexed.
 #[derive(Clone, Copy)]
@@ -427,13 +413,5 @@ impl<T: Instances> Evaluator<'_, T> {
             }
         }
         Ok(true)
-    }
-}
-
-impl<T: Instances> ValueIndex<T> {
-    /// Its size in a cache.
-    pub(super) fn len(&self) -> usize {
-        let texts = self.groups.iter().map(|group| group.by_text.len());
-        self.nodes.len() + texts.sum::<usize>()
     }
 }
