@@ -1,17 +1,17 @@
 //! The `espalier` command.
 //!
 //! It wires the other crates together and holds what only a program has: the command line, the
-//! configuration, logging, progress and the benches. Commands work on a [`target::Target`]: a
+//! configuration, logging, progress and the benches. Commands work on a [`target::Endpoint`]: a
 //! store that this process opens, or a server.
 
 mod cli;
 mod commands;
+mod endpoint;
 mod example;
 mod logging;
 mod modules;
 mod panics;
 mod settings;
-mod target;
 mod times;
 
 use std::process::ExitCode;

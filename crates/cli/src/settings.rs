@@ -119,13 +119,13 @@ pub enum Validation {
 
 /// How a command talks.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub struct Talk {
+pub struct OutputOptions {
     /// Print results and errors as JSON on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-impl Talk {
+impl OutputOptions {
     /// How lines are printed.
     pub fn form(self) -> Form {
         match self.json {

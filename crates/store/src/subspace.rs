@@ -15,7 +15,7 @@
 //! | `17` | [`Subspace::Index`]: from values to the nodes that have them | 1 |
 //! | `18` | [`Subspace::Count`]: the number of entries of lists | 1 |
 //! | `19` | [`Subspace::Origin`]: the origin of pushed operational state | 1 |
-//! | `1a` | [`Subspace::Withheld`]: configuration that is not applied | 1 |
+//! | `1a` | [`Subspace::Unapplied`]: configuration that is not applied | 1 |
 //! | `1b` | [`Subspace::Models`]: the modules of older versions | 1 |
 //! | `20` | [`Subspace::Statistics`]: the keys of the crate `espalier-stats` | 1 |
 //! | `30` | [`Subspace::Documents`]: the keys of the crate `espalier-documents` | 1 |
@@ -56,7 +56,7 @@ pub enum Subspace {
     /// Origins of state that was pushed into the operational state datastore.
     Origin = 0x19,
     /// Paths of configuration that is not applied.
-    Withheld = 0x1a,
+    Unapplied = 0x1a,
     /// The modules of older versions.
     Models = 0x1b,
     /// Statistics: the layout is defined by the crate `espalier-stats`, independently of the others.
@@ -81,7 +81,7 @@ impl Subspace {
         Self::Index,
         Self::Count,
         Self::Origin,
-        Self::Withheld,
+        Self::Unapplied,
         Self::Models,
         Self::Statistics,
         Self::Documents,
@@ -98,7 +98,7 @@ impl Subspace {
         Self::Index,
         Self::Count,
         Self::Origin,
-        Self::Withheld,
+        Self::Unapplied,
         Self::Models,
     ];
 
@@ -128,7 +128,7 @@ impl Subspace {
             Self::Index => "index",
             Self::Count => "count",
             Self::Origin => "origin",
-            Self::Withheld => "withheld",
+            Self::Unapplied => "withheld",
             Self::Models => "models",
             Self::Statistics => "statistics",
             Self::Documents => "documents",

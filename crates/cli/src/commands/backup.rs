@@ -7,8 +7,8 @@ use espalier_store::{Clock, Error, SystemClock};
 use serde_json::json;
 
 use crate::commands::transfer::Shown;
-use crate::settings::Talk;
-use crate::target;
+use crate::endpoint;
+use crate::settings::OutputOptions;
 use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::{Failure, Result};
@@ -37,7 +37,7 @@ pub struct Backup {
     force: bool,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Backup {
@@ -49,7 +49,7 @@ impl Backup {
                 .hint("choose another name"));
         }
         output_file::check(&self.file, Existing::of(self.force), Some(&self.url))?;
-        let from = target::open_source(&self.url)?;
+        let from = endpoint::open_source(&self.url)?;
         let total = from.usage()?.keys;
         let mut unfinished = OutputFile::create(&self.file)?;
         let mut shown = Shown::new("writing", Some(total));
@@ -82,6 +82,6 @@ impl Backup {
             self.file.display(),
             written.file_bytes
         );
-        output::print_result(self.talk.json, &value, &text)
+        output::print_result(self.output_options.json, &value, &text)
     }
 }

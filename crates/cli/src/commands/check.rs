@@ -9,8 +9,8 @@ use espalier_stats::Stats;
 use espalier_store::{Store, Subspace};
 use serde_json::json;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Opening};
+use crate::endpoint::{self, Opening};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::progress::Progress;
@@ -36,7 +36,7 @@ pub struct Check {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Check {
@@ -51,13 +51,13 @@ impl Check {
                     .hint("a store can be checked while it is served: --store embedded:DIR"),
             );
         }
-        let driver = target::open_driver(&settings, Opening::Existing)?;
+        let driver = endpoint::open_driver(&settings, Opening::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
         // The engine first: LMDB ends the process where it meets a damaged page.
         let mut findings = driver.check()?;
         if findings.is_empty() {
-            let store = target::store_on(driver)?;
+            let store = endpoint::store_on(driver)?;
             findings = store.check_data(&mut |done| {
                 keys = done;
                 progress.set(done);
@@ -87,7 +87,7 @@ impl Check {
             count => format!("checked {keys} keys: {count} findings"),
         });
         let value = json!({"keys": keys, "findings": items, "warnings": warnings});
-        output::print_result(self.talk.json, &value, &lines.join("\n"))?;
+        output::print_result(self.output_options.json, &value, &lines.join("\n"))?;
         match findings.len() {
             0 => Ok(()),
             count => Err(Failure::data(format!("the store has {count} faults"))

@@ -3,9 +3,9 @@
 use clap::Args;
 use espalier_store::CONFIRM_SECONDS_DEFAULT;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::Act;
+use crate::commands::datastore_operation::act;
+use crate::endpoint::DatastoreOperation;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Commit the candidate to running: all of it, or nothing where a constraint is broken
@@ -50,7 +50,7 @@ pub struct Commit {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Commit {
@@ -58,8 +58,8 @@ impl Commit {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let persist_id = self.persist_id.clone();
         let what = match self.cancel {
-            true => Act::Cancel { persist_id },
-            false => Act::Commit {
+            true => DatastoreOperation::Cancel { persist_id },
+            false => DatastoreOperation::Commit {
                 confirmed: self
                     .confirmed
                     .map(|seconds| seconds.unwrap_or(CONFIRM_SECONDS_DEFAULT)),
@@ -67,6 +67,12 @@ impl Commit {
                 persist_id,
             },
         };
-        act(&self.access, self.talk, settings, "candidate", what)
+        act(
+            &self.access,
+            self.output_options,
+            settings,
+            "candidate",
+            what,
+        )
     }
 }

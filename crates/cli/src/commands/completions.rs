@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
-use crate::settings::Talk;
+use crate::settings::OutputOptions;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
@@ -22,7 +22,7 @@ pub struct Completions {
     shell: Shell,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Completions {

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use crate::commands::transfer::{self, Shown};
-use crate::settings::Talk;
-use crate::target;
+use crate::endpoint;
+use crate::settings::OutputOptions;
 use espalier_terminal::{Failure, Result, url_name};
 
 /// Copy everything in one engine to another, of any kind: trees, history, statistics
@@ -16,7 +16,7 @@ Examples:
   espalier copy redis://127.0.0.1/0 embedded:data --force
 
 The source may be served and written to meanwhile: what is copied is its state at the beginning. A copy \
-that was interrupted goes on when it is called again. The target cannot be opened before the copy is \
+that was interrupted goes on when it is called again. The endpoint cannot be opened before the copy is \
 complete and was compared with the source. Locks and commits that wait for their confirmation are \
 copied too.")]
 pub struct Copy {
@@ -33,22 +33,22 @@ pub struct Copy {
     force: bool,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Copy {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
-        if target::is_same_place(&self.from, &self.to) {
+        if endpoint::is_same_place(&self.from, &self.to) {
             return Err(
                 Failure::usage("the source and the target are the same store")
                     .hint("name another target"),
             );
         }
-        let from = target::open_source(&self.from)?;
+        let from = endpoint::open_source(&self.from)?;
         // Before the target is made where there is nothing.
         espalier_store::check_source(&*from).map_err(transfer::failure)?;
-        let to = target::open_target(&self.to)?;
+        let to = endpoint::open_target(&self.to)?;
         let total = from.usage()?.keys;
         let mut shown = Shown::new("copying", Some(total));
         let name = url_name(&self.from);
@@ -60,6 +60,6 @@ impl Copy {
             &mut |phase, rows| shown.tell(phase, rows),
         );
         shown.finish();
-        transfer::answer(self.talk.json, "copied", to, copied)
+        transfer::answer(self.output_options.json, "copied", to, copied)
     }
 }

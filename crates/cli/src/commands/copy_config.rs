@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::Act;
+use crate::commands::datastore_operation::act;
+use crate::endpoint::DatastoreOperation;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Make one datastore what another is (RFC 6241 §7.3); only what differs is written
@@ -26,7 +26,7 @@ pub struct CopyConfig {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl CopyConfig {
@@ -37,7 +37,13 @@ impl CopyConfig {
             ..self.access.clone()
         };
         let from = self.from.clone();
-        act(&access, self.talk, settings, "running", Act::Copy { from })
+        act(
+            &access,
+            self.output_options,
+            settings,
+            "running",
+            DatastoreOperation::Copy { from },
+        )
     }
 }
 
@@ -54,7 +60,7 @@ pub struct DeleteConfig {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl DeleteConfig {
@@ -64,6 +70,12 @@ impl DeleteConfig {
             datastore: Some(self.name.clone()),
             ..self.access.clone()
         };
-        act(&access, self.talk, settings, "startup", Act::Delete)
+        act(
+            &access,
+            self.output_options,
+            settings,
+            "startup",
+            DatastoreOperation::Delete,
+        )
     }
 }

@@ -1,13 +1,13 @@
 //! What `serve` offers so that datastores can be committed, validated, locked and copied through it.
 //!
-//! - `POST /espalier/datastores`: an [`Acting`] as JSON; the answer is an
+//! - `POST /espalier/datastores`: an [`OperationRequest`] as JSON; the answer is an
 //!   [`Outcome`](crate::target::Outcome).
 
 use axum::response::Response;
 use espalier_store::Tree;
 
 use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer};
-use crate::target::{Acting, DATASTORES_PATH, perform};
+use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
 use espalier_terminal::Failure;
 
 /// Bytes in a request, at the most.
@@ -25,7 +25,7 @@ pub fn add(api: AdminApi) -> AdminApi {
 }
 
 fn act(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
-    let acting: Acting = asked.object()?;
+    let acting: OperationRequest = asked.object()?;
     let outcome = perform(tree, &acting).map_err(Failure::into_errors)?;
     Ok(json_answer(&outcome))
 }

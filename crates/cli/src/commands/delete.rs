@@ -3,8 +3,8 @@
 use clap::Args;
 use espalier_yang::{InstancePath, Schema};
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Change};
+use crate::endpoint::{self, Change};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::path;
 use espalier_terminal::{Failure, Result};
 
@@ -25,18 +25,18 @@ pub struct Delete {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Delete {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
-        let path = self.parsed(&*target.schema()?);
-        let path = path.map_err(|failure| target.refused(failure))?;
-        let changed = target.change(Change::Delete(path))?;
-        changed.answer(self.talk.json, "")
+        let endpoint = endpoint::open(&settings)?;
+        let path = self.parsed(&*endpoint.schema()?);
+        let path = path.map_err(|failure| endpoint.refused(failure))?;
+        let changed = endpoint.change(Change::Delete(path))?;
+        changed.answer(self.output_options.json, "")
     }
 
     fn parsed(&self, schema: &Schema) -> Result<InstancePath> {

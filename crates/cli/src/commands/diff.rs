@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use clap::Args;
 use espalier_yang::InstancePath;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Differences, LineStyle};
+use crate::endpoint::{self, Differences, LineStyle};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 use espalier_terminal::path;
@@ -40,28 +40,28 @@ pub struct Diff {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Diff {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open_existing(&settings)?;
+        let endpoint = endpoint::open_existing(&settings)?;
         let path = match &self.path {
-            Some(path) => path::parse(&*target.schema()?, path)?,
+            Some(path) => path::parse(&*endpoint.schema()?, path)?,
             None => InstancePath::root(),
         };
         let differences = Differences {
             from: self.from,
             to: self.to,
             path: &path,
-            style: match self.talk.json {
+            style: match self.output_options.json {
                 true => LineStyle::Json,
                 false => LineStyle::Text,
             },
         };
-        let is_json = self.talk.json;
+        let is_json = self.output_options.json;
         let stdout: Box<dyn Write> = match is_json {
             true => Box::new(output::stdout(Form::Json)),
             // Lines are escaped below, before they get their colours.
@@ -71,7 +71,7 @@ impl Diff {
         let has_colours = !is_json
             && io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        target.diff(&differences, &mut |line| {
+        endpoint.diff(&differences, &mut |line| {
             let shown = String::from_utf8_lossy(line);
             let shown = match is_json {
                 true => shown,

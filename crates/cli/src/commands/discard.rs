@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::Act;
+use crate::commands::datastore_operation::act;
+use crate::endpoint::DatastoreOperation;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Forget what the candidate changes, so that it is as running
@@ -18,12 +18,18 @@ pub struct Discard {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Discard {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(&self.access, self.talk, settings, "candidate", Act::Discard)
+        act(
+            &self.access,
+            self.output_options,
+            settings,
+            "candidate",
+            DatastoreOperation::Discard,
+        )
     }
 }

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Change, EditHow, TestChoice};
+use crate::endpoint::{self, Change, EditHow, TestChoice};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{self, Format};
 use espalier_terminal::{Failure, Result};
 
@@ -47,7 +47,7 @@ pub struct Edit {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Edit {
@@ -66,8 +66,8 @@ impl Edit {
         }
         let format = Format::of(&self.file, self.format);
         // Only now, as its modules may be brought to others.
-        let target = target::open(&settings)?;
-        let changed = target
+        let endpoint = endpoint::open(&settings)?;
+        let changed = endpoint
             .change(Change::Document {
                 text,
                 format,
@@ -79,6 +79,6 @@ impl Edit {
             (_, Some(false)) => "nothing differs",
             _ => "",
         };
-        changed.answer(self.talk.json, text)
+        changed.answer(self.output_options.json, text)
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::example;
-use crate::settings::Talk;
+use crate::settings::OutputOptions;
 use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
@@ -36,7 +36,7 @@ pub struct Example {
     force: bool,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -69,6 +69,6 @@ impl Example {
             "wrote models and data of {} devices to {folder}",
             self.devices
         );
-        output::print_result(self.talk.json, &value, &text)
+        output::print_result(self.output_options.json, &value, &text)
     }
 }

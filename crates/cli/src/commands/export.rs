@@ -8,8 +8,8 @@ use clap::Args;
 use espalier_store::{Content, WithDefaults, WithOrigin};
 use serde_json::json;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Read};
+use crate::endpoint::{self, Read};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{Format, Found, STANDARD};
 use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing, OutputFile};
@@ -45,7 +45,7 @@ pub struct Export {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Export {
@@ -58,8 +58,8 @@ impl Export {
             let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
             output_file::check(file, existing, settings.store.as_deref())?;
         }
-        let target = target::open_existing(&settings)?;
-        let path = path::parse(&*target.schema()?, &self.path)?;
+        let endpoint = endpoint::open_existing(&settings)?;
+        let path = path::parse(&*endpoint.schema()?, &self.path)?;
         let read = Read {
             path: &path,
             depth: None,
@@ -72,31 +72,36 @@ impl Export {
         };
         let started = Instant::now();
         if is_standard {
-            self.write(&*target, &read, output::stdout(read.format.form()))?;
+            self.write(&*endpoint, &read, output::stdout(read.format.form()))?;
             return Ok(());
         }
-        let bytes = self.write_file(&*target, &read)?;
+        let bytes = self.write_file(&*endpoint, &read)?;
         let seconds = started.elapsed().as_secs_f64();
         let value = json!({"file": self.output, "bytes": bytes, "seconds": seconds});
         let text = format!("wrote {bytes} bytes to {} in {seconds:.3} s", self.output);
-        output::print_result(self.talk.json, &value, &text)
+        output::print_result(self.output_options.json, &value, &text)
     }
 
     /// The file appears under its name only when it is complete.
-    fn write_file(&self, target: &dyn target::Target, read: &Read<'_>) -> Result<u64> {
+    fn write_file(&self, endpoint: &dyn endpoint::Endpoint, read: &Read<'_>) -> Result<u64> {
         let mut file = OutputFile::create(Path::new(&self.output))?;
-        let bytes = self.write(target, read, file.writer())?;
+        let bytes = self.write(endpoint, read, file.writer())?;
         file.finish()?;
         Ok(bytes)
     }
 
-    fn write(&self, target: &dyn target::Target, read: &Read<'_>, out: impl Write) -> Result<u64> {
+    fn write(
+        &self,
+        endpoint: &dyn endpoint::Endpoint,
+        read: &Read<'_>,
+        out: impl Write,
+    ) -> Result<u64> {
         let mut out = CountingWriter {
             inner: BufWriter::with_capacity(1 << 18, out),
             bytes: 0,
             progress: Progress::bytes("exporting", None),
         };
-        let found = target.read(read, &mut out)?;
+        let found = endpoint.read(read, &mut out)?;
         out.flush()?;
         let bytes = out.bytes;
         out.progress.finish();
@@ -104,7 +109,7 @@ impl Export {
             Found::Something => Ok(bytes),
             Found::Nothing => Err(Failure::nothing_at(
                 &self.path,
-                read.path.to_instance_identifier(&*target.schema()?),
+                read.path.to_instance_identifier(&*endpoint.schema()?),
             )),
         }
     }

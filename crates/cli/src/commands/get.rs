@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use espalier_store::{Content, WithDefaults, WithOrigin};
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Read};
+use crate::endpoint::{self, Read};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{Format, Found};
 use espalier_terminal::output;
 use espalier_terminal::path;
@@ -60,7 +60,7 @@ pub struct Get {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -86,8 +86,8 @@ impl Get {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open_existing(&settings)?;
-        let path = path::parse(&*target.schema_at(self.at)?, &self.path)?;
+        let endpoint = endpoint::open_existing(&settings)?;
+        let path = path::parse(&*endpoint.schema_at(self.at)?, &self.path)?;
         let read = Read {
             path: &path,
             depth: self.depth,
@@ -101,10 +101,10 @@ impl Get {
             format: self.format,
             at: self.at,
         };
-        match target.read(&read, &mut output::stdout(self.format.form()))? {
+        match endpoint.read(&read, &mut output::stdout(self.format.form()))? {
             Found::Something => Ok(()),
             Found::Nothing => {
-                let place = path.to_instance_identifier(&*target.schema()?);
+                let place = path.to_instance_identifier(&*endpoint.schema()?);
                 Err(Failure::nothing_at(&self.path, place))
             }
         }

@@ -7,8 +7,8 @@ use clap::Args;
 use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
 use serde_json::{Value, json};
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Target};
+use crate::endpoint::{self, Endpoint};
+use crate::settings::{Access, OutputOptions, Settings};
 use crate::times;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, escaped};
@@ -46,7 +46,7 @@ pub struct History {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl History {
@@ -54,21 +54,21 @@ impl History {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let age = self.keep_age.as_deref().map(times::span).transpose()?;
-        let target = target::open_existing(&settings)?;
+        let endpoint = endpoint::open_existing(&settings)?;
         if self.keep.is_some() || age.is_some() {
-            return self.retain(&*target, age);
+            return self.retain(&*endpoint, age);
         }
-        let mut out = output::stdout(self.talk.form());
+        let mut out = output::stdout(self.output_options.form());
         let (mut from, mut left) = (self.from, self.limit);
         // What the next commit, or now, says of the clock of the one before.
         let now = SystemClock.now();
         let mut later = now;
         while left > 0 {
-            let page = target.history(from, left.min(HISTORY_PAGE_MAX))?;
+            let page = endpoint.history(from, left.min(HISTORY_PAGE_MAX))?;
             for commit in &page {
                 let clock = Told::of(commit.time, later);
                 later = now.min(commit.time);
-                match self.talk.json {
+                match self.output_options.json {
                     true => writeln!(out, "{}", to_json(commit, clock))?,
                     false => writeln!(out, "{}", line(commit, clock))?,
                 }
@@ -82,8 +82,8 @@ impl History {
         Ok(())
     }
 
-    fn retain(&self, target: &dyn Target, age: Option<Duration>) -> Result<()> {
-        let before = target.retention()?;
+    fn retain(&self, endpoint: &dyn Endpoint, age: Option<Duration>) -> Result<()> {
+        let before = endpoint.retention()?;
         let retention = Retention {
             versions: self.keep.unwrap_or(before.versions),
             age: match age {
@@ -91,10 +91,10 @@ impl History {
                 None => before.age,
             },
         };
-        target.set_retention(retention)?;
+        endpoint.set_retention(retention)?;
         let age = retention.age.map(|age| age.as_secs());
         let value = json!({"keep": {"versions": retention.versions, "age-seconds": age}});
-        output::print_result(self.talk.json, &value, "")
+        output::print_result(self.output_options.json, &value, "")
     }
 }
 

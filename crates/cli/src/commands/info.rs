@@ -10,8 +10,8 @@ use espalier_keyspace::{CacheStatus, Direction, Driver, KeyRange, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Opening};
+use crate::endpoint::{self, Opening};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
@@ -35,7 +35,7 @@ pub struct Info {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Info {
@@ -56,10 +56,10 @@ impl Info {
                 .hint("name it: espalier info embedded:DIR"));
         };
         // That nothing is there is an answer too.
-        target::require_existing(url)?;
-        let driver = target::open_engine(url, Opening::Create)?;
+        endpoint::require_existing(url)?;
+        let driver = endpoint::open_engine(url, Opening::Create)?;
         let promise = match driver.capability().durable {
-            true => target::promise(url)?,
+            true => endpoint::promise(url)?,
             false => EffectiveDurability::Volatile,
         };
         let mut value = engine(&*driver, &promise)?;
@@ -76,7 +76,7 @@ impl Info {
             value["dataspaces"] = spaces.into();
             value["usage"] = usage.collect();
         }
-        output::print_result(self.talk.json, &value, text(&value).trim_end())
+        output::print_result(self.output_options.json, &value, text(&value).trim_end())
     }
 }
 

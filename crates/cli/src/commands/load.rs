@@ -9,8 +9,8 @@ use espalier_yang::data::{MetadataMode, ParseOptions, Root};
 use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
 use serde_json::json;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Loaded, Upload};
+use crate::endpoint::{self, Loaded, Upload};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{self, Format, STANDARD};
 use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
@@ -48,7 +48,7 @@ pub struct Load {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Load {
@@ -87,18 +87,18 @@ impl Load {
         };
         let name = document::display_name(&self.file);
         let in_file = |failure: Failure| failure.in_file(name);
-        let (loaded, counted) = match target::load_with_modules(settings, &mut upload, name)? {
+        let (loaded, counted) = match endpoint::load_with_modules(settings, &mut upload, name)? {
             Some(loaded) => (loaded, None),
             None => {
-                let target = target::open(settings)?;
+                let endpoint = endpoint::open(settings)?;
                 // A server does not say how much it stored, so a file is counted, and checked, first.
                 let counted = match settings.server {
                     Some(_) if self.file != STANDARD => {
-                        Some(self.count(format, &*target.schema()?)?)
+                        Some(self.count(format, &*endpoint.schema()?)?)
                     }
                     _ => None,
                 };
-                (target.load(upload).map_err(in_file)?, counted)
+                (endpoint.load(upload).map_err(in_file)?, counted)
             }
         };
         let seconds = started.elapsed().as_secs_f64();
@@ -160,7 +160,7 @@ impl Load {
             ),
             _ => format!("loaded {bytes} bytes in {seconds:.3} s"),
         };
-        output::print_result(self.talk.json, &value, &text)
+        output::print_result(self.output_options.json, &value, &text)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{Act, Of};
+use crate::commands::datastore_operation::act;
+use crate::endpoint::{DatastoreOperation, Of};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Lock a datastore, or nodes of it, for a session
@@ -26,7 +26,7 @@ pub struct Lock {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Lock {
@@ -35,10 +35,10 @@ impl Lock {
         let paths = self.paths.clone();
         act(
             &self.access,
-            self.talk,
+            self.output_options,
             settings,
             "running",
-            Act::Lock { paths },
+            DatastoreOperation::Lock { paths },
         )
     }
 }
@@ -70,24 +70,24 @@ pub struct Unlock {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Unlock {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let what = match (self.all, self.force) {
-            (true, _) => Act::EndSession,
-            (false, true) => Act::Unlock {
+            (true, _) => DatastoreOperation::EndSession,
+            (false, true) => DatastoreOperation::Unlock {
                 id: self.id,
                 of: Of::Anybody,
             },
-            (false, false) => Act::Unlock {
+            (false, false) => DatastoreOperation::Unlock {
                 id: self.id,
                 of: Of::Session,
             },
         };
-        act(&self.access, self.talk, settings, "running", what)
+        act(&self.access, self.output_options, settings, "running", what)
     }
 }
 
@@ -102,12 +102,18 @@ pub struct Locks {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Locks {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(&self.access, self.talk, settings, "running", Act::Locks)
+        act(
+            &self.access,
+            self.output_options,
+            settings,
+            "running",
+            DatastoreOperation::Locks,
+        )
     }
 }

@@ -1,6 +1,5 @@
 //! The commands, one file each: what its arguments are, what it does, what it prints.
 
-mod acting;
 mod admin_api;
 mod backup;
 mod building;
@@ -9,6 +8,7 @@ mod commit;
 mod completions;
 mod copy;
 mod copy_config;
+mod datastore_operation;
 mod datastore_routes;
 mod delete;
 mod diff;
@@ -24,7 +24,6 @@ mod listening;
 mod load;
 mod lock;
 mod no_models;
-mod past_routes;
 mod repair;
 mod restore;
 mod rollback;
@@ -34,11 +33,12 @@ mod served_tree;
 mod set;
 mod shell_routes;
 mod stats;
-mod store_place;
+mod store_option;
 mod transfer;
 mod update;
 mod upgrade;
 mod validate;
+mod version_routes;
 
 pub use backup::Backup;
 pub use check::Check;

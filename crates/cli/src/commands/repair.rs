@@ -9,8 +9,8 @@ use clap::Args;
 use espalier_store::{Error, Removed, Repair as Repaired, RepairOutput, UpgradeOptions};
 use serde_json::json;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target;
+use crate::endpoint;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
@@ -39,7 +39,7 @@ pub struct Repair {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Repair {
@@ -54,7 +54,7 @@ impl Repair {
                     .hint("name the store: espalier repair embedded:DIR"),
             );
         }
-        let store = target::open_store(&settings)?;
+        let store = endpoint::open_store(&settings)?;
         let options = UpgradeOptions {
             author: settings.author(),
             comment: settings.comment.as_deref().unwrap_or("repair"),
@@ -82,7 +82,11 @@ impl Repair {
             "rows": rows,
             "repaired": output.is_some(),
         });
-        output::print_result(self.talk.json, &value, &text_of(&repairs, rows, output))
+        output::print_result(
+            self.output_options.json,
+            &value,
+            &text_of(&repairs, rows, output),
+        )
     }
 }
 

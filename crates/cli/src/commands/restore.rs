@@ -7,8 +7,8 @@ use clap::Args;
 use espalier_store::CheckedBackup;
 
 use crate::commands::transfer::{self, Shown};
-use crate::settings::Talk;
-use crate::target;
+use crate::endpoint;
+use crate::settings::OutputOptions;
 use espalier_terminal::{Failure, Result};
 
 /// Bring the backup in a file into an engine
@@ -19,8 +19,8 @@ Examples:
   espalier restore monday.backup sqlite:data.db --force
 
 The file is checked to its end before anything is written; a damaged one is refused with the place, \
-and the target is what it was (nothing, where there was nothing). \
-A restore that was interrupted goes on when it is called again. The target cannot be opened before \
+and the endpoint is what it was (nothing, where there was nothing). \
+A restore that was interrupted goes on when it is called again. The endpoint cannot be opened before \
 everything is there and was compared with the file.")]
 pub struct Restore {
     /// The backup
@@ -36,7 +36,7 @@ pub struct Restore {
     force: bool,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Restore {
@@ -51,12 +51,12 @@ impl Restore {
         let checked =
             checked.map_err(|error| transfer::failure(error).in_file(self.file.display()))?;
         // Only now, as what is opened is made where there is nothing.
-        let to = target::open_target(&self.url)?;
+        let to = endpoint::open_target(&self.url)?;
         let restored = checked.restore(&*to, transfer::existing(self.force), &mut |phase, rows| {
             shown.tell(phase, rows)
         });
         shown.finish();
-        transfer::answer(self.talk.json, "restored", to, restored)
+        transfer::answer(self.output_options.json, "restored", to, restored)
             .map_err(|failure| failure.in_file(self.file.display()))
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Rollback as Request};
+use crate::endpoint::{self, Rollback as Request};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Bring back an earlier version, by a new commit
@@ -24,16 +24,16 @@ pub struct Rollback {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Rollback {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
+        let endpoint = endpoint::open(&settings)?;
         let comment = settings.comment.clone();
-        let changed = target.rollback(&Request {
+        let changed = endpoint.rollback(&Request {
             version: self.version,
             author: settings.author().to_owned(),
             comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
@@ -43,6 +43,6 @@ impl Rollback {
             (_, Some(version)) => format!("version {version}"),
             _ => String::new(),
         };
-        changed.answer(self.talk.json, &text)
+        changed.answer(self.output_options.json, &text)
     }
 }

@@ -7,9 +7,9 @@ use espalier_yang::schema::{NodeKind, tree_diagram};
 use espalier_yang::{ModuleId, NodeId, Schema, standard};
 use serde_json::{Value, json};
 
+use crate::endpoint;
 use crate::modules;
-use crate::settings::{Access, Settings, Talk};
-use crate::target;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
@@ -31,7 +31,7 @@ pub struct SchemaTree {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl SchemaTree {
@@ -43,7 +43,11 @@ impl SchemaTree {
         let settings = Settings::from(&self.access).over(settings);
         let schema = schema(&settings)?;
         let text = diagrams(&schema);
-        output::print_result(self.talk.json, &describe(&schema), text.trim_end())
+        output::print_result(
+            self.output_options.json,
+            &describe(&schema),
+            text.trim_end(),
+        )
     }
 
     fn list_built_in(&self) -> Result<()> {
@@ -52,7 +56,7 @@ impl SchemaTree {
             .map(|module| format!("{}@{}", module.name, module.revision))
             .collect();
         output::print_result(
-            self.talk.json,
+            self.output_options.json,
             &json!({"modules": names}),
             &names.join("\n"),
         )
@@ -68,7 +72,7 @@ fn schema(settings: &Settings) -> Result<Arc<Schema>> {
             })?;
             Ok(Arc::new(schema))
         }
-        _ => target::open_existing(settings)?.schema(),
+        _ => endpoint::open_existing(settings)?.schema(),
     }
 }
 

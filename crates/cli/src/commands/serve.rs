@@ -23,9 +23,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::commands::admin_api::AdminApi;
 use crate::commands::building::go_on_building;
 use crate::commands::listening::{self, Listening, intake_config, server_config};
-use crate::commands::{datastore_routes, no_models, past_routes, served_tree, shell_routes};
-use crate::settings::{Access, Settings, Talk};
-use crate::target;
+use crate::commands::{datastore_routes, no_models, served_tree, shell_routes, version_routes};
+use crate::endpoint;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
@@ -92,7 +92,7 @@ pub struct Serve {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Serve {
@@ -148,7 +148,7 @@ impl Serve {
         let store = tree.store().clone();
         let settings = settings.clone();
         let open = Box::new(move || {
-            let tree = target::tree_of(&store, &settings)?;
+            let tree = endpoint::tree_of(&store, &settings)?;
             let routes = tree_router(&tree, &settings, restconf.clone())?;
             Ok((tree, routes))
         });
@@ -175,7 +175,7 @@ impl Serve {
             ),
         };
         let answer = json!({"url": url, "restconf": restconf});
-        output::print_result(self.talk.json, &answer, &text)?;
+        output::print_result(self.output_options.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
         let documents = Arc::clone(&served.documents_service);
@@ -192,12 +192,12 @@ impl Serve {
 /// What is served of a tree.
 fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
     let admin = AdminApi::new(tree.clone(), config.intake.clone());
-    let source = target::source_of(tree, settings)?;
+    let source = endpoint::source_of(tree, settings)?;
     let mut service = Restconf::new(tree.clone(), &source, config);
     for datastore in SERVED {
         service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
     }
-    let admin = datastore_routes::add(past_routes::add(admin));
+    let admin = datastore_routes::add(version_routes::add(admin));
     let admin = shell_routes::add(admin, &source)?;
     Ok(restconf::router(Arc::new(service)).merge(admin.router()))
 }
@@ -215,14 +215,14 @@ impl Served {
     fn open(settings: &Settings) -> Result<Self> {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
-            let store = target::open_store(settings)?;
+            let store = endpoint::open_store(settings)?;
             let tree = match store.dataspaces()?.is_empty() {
                 true => None,
-                false => Some(target::tree_of(&store, settings)?),
+                false => Some(endpoint::tree_of(&store, settings)?),
             };
             return Ok(Self::of(store, tree));
         }
-        let tree = target::open_tree(settings)?;
+        let tree = endpoint::open_tree(settings)?;
         Ok(Self::of(tree.store().clone(), Some(tree)))
     }
 

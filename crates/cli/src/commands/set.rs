@@ -4,8 +4,8 @@ use clap::Args;
 use espalier_yang::Schema;
 use espalier_yang::data::DataTree;
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Change};
+use crate::endpoint::{self, Change};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::{Result, path, single_node};
 
 /// Set a leaf, add a leaf-list entry, or create a container or list entry; what is above it is
@@ -32,18 +32,18 @@ pub struct Set {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Set {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
-        let tree = self.tree(&*target.schema()?);
-        let tree = tree.map_err(|failure| target.refused(failure))?;
-        let changed = target.change(Change::Merge(tree))?;
-        changed.answer(self.talk.json, "")
+        let endpoint = endpoint::open(&settings)?;
+        let tree = self.tree(&*endpoint.schema()?);
+        let tree = tree.map_err(|failure| endpoint.refused(failure))?;
+        let changed = endpoint.change(Change::Merge(tree))?;
+        changed.answer(self.output_options.json, "")
     }
 
     fn tree(&self, schema: &Schema) -> Result<DataTree> {

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer};
 use crate::commands::edit::EDIT_BYTES_MAX;
-use crate::target::{
+use crate::endpoint::{
     EDIT_PATH, EditHow, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, beside, upgrade_json,
 };
 use espalier_terminal::document::Format;

@@ -6,7 +6,7 @@ use espalier_keyspace::Driver;
 use espalier_store::{Error, ExistingRows, Phase, TransferReport};
 use serde_json::json;
 
-use crate::target::store_on;
+use crate::endpoint::store_on;
 use espalier_terminal::output;
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{Act, Prefer};
+use crate::commands::datastore_operation::act;
+use crate::endpoint::{DatastoreOperation, Prefer};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Make the candidate one of running as it is now, and decide conflicts
@@ -26,7 +26,7 @@ pub struct Update {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Update {
@@ -35,10 +35,10 @@ impl Update {
         let prefer = self.prefer;
         act(
             &self.access,
-            self.talk,
+            self.output_options,
             settings,
             "candidate",
-            Act::Update { prefer },
+            DatastoreOperation::Update { prefer },
         )
     }
 }

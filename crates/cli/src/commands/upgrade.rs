@@ -2,9 +2,9 @@
 
 use clap::Args;
 
+use crate::endpoint::{self, Opening, Remote};
 use crate::modules;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Opening, Remote};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
@@ -25,7 +25,7 @@ pub struct Upgrade {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Upgrade {
@@ -41,16 +41,16 @@ impl Upgrade {
         let report = match &settings.server {
             Some(server) => Remote::new(server, &settings)?.upgrade(&source, &settings)?,
             None => {
-                let store = target::open_store_for_command(&settings, Opening::Existing)?;
-                let replaced = target::bring_to(&store, &settings, Some(source))?;
+                let store = endpoint::open_store_for_command(&settings, Opening::Existing)?;
+                let replaced = endpoint::bring_to(&store, &settings, Some(source))?;
                 let report = replaced.map(|replaced| replaced.report().clone());
-                target::upgrade_json(&report.unwrap_or_default())
+                endpoint::upgrade_json(&report.unwrap_or_default())
             }
         };
         let text = match settings.dry_run {
-            true => format!("{}\nnothing was changed", target::upgrade_text(&report)),
-            false => target::upgrade_text(&report),
+            true => format!("{}\nnothing was changed", endpoint::upgrade_text(&report)),
+            false => endpoint::upgrade_text(&report),
         };
-        output::print_result(self.talk.json, &report, &text)
+        output::print_result(self.output_options.json, &report, &text)
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::commands::acting::act;
-use crate::settings::{Access, Settings, Talk};
-use crate::target::Act;
+use crate::commands::datastore_operation::act;
+use crate::endpoint::DatastoreOperation;
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Validate the candidate as a commit would, or every constraint of another datastore
@@ -21,7 +21,7 @@ pub struct Validate {
     access: Access,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
 impl Validate {
@@ -29,10 +29,10 @@ impl Validate {
     pub fn run(&self, settings: Settings) -> Result<()> {
         act(
             &self.access,
-            self.talk,
+            self.output_options,
             settings,
             "candidate",
-            Act::Validate,
+            DatastoreOperation::Validate,
         )
     }
 }

@@ -2,8 +2,8 @@
 
 use espalier_keyspace::{Driver, ErrorKind};
 
+use super::destination::Target;
 use super::rows::Scanned;
-use super::target::Target;
 use super::{ExistingRows, Progress, TransferReport, reject_unfinished};
 use crate::error::{Error, Result};
 

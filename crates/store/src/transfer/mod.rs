@@ -11,12 +11,12 @@
 
 mod backup;
 mod copy;
+mod destination;
 mod digest;
 mod file;
 mod marker;
 mod restore;
 mod rows;
-mod target;
 mod types;
 
 pub use backup::{BackupReport, backup};

@@ -4,10 +4,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use espalier_keyspace::Driver;
 
+use super::destination::Target;
 use super::digest::{Digest, Digester};
 use super::file::BackupReader;
 use super::rows::Rows;
-use super::target::Target;
 use super::{ExistingRows, Phase, Progress, TransferReport};
 use crate::error::{Error, Result};
 

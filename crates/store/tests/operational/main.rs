@@ -10,4 +10,4 @@ mod providers;
 mod pushes;
 mod random_origins;
 mod random_runs;
-mod withheld;
+mod unapplied;

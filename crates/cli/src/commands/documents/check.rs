@@ -4,7 +4,7 @@ use clap::Args;
 use espalier_documents::Finding;
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::arguments::StoreOption;
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -23,7 +23,7 @@ pub struct Check {
     collection: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Check {
@@ -32,7 +32,7 @@ impl Check {
         let collection = self.place.collection(settings, &self.collection)?;
         let found = collection.check()?;
         let value = json!({"findings": to_json(&found)});
-        output::print_result(self.place.talk.json, &value, &to_text(&found))?;
+        output::print_result(self.place.output_options.json, &value, &to_text(&found))?;
         if found.is_empty() {
             return Ok(());
         }
@@ -56,7 +56,7 @@ pub struct Repair {
     collection: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Repair {
@@ -73,7 +73,7 @@ impl Repair {
             repaired.mended.len(),
             repaired.left.len()
         );
-        output::print_result(self.place.talk.json, &value, &text)?;
+        output::print_result(self.place.output_options.json, &value, &text)?;
         if repaired.left.is_empty() {
             return Ok(());
         }

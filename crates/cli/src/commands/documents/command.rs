@@ -12,7 +12,7 @@ use super::ls::Ls;
 use super::update::Update;
 use super::watch::Watch;
 use super::write::{Insert, Put, Upsert};
-use crate::settings::{Settings, Talk};
+use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::Result;
 
 /// Keep documents in collections with indexes: get them by key, find them by value, range and tag
@@ -77,22 +77,22 @@ impl Documents {
         self.talk().json
     }
 
-    fn talk(&self) -> &Talk {
+    fn talk(&self) -> &OutputOptions {
         match &self.command {
-            Command::Configure(command) => &command.place.talk,
-            Command::Ls(command) => &command.place.talk,
-            Command::Get(command) => &command.place.talk,
-            Command::Find(command) => &command.place.talk,
-            Command::Insert(command) => &command.place.talk,
-            Command::Put(command) => &command.place.talk,
-            Command::Upsert(command) => &command.place.talk,
-            Command::Update(command) => &command.place.talk,
-            Command::Delete(command) => &command.place.talk,
-            Command::Export(command) => &command.place.talk,
-            Command::Import(command) => &command.place.talk,
-            Command::Check(command) => &command.place.talk,
-            Command::Repair(command) => &command.place.talk,
-            Command::Watch(command) => &command.place.talk,
+            Command::Configure(command) => &command.place.output_options,
+            Command::Ls(command) => &command.place.output_options,
+            Command::Get(command) => &command.place.output_options,
+            Command::Find(command) => &command.place.output_options,
+            Command::Insert(command) => &command.place.output_options,
+            Command::Put(command) => &command.place.output_options,
+            Command::Upsert(command) => &command.place.output_options,
+            Command::Update(command) => &command.place.output_options,
+            Command::Delete(command) => &command.place.output_options,
+            Command::Export(command) => &command.place.output_options,
+            Command::Import(command) => &command.place.output_options,
+            Command::Check(command) => &command.place.output_options,
+            Command::Repair(command) => &command.place.output_options,
+            Command::Watch(command) => &command.place.output_options,
         }
     }
 }

@@ -4,8 +4,8 @@ use clap::Args;
 use espalier_documents::{FieldIndex, Info, Kind, Policy};
 use serde_json::{Value, json};
 
+use super::arguments::StoreOption;
 use super::ls::DATA;
-use super::place::Place;
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -50,7 +50,7 @@ pub struct Configure {
     policy: Option<String>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Configure {
@@ -135,7 +135,11 @@ impl Configure {
     }
 
     fn answer(&self, info: &Info) -> Result<()> {
-        output::print_result(self.place.talk.json, &to_json(info), &to_text(info))
+        output::print_result(
+            self.place.output_options.json,
+            &to_json(info),
+            &to_text(info),
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::place::{By, Place};
+use super::arguments::{By, StoreOption};
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -34,7 +34,7 @@ pub struct Delete {
     collection_too: bool,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Delete {
@@ -43,7 +43,7 @@ impl Delete {
         if self.collection_too {
             self.place.documents(settings)?.remove(&self.collection)?;
             return output::print_result(
-                self.place.talk.json,
+                self.place.output_options.json,
                 &json!({"collection": self.collection}),
                 "",
             );
@@ -67,7 +67,7 @@ impl Delete {
         let text = format!("{deleted} deleted");
         if absent.is_empty() {
             return output::print_result(
-                self.place.talk.json,
+                self.place.output_options.json,
                 &json!({ "deleted": deleted }),
                 &text,
             );

@@ -7,7 +7,7 @@ use clap::Args;
 use espalier_documents::Collection;
 use serde_json::{Value as Json, json};
 
-use super::place::Place;
+use super::arguments::StoreOption;
 use crate::settings::Settings;
 use espalier_terminal::document::{STANDARD, display_name, open};
 use espalier_terminal::output::{self, Form};
@@ -36,7 +36,7 @@ pub struct Export {
     force: bool,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Export {
@@ -61,7 +61,11 @@ impl Export {
         }
         let count = self.write_file(&collection)?;
         let text = format!("{count} documents");
-        output::print_result(self.place.talk.json, &json!({ "documents": count }), &text)
+        output::print_result(
+            self.place.output_options.json,
+            &json!({ "documents": count }),
+            &text,
+        )
     }
 }
 
@@ -129,7 +133,7 @@ pub struct Import {
     file: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Import {
@@ -142,6 +146,6 @@ impl Import {
             .map_err(|error| Failure::from(error).in_file(display_name(&self.file)))?;
         let text = format!("{} documents", imported.documents);
         let value = json!({ "documents": imported.documents });
-        output::print_result(self.place.talk.json, &value, &text)
+        output::print_result(self.place.output_options.json, &value, &text)
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use clap::Args;
 use espalier_documents::{Query, Value};
 
-use super::place::{Place, value};
+use super::arguments::{StoreOption, value};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
@@ -86,7 +86,7 @@ pub struct Find {
     keys: bool,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Find {
@@ -102,7 +102,7 @@ impl Find {
         let limit = self.limit.unwrap_or(usize::MAX);
         if self.keys && !self.all && !self.any && values.len() < 2 {
             let query = self.query(values.into_iter().next())?.limit(limit);
-            return print::keys(self.place.talk, index.keys(query)?);
+            return print::keys(self.place.output_options, index.keys(query)?);
         }
         let found = match (values.as_slice(), self.all, self.any) {
             ([_, _, ..], false, false) => {
@@ -119,10 +119,13 @@ impl Find {
             _ => index.find(self.query(values.into_iter().next())?.limit(limit))?,
         };
         if self.keys {
-            return print::keys(self.place.talk, found.into_iter().map(|(key, _)| key));
+            return print::keys(
+                self.place.output_options,
+                found.into_iter().map(|(key, _)| key),
+            );
         }
         let found = found.iter().map(|(key, document)| (*key, &**document));
-        print::documents(self.place.talk.json, found)
+        print::documents(self.place.output_options.json, found)
     }
 
     fn part<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {

@@ -4,7 +4,7 @@ use clap::Args;
 use espalier_documents::Selection;
 use serde_json::json;
 
-use super::place::Place;
+use super::arguments::StoreOption;
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -44,7 +44,7 @@ pub struct Get {
     limit: Option<usize>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Get {
@@ -58,7 +58,7 @@ impl Get {
             if self.reverse {
                 selection = selection.reversed();
             }
-            return print::selected(self.place.talk.json, &collection, selection);
+            return print::selected(self.place.output_options.json, &collection, selection);
         }
         for &key in &self.keys {
             let document = collection.get(key)?.ok_or_else(|| {
@@ -74,7 +74,7 @@ impl Get {
             let text = serde_json::to_string_pretty(&*document)
                 .map_err(|error| Failure::data(error.to_string()))?;
             let value = json!({"key": key, "document": *document});
-            output::print_result(self.place.talk.json, &value, &text)?;
+            output::print_result(self.place.output_options.json, &value, &text)?;
         }
         Ok(())
     }

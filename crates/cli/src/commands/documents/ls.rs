@@ -6,8 +6,8 @@ use clap::Args;
 use espalier_documents::{Collection, Query, Selection};
 use serde_json::{Value as Json, json};
 
+use super::arguments::{StoreOption, value};
 use super::configure::to_json;
-use super::place::{Place, value};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -48,7 +48,7 @@ pub struct Ls {
     limit: usize,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Ls {
@@ -67,7 +67,7 @@ impl Ls {
                     ControlFlow::Continue(())
                 })?;
                 let count = collection.count()?;
-                print::keys(self.place.talk, keys.iter().copied())?;
+                print::keys(self.place.output_options, keys.iter().copied())?;
                 self.tell_more(count.saturating_sub(keys.len() as u64), "documents");
                 Ok(())
             }
@@ -78,7 +78,7 @@ impl Ls {
                 let mut keys = collection.index(index)?.keys(Query::value(value(text)?))?;
                 let more = keys.len().saturating_sub(self.limit);
                 keys.truncate(self.limit);
-                print::keys(self.place.talk, keys.iter().copied())?;
+                print::keys(self.place.output_options, keys.iter().copied())?;
                 self.tell_more(more as u64, "documents");
                 Ok(())
             }
@@ -89,7 +89,7 @@ impl Ls {
         let documents = self.place.documents(settings)?;
         for info in documents.list()? {
             let text = format!("{}/", escaped(&info.name));
-            output::print_result(self.place.talk.json, &to_json(&info), &text)?;
+            output::print_result(self.place.output_options.json, &to_json(&info), &text)?;
         }
         let damaged: Vec<_> = documents
             .damaged()?
@@ -115,7 +115,7 @@ impl Ls {
                 index.kind
             ));
         }
-        output::print_result(self.place.talk.json, &value, &text)
+        output::print_result(self.place.output_options.json, &value, &text)
     }
 
     fn values(&self, collection: &Collection<Json>, index: &str) -> Result<()> {
@@ -124,9 +124,9 @@ impl Ls {
         listed.truncate(self.limit);
         self.tell_more(more as u64, "values");
         print::lines(
-            self.place.talk.form(),
+            self.place.output_options.form(),
             listed.into_iter().map(|listed| {
-                if self.place.talk.json {
+                if self.place.output_options.json {
                     json!({"value": listed.value.to_json(), "documents": listed.count}).to_string()
                 } else {
                     format!("{:>10}  {}", listed.count, listed.value)

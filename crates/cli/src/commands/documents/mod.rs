@@ -1,6 +1,7 @@
 //! `espalier documents`: document collections from the command line, one file for each group of its
 //! commands.
 
+mod arguments;
 mod check;
 mod command;
 mod configure;
@@ -9,7 +10,6 @@ mod exchange;
 mod find;
 mod get;
 mod ls;
-mod place;
 mod print;
 mod update;
 mod watch;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use espalier_documents::{Collection, Selection};
 use serde_json::{Value as Json, json};
 
-use crate::settings::Talk;
+use crate::settings::OutputOptions;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
@@ -47,12 +47,12 @@ fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Re
 }
 
 /// Prints keys of documents: a line each.
-pub fn keys(talk: Talk, keys: impl IntoIterator<Item = u64>) -> Result<()> {
-    let shown = |key: u64| match talk.json {
+pub fn keys(output_options: OutputOptions, keys: impl IntoIterator<Item = u64>) -> Result<()> {
+    let shown = |key: u64| match output_options.json {
         true => json!({ "key": key }).to_string(),
         false => key.to_string(),
     };
-    lines(talk.form(), keys.into_iter().map(shown))
+    lines(output_options.form(), keys.into_iter().map(shown))
 }
 
 /// Prints lines in a form.

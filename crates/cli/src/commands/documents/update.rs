@@ -4,7 +4,7 @@ use clap::Args;
 use espalier_documents::{Kind, merge_patch};
 use serde_json::json;
 
-use super::place::{By, Place, document};
+use super::arguments::{By, StoreOption, document};
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -36,7 +36,7 @@ pub struct Update {
     by: By,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Update {
@@ -60,7 +60,7 @@ impl Update {
             }
         };
         output::print_result(
-            self.place.talk.json,
+            self.place.output_options.json,
             &json!({ "document": *new }),
             &new.to_string(),
         )
@@ -69,7 +69,7 @@ impl Update {
     fn answer_several(&self, keys: &[u64]) -> Result<()> {
         let updated = keys.len();
         output::print_result(
-            self.place.talk.json,
+            self.place.output_options.json,
             &json!({"updated": updated, "keys": keys}),
             &format!("{updated} updated"),
         )

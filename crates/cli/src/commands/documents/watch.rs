@@ -12,7 +12,7 @@ use clap::Args;
 use espalier_documents::{Collection, Event, Selection, Version};
 use serde_json::{Value as Json, json};
 
-use super::place::Place;
+use super::arguments::StoreOption;
 use crate::settings::Settings;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
@@ -49,7 +49,7 @@ pub struct Watch {
     seconds: Option<u64>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Watch {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::place::{Place, document};
+use super::arguments::{StoreOption, document};
 use crate::settings::Settings;
 use espalier_terminal::Result;
 use espalier_terminal::output;
@@ -31,7 +31,7 @@ pub struct Insert {
     key: Option<u64>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Insert {
@@ -44,7 +44,7 @@ impl Insert {
             None => collection.insert(document)?,
         };
         output::print_result(
-            self.place.talk.json,
+            self.place.output_options.json,
             &json!({ "key": key }),
             &key.to_string(),
         )
@@ -70,7 +70,7 @@ pub struct Put {
     document: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Put {
@@ -79,7 +79,7 @@ impl Put {
         let collection = self.place.collection(settings, &self.collection)?;
         let old = collection.put(self.key, document(&self.document)?)?;
         let value = json!({"key": self.key, "replaced": old.is_some()});
-        output::print_result(self.place.talk.json, &value, "")
+        output::print_result(self.place.output_options.json, &value, "")
     }
 }
 
@@ -104,7 +104,7 @@ pub struct Upsert {
     document: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Upsert {
@@ -113,7 +113,7 @@ impl Upsert {
         let collection = self.place.collection(settings, &self.collection)?;
         let key = collection.upsert(&self.index, document(&self.document)?)?;
         output::print_result(
-            self.place.talk.json,
+            self.place.output_options.json,
             &json!({ "key": key }),
             &key.to_string(),
         )

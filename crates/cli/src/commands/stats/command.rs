@@ -65,18 +65,18 @@ impl Stats {
     /// Whether results and errors are for programs.
     pub fn wants_json(&self) -> bool {
         match &self.command {
-            Command::Configure(command) => command.place.talk.json,
-            Command::Track(command) => command.place.talk.json,
-            Command::Assert(command) => command.place.talk.json,
-            Command::Assort(command) => command.place.talk.json,
-            Command::Observe(command) => command.place.talk.json,
-            Command::Values(command) => command.place.talk.json,
-            Command::Series(command) => command.place.talk.json,
-            Command::Beam(command) => command.place.talk.json,
-            Command::Scan(command) => command.place.talk.json,
-            Command::Keys(command) => command.place.talk.json,
-            Command::Delete(command) => command.place.talk.json,
-            Command::Import(command) => command.place.talk.json,
+            Command::Configure(command) => command.place.output_options.json,
+            Command::Track(command) => command.place.output_options.json,
+            Command::Assert(command) => command.place.output_options.json,
+            Command::Assort(command) => command.place.output_options.json,
+            Command::Observe(command) => command.place.output_options.json,
+            Command::Values(command) => command.place.output_options.json,
+            Command::Series(command) => command.place.output_options.json,
+            Command::Beam(command) => command.place.output_options.json,
+            Command::Scan(command) => command.place.output_options.json,
+            Command::Keys(command) => command.place.output_options.json,
+            Command::Delete(command) => command.place.output_options.json,
+            Command::Import(command) => command.place.output_options.json,
         }
     }
 }

@@ -5,7 +5,7 @@ use espalier_stats::SystemMetric;
 use espalier_stats::output::settings_json;
 use serde_json::Value;
 
-use super::place::{Place, usage};
+use super::arguments::{StoreOption, usage};
 use crate::settings::Settings;
 use crate::times;
 use espalier_terminal::output;
@@ -44,7 +44,7 @@ pub struct Configure {
     list_active: Option<Whether>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -67,7 +67,7 @@ impl Configure {
         let text: Vec<_> = text
             .map(|(name, value)| format!("{name:<14} {}", plain(value)))
             .collect();
-        output::print_result(self.place.talk.json, &value, &text.join("\n"))
+        output::print_result(self.place.output_options.json, &value, &text.join("\n"))
     }
 
     fn change(&self, chosen: &mut espalier_stats::Settings) -> Result<()> {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use espalier_stats::import::{self, Report, SKIPPED_REPORTED_MAX};
 use serde_json::json;
 
-use super::place::{Place, time};
+use super::arguments::{StoreOption, time};
 use crate::settings::Settings;
 use espalier_terminal::document;
 use espalier_terminal::output;
@@ -49,7 +49,7 @@ pub struct Import {
     request_id: Option<String>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -110,6 +110,6 @@ impl Import {
                 "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
             ));
         }
-        output::print_result(self.place.talk.json, &value, &text)
+        output::print_result(self.place.output_options.json, &value, &text)
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::place::{Named, Place};
+use super::arguments::{Named, StoreOption};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -21,7 +21,7 @@ pub struct Keys {
     prefix: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Keys {
@@ -29,7 +29,7 @@ impl Keys {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.place.stats(settings)?;
         for metric in stats.keys(&self.prefix)? {
-            if self.place.talk.json {
+            if self.place.output_options.json {
                 let value = json!({"metric": metric.name, "labels": metric.labels});
                 output::print_result(true, &value, "")?;
             } else {
@@ -53,7 +53,7 @@ pub struct Delete {
     metric: Named,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Delete {
@@ -66,6 +66,6 @@ impl Delete {
                 .hint("`espalier stats keys` lists the metrics and their labels"));
         }
         let deleted = json!({"deleted": metric.name, "labels": metric.labels});
-        output::print_result(self.place.talk.json, &deleted, "")
+        output::print_result(self.place.output_options.json, &deleted, "")
     }
 }

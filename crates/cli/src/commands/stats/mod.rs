@@ -1,10 +1,10 @@
 //! `espalier stats`: statistics from the command line, one file for each group of its commands.
 
+mod arguments;
 mod command;
 mod configure;
 mod import;
 mod keys;
-mod place;
 mod print;
 mod range;
 mod series;

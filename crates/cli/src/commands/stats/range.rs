@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use espalier_stats::{Granularity, Range, Stats, Timestamp};
 
-use super::place::{time, usage};
+use super::arguments::{time, usage};
 use crate::times;
 use espalier_terminal::{Failure, Result};
 

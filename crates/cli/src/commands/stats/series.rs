@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 use espalier_stats::{Aggregate, Calendar, Expression, Group, Number, Path, Pattern, Query, Stats};
 use serde::Serialize;
 
-use super::place::{Named, Place, usage};
+use super::arguments::{Named, StoreOption, usage};
 use super::print;
 use super::range::Span;
 use crate::settings::Settings;
@@ -88,7 +88,7 @@ pub struct Series {
     result: Option<String>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 /// One line of the output for programs.
@@ -185,7 +185,7 @@ impl Series {
             .series
             .aggregate(aggregate, &path, self.slices)
             .map_err(usage)?;
-        if self.place.talk.json {
+        if self.place.output_options.json {
             let made = BTreeMap::from([(aggregate.as_str(), numbers)]);
             return self.show_json(group, made);
         }
@@ -202,7 +202,7 @@ impl Series {
         name: &str,
         slices: &[Vec<(String, Number)>],
     ) -> Result<()> {
-        if self.place.talk.json {
+        if self.place.output_options.json {
             let made = BTreeMap::from([(name, slices)]);
             return self.show_json(group, made);
         }
@@ -218,7 +218,7 @@ impl Series {
 
     fn show_timeline(&self, group: &Group, pattern: &Pattern, calendar: &Calendar) -> Result<()> {
         let lines = group.series.timeline(pattern, self.slices).map_err(usage)?;
-        if self.place.talk.json {
+        if self.place.output_options.json {
             let lines = lines.iter().map(|(path, slices)| {
                 let slices = slices.iter().map(|points| {
                     let points = points
@@ -254,7 +254,7 @@ impl Series {
             return Err(no_metric(query));
         }
         for (group, total) in groups {
-            if self.place.talk.json {
+            if self.place.output_options.json {
                 self.show_json(&group, BTreeMap::from([("total", total)]))?;
             } else {
                 print::line(format_args!("{}{total}", prefix(&group)))?;
@@ -276,7 +276,7 @@ impl Series {
             let value = sketch.quantile(quantile).map_err(usage)?;
             found.push((quantile, value));
         }
-        if self.place.talk.json {
+        if self.place.output_options.json {
             let values = found
                 .iter()
                 .map(|(quantile, value)| (quantile.to_string(), *value));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::place::{Named, Place, time, usage};
+use super::arguments::{Named, StoreOption, time, usage};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -30,7 +30,7 @@ pub struct Beam {
     at: Option<String>,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Beam {
@@ -45,7 +45,11 @@ impl Beam {
             Beamed::Latest => ("latest", ""),
             Beamed::Outdated => ("outdated", "a later status was there already; it stays"),
         };
-        output::print_result(self.place.talk.json, &json!({ "outcome": outcome }), text)
+        output::print_result(
+            self.place.output_options.json,
+            &json!({ "outcome": outcome }),
+            text,
+        )
     }
 }
 
@@ -64,7 +68,7 @@ pub struct Scan {
     prefix: bool,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 #[derive(Serialize)]
@@ -88,7 +92,7 @@ impl Scan {
         };
         let calendar = stats.calendar();
         for status in &statuses {
-            if self.place.talk.json {
+            if self.place.output_options.json {
                 print::json(&shown(status, &calendar)?)?;
             } else {
                 let at = calendar.show_time(status.at);

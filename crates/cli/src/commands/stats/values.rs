@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use espalier_stats::output;
 
-use super::place::{Named, Place};
+use super::arguments::{Named, StoreOption};
 use super::print;
 use super::range::Span;
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ pub struct Values {
     format: Format,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,7 +53,9 @@ impl Values {
         let points = stats.values(self.metric.metric()?, self.span.range(&stats)?)?;
         let calendar = stats.calendar();
         match self.format {
-            _ if self.place.talk.json => print::json_text(&output::json(&points, &calendar)?),
+            _ if self.place.output_options.json => {
+                print::json_text(&output::json(&points, &calendar)?)
+            }
             Format::Json => print::json_text(&output::json(&points, &calendar)?),
             Format::Csv => print::text(&output::csv(&points, &calendar)),
             Format::Table => print::text(&print::table(&points, &calendar)),

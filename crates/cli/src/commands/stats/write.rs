@@ -8,7 +8,7 @@ use espalier_stats::{
 };
 use serde_json::json;
 
-use super::place::{Named, Place, time, usage};
+use super::arguments::{Named, StoreOption, time, usage};
 use crate::settings::Settings;
 use espalier_terminal::document::STANDARD;
 use espalier_terminal::output;
@@ -69,7 +69,7 @@ impl Given {
         Ok(values)
     }
 
-    fn submit(&self, stats: &Stats, write: Write, place: &Place) -> Result<()> {
+    fn submit(&self, stats: &Stats, write: Write, place: &StoreOption) -> Result<()> {
         let write = if self.untracked {
             write.untracked()
         } else {
@@ -88,7 +88,11 @@ impl Given {
                 "nothing is kept: that is longer ago than all the retentions of the store",
             ),
         };
-        output::print_result(place.talk.json, &json!({ "outcome": outcome }), text)
+        output::print_result(
+            place.output_options.json,
+            &json!({ "outcome": outcome }),
+            text,
+        )
     }
 }
 
@@ -122,7 +126,7 @@ pub struct Track {
     given: Given,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Track {
@@ -145,7 +149,7 @@ pub struct Assert {
     given: Given,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Assert {
@@ -168,7 +172,7 @@ pub struct Observe {
     given: Given,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 impl Observe {
@@ -198,7 +202,7 @@ pub struct Assort {
     classes: Classes,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: StoreOption,
 }
 
 #[derive(Args, Debug)]

@@ -9,8 +9,8 @@ use espalier_yang::Schema;
 use espalier_yang::data::Origin;
 
 use super::origins;
+use super::unapplied::without_unapplied;
 use super::union::{Layer, Union, shift_of};
-use super::withheld::without_withheld;
 use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
@@ -34,7 +34,7 @@ impl Operational {
         tree: TreeId,
     ) -> Result<Self> {
         Ok(Self {
-            snapshot: without_withheld(snapshot, &compiled, tree)?,
+            snapshot: without_unapplied(snapshot, &compiled, tree)?,
             compiled,
             tree,
         })

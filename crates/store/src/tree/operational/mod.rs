@@ -3,7 +3,7 @@
 //! It is not stored as a whole, but merged on reads from these sources, each over the one before:
 //!
 //! 1. the running configuration, which is assumed to be applied except for what is
-//!    [withheld](super::Tree::withhold), and state stored next to it;
+//!    [unapplied](super::Tree::mark_unapplied), and state stored next to it;
 //! 2. *pushed* data: commits to [`Datastore::Operational`](super::Datastore), a stored tree of its own,
 //!    whose types and structure are checked as usual, but not its constraints (RFC 8342 §5.3: the
 //!    operational state may violate them);
@@ -33,8 +33,8 @@ mod provider;
 mod provider_calls;
 mod push;
 mod registry;
+mod unapplied;
 mod union;
-mod withheld;
 mod workers;
 
 pub use provider::{
@@ -42,7 +42,7 @@ pub use provider::{
     ProviderError, ProviderRequest, Warning, WarningReason,
 };
 pub use registry::Registration;
-pub use withheld::UNAPPLIED_PATHS_MAX;
+pub use unapplied::UNAPPLIED_PATHS_MAX;
 
 pub(in crate::tree) use data::OperationalData;
 pub(in crate::tree) use layers::Operational;

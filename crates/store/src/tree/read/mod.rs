@@ -7,10 +7,10 @@ mod defaults;
 mod frame;
 mod origin;
 mod page;
+mod resource;
 mod scan;
 mod select;
-mod target;
 
 pub(super) use origin::{Source, Sources};
+pub(super) use resource::read;
 pub(crate) use scan::skip_entry;
-pub(super) use target::read;

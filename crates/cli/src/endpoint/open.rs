@@ -1,22 +1,22 @@
 //! Choosing the target.
 
+use crate::endpoint::local::Local;
+use crate::endpoint::remote::Remote;
+use crate::endpoint::{Endpoint, Opening};
 use crate::settings::Settings;
-use crate::target::local::Local;
-use crate::target::remote::Remote;
-use crate::target::{Opening, Target};
 use espalier_terminal::{Failure, Result};
 
 /// The target that the settings name. Where they name modules, a store is made where there is none.
-pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
+pub fn open(settings: &Settings) -> Result<Box<dyn Endpoint>> {
     open_as(settings, Opening::of(settings))
 }
 
 /// The same for what only reads: there is nothing to read where there is no store.
-pub fn open_existing(settings: &Settings) -> Result<Box<dyn Target>> {
+pub fn open_existing(settings: &Settings) -> Result<Box<dyn Endpoint>> {
     open_as(settings, Opening::Existing)
 }
 
-fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Target>> {
+fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Endpoint>> {
     match (&settings.store, &settings.server) {
         (Some(_), None) => Ok(Box::new(Local::open(settings, opening)?)),
         (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(

@@ -33,8 +33,8 @@ impl Tree {
     ///
     /// # Errors
     /// `operation-not-supported` for other datastores, `resource-denied` beyond [`UNAPPLIED_PATHS_MAX`].
-    pub fn withhold(&self, paths: &[InstancePath]) -> Result<()> {
-        let withheld = self.withheld()?;
+    pub fn mark_unapplied(&self, paths: &[InstancePath]) -> Result<()> {
+        let withheld = self.unapplied_paths()?;
         if withheld.len() + paths.len() > UNAPPLIED_PATHS_MAX {
             let message = format!(
                 "at most {UNAPPLIED_PATHS_MAX} paths can be withheld (UNAPPLIED_PATHS_MAX)"
@@ -48,7 +48,7 @@ impl Tree {
     ///
     /// # Errors
     /// `operation-not-supported` for other datastores.
-    pub fn release(&self, paths: &[InstancePath]) -> Result<()> {
+    pub fn mark_applied(&self, paths: &[InstancePath]) -> Result<()> {
         self.change_withheld(paths, |batch, key, _| batch.delete(key))
     }
 
@@ -56,7 +56,7 @@ impl Tree {
     ///
     /// # Errors
     /// `operation-not-supported` for other datastores.
-    pub fn withheld(&self) -> Result<Vec<InstancePath>> {
+    pub fn unapplied_paths(&self) -> Result<Vec<InstancePath>> {
         self.check_operational()?;
         let snapshot = self.store().driver().snapshot()?;
         paths(&*snapshot, self.schema(), self.id())
@@ -73,7 +73,7 @@ impl Tree {
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
         for path in paths {
             let text = path.to_instance_identifier(self.schema());
-            let mut key = self.id().prefix(Subspace::Withheld);
+            let mut key = self.id().prefix(Subspace::Unapplied);
             tuple::put_bytes(&mut key, text.as_bytes());
             change(&mut batch, key, text);
         }
@@ -97,7 +97,7 @@ impl Tree {
 
 /// The withheld paths in a snapshot. Paths that are not in the schema are ignored.
 fn paths(snapshot: &dyn Snapshot, schema: &Schema, tree: TreeId) -> Result<Vec<InstancePath>> {
-    let range = KeyRange::prefix(&tree.prefix(Subspace::Withheld));
+    let range = KeyRange::prefix(&tree.prefix(Subspace::Unapplied));
     let mut cursor = snapshot.scan(&range, Direction::Forward)?;
     let mut paths = Vec::new();
     while let Some((_, value)) = cursor.next()? {
@@ -112,7 +112,7 @@ fn paths(snapshot: &dyn Snapshot, schema: &Schema, tree: TreeId) -> Result<Vec<I
 }
 
 /// The snapshot without the withheld configuration of running.
-pub(super) fn without_withheld(
+pub(super) fn without_unapplied(
     snapshot: Box<dyn Snapshot + Send>,
     compiled: &Arc<Compiled>,
     tree: TreeId,

@@ -12,13 +12,13 @@ use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilde
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
+use crate::endpoint::upgrade::{self, Replaced};
+use crate::endpoint::{
+    Change, Changed, Differences, Endpoint, Loaded, Opening, OperationRequest, Outcome, Read,
+    Rollback, Upload, diff_lines, open_engine, open_for_command, perform, print_view,
+};
 use crate::modules;
 use crate::settings::{Settings, Validation};
-use crate::target::upgrade::{self, Replaced};
-use crate::target::{
-    Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
-    diff_lines, open_engine, open_for_command, perform, print_view,
-};
 use espalier_terminal::document::{self, Format, Found};
 use espalier_terminal::{Failure, Result};
 
@@ -250,7 +250,7 @@ impl From<Commit> for Changed {
     }
 }
 
-impl Target for Local {
+impl Endpoint for Local {
     fn source(&self) -> Result<SchemaSource> {
         Ok(self.source.clone())
     }
@@ -321,7 +321,7 @@ impl Target for Local {
         Ok(self.tree.retention()?)
     }
 
-    fn act(&self, acting: &Acting) -> Result<Outcome> {
+    fn act(&self, acting: &OperationRequest) -> Result<Outcome> {
         self.or_put_back(perform(&self.tree, acting))
     }
 

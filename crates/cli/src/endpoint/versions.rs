@@ -8,7 +8,7 @@ use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::target::Read;
+use crate::endpoint::Read;
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Found};
 

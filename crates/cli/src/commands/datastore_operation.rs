@@ -1,21 +1,27 @@
 //! What the commands about whole datastores have in common: whom they ask, and what they print.
 
-use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Act, Acting, Of};
+use crate::endpoint::{self, DatastoreOperation, Of, OperationRequest};
+use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Has something done with a datastore; `default` where none is named.
-pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: Act) -> Result<()> {
+pub fn act(
+    access: &Access,
+    output_options: OutputOptions,
+    settings: Settings,
+    default: &str,
+    act: DatastoreOperation,
+) -> Result<()> {
     let settings = Settings::from(access).over(settings);
     let of_session = matches!(
         act,
-        Act::Lock { .. }
-            | Act::Unlock {
+        DatastoreOperation::Lock { .. }
+            | DatastoreOperation::Unlock {
                 of: Of::Session,
                 ..
             }
-            | Act::EndSession
+            | DatastoreOperation::EndSession
     );
     if of_session && settings.session().is_empty() {
         return Err(
@@ -23,7 +29,7 @@ pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: 
                 .hint("add --session NAME (any name), or set ESPALIER_SESSION"),
         );
     }
-    let acting = Acting {
+    let acting = OperationRequest {
         datastore: settings.datastore.clone().unwrap_or(default.to_owned()),
         session: settings.session().to_owned(),
         author: settings.author().to_owned(),
@@ -36,10 +42,12 @@ pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: 
         datastore: None,
         ..settings
     };
-    let target = match acting.act {
-        Act::Locks | Act::Validate => target::open_existing(&beside)?,
-        _ => target::open(&beside)?,
+    let endpoint = match acting.act {
+        DatastoreOperation::Locks | DatastoreOperation::Validate => {
+            endpoint::open_existing(&beside)?
+        }
+        _ => endpoint::open(&beside)?,
     };
-    let outcome = target.act(&acting)?;
-    output::print_result(talk.json, &outcome.value, &outcome.text)
+    let outcome = endpoint.act(&acting)?;
+    output::print_result(output_options.json, &outcome.value, &outcome.text)
 }

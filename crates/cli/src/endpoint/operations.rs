@@ -14,7 +14,7 @@ use espalier_terminal::output::escaped;
 /// What to do, with which datastore, and who does it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Acting {
+pub struct OperationRequest {
     /// The name of the datastore.
     pub datastore: String,
     /// The session; may be empty.
@@ -24,13 +24,13 @@ pub struct Acting {
     /// Why they are made.
     pub comment: String,
     /// What to do.
-    pub act: Act,
+    pub act: DatastoreOperation,
 }
 
 /// What is done with a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Act {
+pub enum DatastoreOperation {
     /// Says what holds the datastore.
     #[default]
     Locks,
@@ -111,7 +111,7 @@ pub struct Outcome {
 }
 
 /// Does it, beside a tree of the anchor.
-pub fn perform(tree: &Tree, acting: &Acting) -> Result<Outcome> {
+pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
     let session = acting.session.as_str();
     let tree = beside(tree, &acting.datastore, session)?;
     let options = CommitOptions {
@@ -121,8 +121,8 @@ pub fn perform(tree: &Tree, acting: &Acting) -> Result<Outcome> {
         ..CommitOptions::default()
     };
     match &acting.act {
-        Act::Locks => locks(&tree),
-        Act::Commit {
+        DatastoreOperation::Locks => locks(&tree),
+        DatastoreOperation::Commit {
             confirmed,
             persist,
             persist_id,
@@ -134,32 +134,32 @@ pub fn perform(tree: &Tree, acting: &Acting) -> Result<Outcome> {
             };
             commit(&tree, confirmed, options)
         }
-        Act::Cancel { persist_id } => {
+        DatastoreOperation::Cancel { persist_id } => {
             let commit = tree.cancel_commit(persist_id.as_deref(), options)?;
             Ok(committed(commit, "taken back"))
         }
-        Act::Validate => {
+        DatastoreOperation::Validate => {
             tree.validate()?;
             Ok(done(json!({"valid": true}), "valid"))
         }
-        Act::Discard => {
+        DatastoreOperation::Discard => {
             tree.discard(options)?;
             Ok(done(json!({"discarded": true}), "discarded"))
         }
-        Act::Update { prefer } => update(&tree, *prefer, options),
-        Act::Lock { paths } => lock(&tree, paths, session),
-        Act::Unlock { id, of } => unlock(&tree, *id, *of, session),
-        Act::Copy { from } => {
+        DatastoreOperation::Update { prefer } => update(&tree, *prefer, options),
+        DatastoreOperation::Lock { paths } => lock(&tree, paths, session),
+        DatastoreOperation::Unlock { id, of } => unlock(&tree, *id, *of, session),
+        DatastoreOperation::Copy { from } => {
             let source = beside(&tree, from, session)?;
             let commit = tree.copy_from(&source, options)?;
             let what = format!("copied; {}", tree.datastore().name());
             Ok(committed(commit, &what))
         }
-        Act::Delete => {
+        DatastoreOperation::Delete => {
             let commit = tree.delete_datastore(options)?;
             Ok(committed(commit, "deleted"))
         }
-        Act::EndSession => {
+        DatastoreOperation::EndSession => {
             tree.store().end_session(session)?;
             Ok(done(json!({"ended": session}), "ended"))
         }

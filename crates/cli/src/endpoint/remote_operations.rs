@@ -1,8 +1,8 @@
 //! Asking a server to do something with its datastores.
 
-use crate::target::remote::Remote;
-use crate::target::remote_error::failure_of;
-use crate::target::{Acting, Outcome};
+use crate::endpoint::remote::Remote;
+use crate::endpoint::remote_error::failure_of;
+use crate::endpoint::{OperationRequest, Outcome};
 use espalier_terminal::Result;
 
 /// Where `serve` takes what is to be done with datastores.
@@ -10,7 +10,7 @@ pub const DATASTORES_PATH: &str = "/espalier/datastores";
 
 impl Remote {
     /// Has the server do it.
-    pub(super) fn act_there(&self, acting: &Acting) -> Result<Outcome> {
+    pub(super) fn act_there(&self, acting: &OperationRequest) -> Result<Outcome> {
         let mut answer = self.post_json(DATASTORES_PATH, acting)?;
         if !answer.status().is_success() {
             return Err(failure_of(answer));

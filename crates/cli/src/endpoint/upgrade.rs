@@ -12,9 +12,9 @@ use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
 use super::local::{open_store_for_command, set_validation};
+use crate::endpoint::{Changed, Loaded, Opening, Upload};
 use crate::modules;
 use crate::settings::{Settings, Validation};
-use crate::target::{Changed, Loaded, Opening, Upload};
 use espalier_terminal::document;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};

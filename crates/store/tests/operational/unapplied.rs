@@ -13,9 +13,9 @@ fn fixture() -> Fixture {
     fixture
 }
 
-fn withhold(fixture: &Fixture, path: &str) {
+fn mark_unapplied(fixture: &Fixture, path: &str) {
     let path = fixture.path(path);
-    fixture.operational.withhold(&[path]).expect("a path");
+    fixture.operational.mark_unapplied(&[path]).expect("a path");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn withheld_configuration_is_not_shown() {
         "/m:e[name='x']/v",
         "/m:o[k='b']",
     ] {
-        withhold(&fixture, path);
+        mark_unapplied(&fixture, path);
     }
     fixture.check(
         "/",
@@ -40,14 +40,17 @@ fn withheld_configuration_is_not_shown() {
     fixture.check("/m:o[k='b']", "");
     let view = fixture.running.view().expect("a view");
     assert!(view.exists(&fixture.path("/m:top")).expect("an answer"));
-    assert_eq!(fixture.operational.withheld().expect("paths").len(), 5);
+    assert_eq!(
+        fixture.operational.unapplied_paths().expect("paths").len(),
+        5
+    );
 }
 
 #[test]
 fn state_pushed_to_withheld_nodes_is_shown() {
     let fixture = fixture();
-    withhold(&fixture, "/m:o[k='b']");
-    withhold(&fixture, "/m:e");
+    mark_unapplied(&fixture, "/m:o[k='b']");
+    mark_unapplied(&fixture, "/m:e");
     fixture.push(r#"{"m:o":[{"k":"b","w":"1"}],"m:e":[{"name":"y","v":"p"}]}"#);
     fixture.check("/m:o", r#"{"m:o":[{"k":"a"},{"k":"c"},{"k":"b","w":"1"}]}"#);
     fixture.check("/m:e", r#"{"m:e":[{"name":"y","v":"p"}]}"#);
@@ -56,11 +59,11 @@ fn state_pushed_to_withheld_nodes_is_shown() {
 #[test]
 fn configuration_stays_withheld_until_it_is_released() {
     let fixture = fixture();
-    withhold(&fixture, "/m:o[k='b']");
+    mark_unapplied(&fixture, "/m:o[k='b']");
     fixture.configure(r#"{"m:o":[{"k":"b","v":"new"},{"k":"a"}]}"#);
     fixture.check("/", r#"{"m:o":[{"k":"a"}]}"#);
     let path = fixture.path("/m:o[k='b']");
-    fixture.operational.release(&[path]).expect("a path");
+    fixture.operational.mark_applied(&[path]).expect("a path");
     fixture.check("/", r#"{"m:o":[{"k":"b","v":"new"},{"k":"a"}]}"#);
 }
 
@@ -68,11 +71,11 @@ fn configuration_stays_withheld_until_it_is_released() {
 fn only_operational_withholds_and_only_up_to_the_limit() {
     let fixture = fixture();
     let path = fixture.path("/m:top");
-    let refused = fixture.running.withhold(std::slice::from_ref(&path));
+    let refused = fixture.running.mark_unapplied(std::slice::from_ref(&path));
     assert!(matches!(refused, Err(Error::Data(_))));
     let many = vec![path; UNAPPLIED_PATHS_MAX + 1];
     assert!(matches!(
-        fixture.operational.withhold(&many),
+        fixture.operational.mark_unapplied(&many),
         Err(Error::Data(_))
     ));
 }

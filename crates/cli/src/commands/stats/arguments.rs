@@ -9,14 +9,14 @@ use espalier_store::{Store, Subspace};
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-pub use crate::commands::store_place::StorePlace as Place;
+pub use crate::commands::store_option::StoreOption;
 
 const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:DIR";
 
 /// What is kept in the store.
 const KEPT: &str = "statistics";
 
-impl Place {
+impl StoreOption {
     /// The statistics of a store that there is.
     pub fn stats(&self, settings: Settings) -> Result<Stats> {
         of(&self.store(settings, KEPT, CREATE_HINT)?)

@@ -25,13 +25,14 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 use ureq::{Agent, Body, RequestBuilder, SendBody};
 
-use crate::settings::Settings;
-use crate::target::remote_error::failure_of;
-use crate::target::tls::{ClientIdentity, PinnedTls};
-use crate::target::unreachable::unreachable;
-use crate::target::{
-    Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
+use crate::endpoint::connection_failure::unreachable;
+use crate::endpoint::remote_error::failure_of;
+use crate::endpoint::tls::{ClientIdentity, PinnedTls};
+use crate::endpoint::{
+    Change, Changed, Differences, Endpoint, Loaded, OperationRequest, Outcome, Read, Rollback,
+    Upload,
 };
+use crate::settings::Settings;
 use espalier_terminal::document::{self, Format, Found};
 use espalier_terminal::path;
 use espalier_terminal::{Failure, Result};
@@ -292,7 +293,7 @@ fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result
     Ok(writeln!(out)?)
 }
 
-impl Target for Remote {
+impl Endpoint for Remote {
     fn source(&self) -> Result<SchemaSource> {
         if self.source.get().is_none() {
             let _ = self.source.set(self.fetch_source()?);
@@ -372,7 +373,7 @@ impl Target for Remote {
         self.kept()
     }
 
-    fn act(&self, acting: &Acting) -> Result<Outcome> {
+    fn act(&self, acting: &OperationRequest) -> Result<Outcome> {
         self.act_there(acting)
     }
 

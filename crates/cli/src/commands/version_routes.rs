@@ -22,7 +22,7 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::admin_api::{AdminApi, Asked, Parameters, Refused, Takes, Write, json_answer, refusal};
-use crate::target::{
+use crate::endpoint::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
     ROLLBACK_PATH, Read, RetentionBody, Rollback, diff_lines, print_view,
 };

@@ -14,14 +14,14 @@ use crate::settings::Settings;
 use espalier_terminal::document::STANDARD;
 use espalier_terminal::{Failure, Result};
 
-pub use crate::commands::store_place::StorePlace as Place;
+pub use crate::commands::store_option::StoreOption;
 
 const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
 
 /// What is kept in the store.
 const KEPT: &str = "documents";
 
-impl Place {
+impl StoreOption {
     /// The documents of a store that there is.
     pub fn documents(&self, settings: Settings) -> Result<Documents> {
         Ok(of(&self.store(settings, KEPT, CREATE_HINT)?))

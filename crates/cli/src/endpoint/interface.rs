@@ -15,13 +15,13 @@ use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::target::{Acting, Differences, Outcome, Rollback};
+use crate::endpoint::{Differences, OperationRequest, Outcome, Rollback};
 use espalier_terminal::document::{Format, Found};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Data under one schema, wherever it is.
-pub trait Target {
+pub trait Endpoint {
     /// The modules' texts.
     fn source(&self) -> Result<SchemaSource>;
 
@@ -60,7 +60,7 @@ pub trait Target {
     fn retention(&self) -> Result<Retention>;
 
     /// Does something with a whole datastore.
-    fn act(&self, acting: &Acting) -> Result<Outcome>;
+    fn act(&self, acting: &OperationRequest) -> Result<Outcome>;
 
     /// What was to be changed was refused before it was asked for: takes back what was done for it when
     /// the target was opened.

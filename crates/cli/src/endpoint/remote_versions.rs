@@ -9,7 +9,7 @@ use ureq::Body;
 use ureq::http::Response;
 
 use super::remote_error::failure_of;
-use crate::target::{Changed, Differences, LineStyle, Read, Rollback};
+use crate::endpoint::{Changed, Differences, LineStyle, Read, Rollback};
 use espalier_terminal::path::percent_encoded;
 use espalier_terminal::{Failure, Result, VERSIONS_HINT};
 
@@ -197,7 +197,7 @@ impl Remote {
 
     /// A path as it stands in a query.
     fn text_of(&self, path: &espalier_yang::InstancePath) -> Result<String> {
-        use super::Target;
+        use super::Endpoint;
         Ok(percent_encoded(
             &path.to_instance_identifier(&*self.schema()?),
         ))

@@ -3,13 +3,13 @@
 use clap::Args;
 use espalier_store::Store;
 
-use crate::settings::{Settings, Talk};
-use crate::target::{self, Opening};
+use crate::endpoint::{self, Opening};
+use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::{Failure, Result};
 
 /// Options that every command of statistics and of documents has.
 #[derive(Args, Clone, Debug, Default)]
-pub struct StorePlace {
+pub struct StoreOption {
     /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of a server, or `memory:` for one
     /// that is gone at the end
     /// [env: ESPALIER_STORE]
@@ -17,10 +17,10 @@ pub struct StorePlace {
     pub store: Option<String>,
 
     #[command(flatten)]
-    pub talk: Talk,
+    pub output_options: OutputOptions,
 }
 
-impl StorePlace {
+impl StoreOption {
     fn settings(&self, settings: Settings, kept: &str) -> Result<Settings> {
         let own = Settings {
             store: self.store.clone(),
@@ -45,12 +45,12 @@ impl StorePlace {
     /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
     pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
         let settings = self.settings(settings, kept)?;
-        let store = target::open_store_for_command(&settings, Opening::Existing);
+        let store = endpoint::open_store_for_command(&settings, Opening::Existing);
         store.map_err(|failure| failure.hint_of_making(hint))
     }
 
     /// A store that is made where there is none.
     pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        target::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
+        endpoint::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
     }
 }
