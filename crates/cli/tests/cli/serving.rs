@@ -131,7 +131,7 @@ fn an_engine_that_does_not_answer_is_told_and_holds_up_nobody() {
     });
     assert_eq!(metrics.status, 200);
     assert_eq!(health.status, 503);
-    assert!(health.body.contains("did not answer"), "{}", health.body);
+    assert!(health.body.contains("did not respond"), "{}", health.body);
     redis.process().signal(Signal::Continue);
     assert_eq!(server.request("GET", "/restconf/data", None).status, 200);
 }
