@@ -18,12 +18,12 @@ use espalier_terminal::output::{self, Form};
 use espalier_terminal::{Failure, Result};
 
 const LONG_ABOUT: &str = "\
-A model-driven tree datastore. Give it YANG modules; it keeps data that fits them, in an embedded \
-engine, and serves it over RESTCONF.
+A model-driven tree datastore: it stores data trees that conform to YANG modules, on the engine of your choice, and \
+serves them over RESTCONF.
 
-A command on a data tree works on a store directly (--store) or through a server (--server). `stats` and \
-`documents` work on a store (--store); a server has the same over HTTP, under /stats and /documents. A store \
-learns its modules once (--yang) and keeps them.";
+Commands on a data tree open a store (--store) or use a server (--server). `stats` and `documents` open a store; a \
+server has the same over HTTP, under /stats and /documents. The modules of a store are given once (--yang), and \
+the store keeps them.";
 
 const EXAMPLES: &str = "\
 Start:
@@ -32,20 +32,20 @@ Start:
   espalier get '/espalier-network:network/device=core-1' --store embedded:data
   espalier serve --store embedded:data
 
-Change a candidate, look at it, commit it:
+Edit the candidate, validate it, commit it:
   espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate \\
       --store embedded:data
   espalier validate --store embedded:data
   espalier commit --store embedded:data
 
-Each setting is taken from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
+Settings come from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
 ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_DATASTORE, ESPALIER_SESSION, \
 ESPALIER_AUTHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
 from the file named by --config, or ./espalier.toml where it exists:
   store = \"embedded:data\"
   listen = \"127.0.0.1:8080\"
 
-Exit status: 0 done, 1 the data or the store is not as needed, 2 the call is wrong.";
+Exit status: 0 success, 1 a problem with the data or the store, 2 a wrong command line.";
 
 /// How the process ends where the command line is wrong.
 const USAGE_STATUS: u8 = 2;
@@ -74,12 +74,12 @@ struct Global {
     )]
     config: Option<PathBuf>,
 
-    /// What is logged on standard error: a level, or target=level,... as RUST_LOG has it
+    /// The log filter on standard error: a level, or target=level,... as in RUST_LOG
     /// [env: ESPALIER_LOG] [default: warn; of serve: info]
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
 
-    /// How it is logged: text or json [env: ESPALIER_LOG_FORMAT] [default: text]
+    /// The log format: text or json [env: ESPALIER_LOG_FORMAT] [default: text]
     #[arg(long, global = true, value_name = "FORMAT")]
     log_format: Option<String>,
 }

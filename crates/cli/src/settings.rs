@@ -25,9 +25,9 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where the data is")]
 pub struct Access {
-    /// The store to work on directly: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, another engine's URL, or
-    /// `memory:` for a store that is gone at the end. `?policy=cached` keeps it in memory; see
-    /// docs/drivers.md [env: ESPALIER_STORE]
+    /// The store to open: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of another engine, or `memory:`
+    /// for a store that ends with the command. `?policy=cached` keeps it in memory (docs/drivers.md)
+    /// [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub store: Option<String>,
 
@@ -35,12 +35,13 @@ pub struct Access {
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
 
-    /// The certificate that the server's must be signed by (or be), PEM; else those of the web
+    /// The authority of the server's certificate, or that certificate itself, PEM; by default the public
+    /// authorities
     /// [env: ESPALIER_SERVER_CA]
     #[arg(long, value_name = "FILE")]
     pub server_ca: Option<PathBuf>,
 
-    /// The certificate that this command shows to the server, PEM [env: ESPALIER_CLIENT_CERT]
+    /// The client certificate of this command, PEM [env: ESPALIER_CLIENT_CERT]
     #[arg(long, value_name = "FILE", requires = "client_key")]
     pub client_cert: Option<PathBuf>,
 
@@ -49,34 +50,34 @@ pub struct Access {
     pub client_key: Option<PathBuf>,
 
     /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
-    /// module such as `ietf-ip`. Needed once: a store remembers its modules. Given again, the
-    /// store's modules become these [env: ESPALIER_YANG, separated by `:`]
+    /// module such as `ietf-ip`. Needed once, because the store keeps its modules. If given again, these
+    /// modules replace those of the store [env: ESPALIER_YANG, separated by `:`]
     #[arg(long, value_name = "FILE|DIR|NAME")]
     pub yang: Vec<String>,
 
-    /// Implement this module of those given with --yang, and use the others only where they are
-    /// imported; may be repeated. Without it, all are implemented [env: ESPALIER_IMPLEMENT]
+    /// Implement only this module of those given with --yang; the others are only imported. May be
+    /// repeated. By default, all are implemented [env: ESPALIER_IMPLEMENT]
     #[arg(long, value_name = "MODULE")]
     pub implement: Vec<String>,
 
-    /// The features of a module that are on, as in `ietf-ip:ipv4-non-contiguous-netmasks,other`;
-    /// `ietf-ip:` for none. Modules not named have all of theirs [env: ESPALIER_FEATURES]
+    /// The enabled features of a module, as in `ietf-ip:ipv4-non-contiguous-netmasks,other`; `ietf-ip:`
+    /// enables none. By default, all features are enabled [env: ESPALIER_FEATURES]
     #[arg(long, value_name = "MODULE:FEATURES")]
     pub features: Vec<String>,
 
-    /// Where --yang changes the modules of the store: remove data of nodes that the new modules do not
-    /// have, by a commit that the history has. Without it the change is refused
+    /// If --yang changes the modules of the store: remove data of nodes that the new modules do not have,
+    /// in a commit of the history. Without this option the change is rejected
     #[arg(long)]
     pub drop_unknown: bool,
 
-    /// Where --yang changes the modules of the store: only say what would be converted, removed or
-    /// refused, and change nothing
+    /// If --yang changes the modules of the store: only list what would be converted, removed or
+    /// rejected; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
-    /// How much of the models the data must meet from now on: `full`, or `structure` (and types)
-    /// alone, for data that break the constraints of their own models. A store remembers it; `full`
-    /// is for data that meet them [default of a new anchor: full]
+    /// Which rules of the models the data must satisfy from now on: `full`, or `structure` (and types)
+    /// only, for data that break the constraints of their own models. The store keeps this setting
+    /// [default of a new anchor: full]
     #[arg(long, value_name = "WHAT")]
     pub validation: Option<Validation>,
 
@@ -94,15 +95,15 @@ pub struct Access {
     #[arg(long, value_name = "NAME")]
     pub datastore: Option<String>,
 
-    /// The session that locks and private candidates belong to: any name [env: ESPALIER_SESSION]
+    /// The session that owns locks and private candidates: any name [env: ESPALIER_SESSION]
     #[arg(long, value_name = "NAME")]
     pub session: Option<String>,
 
-    /// Who commits are by, in the history [env: ESPALIER_AUTHOR] [default: the command]
+    /// The author of commits, for the history [env: ESPALIER_AUTHOR] [default: the command]
     #[arg(long, value_name = "NAME")]
     pub author: Option<String>,
 
-    /// Why the commit is made, in the history
+    /// The reason of the commit, for the history
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
 }

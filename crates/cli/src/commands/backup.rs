@@ -21,8 +21,8 @@ Examples:
   espalier backup 'postgres://me@db.example/net?password_file=/run/secrets/db' /backups/net.backup
   espalier restore monday.backup embedded:restored
 
-What is written is the state at the beginning. The file appears under its name when it is complete and on \
-disk. It is compressed and has checksums; docs/formats.md describes it.")]
+The file contains the state at the start of the backup. It gets its name when it is complete and on disk. It is \
+compressed and has checksums; docs/formats.md describes it.")]
 pub struct Backup {
     /// The engine, as in `--store` of other commands
     #[arg(value_name = "URL")]
@@ -32,7 +32,7 @@ pub struct Backup {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Replace the file where it exists
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 

@@ -24,11 +24,10 @@ Examples:
   espalier check embedded:data
   espalier check 'redis://127.0.0.1/0?prefix=net' --json
 
-Exit status 0 where nothing is wrong, 1 where something is; with --json the findings are printed then too. \
-A file of the store that others than its owner can reach is a warning, which does not change the exit \
-status.")]
+Exit status: 0 if nothing is wrong, else 1; with --json the findings are printed in both cases. A file of the \
+store that other users can access is a warning, which does not change the exit status.")]
 pub struct Check {
-    /// The store, as --store names it
+    /// The URL of the store, as in --store
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
     url: Option<String>,
 

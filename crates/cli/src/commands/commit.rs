@@ -8,23 +8,23 @@ use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
-/// Commit the candidate to running: all of it, or nothing where a constraint is broken
+/// Commit the candidate to running: all of it, or nothing if a constraint is broken
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The candidate (RFC 6241 §8.3): change it, look at it, commit it.
+The candidate (RFC 6241 §8.3): edit it, inspect it, commit it.
   export ESPALIER_STORE=embedded:data
   espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate
   espalier get '/espalier-network:network/device=core-1' --datastore candidate
   espalier validate
   espalier commit --author maria --comment 'core-1 moved'
 
-To be confirmed (RFC 6241 §8.4): taken back unless it is confirmed in time.
+A confirmed commit (RFC 6241 §8.4) is rolled back unless it is confirmed in time.
   espalier commit --confirmed 60 --persist move
   espalier commit --persist-id move             # confirms it
   espalier commit --confirmed 60 --persist move
-  espalier commit --cancel --persist-id move    # takes it back now
+  espalier commit --cancel --persist-id move    # rolls it back now
 
-A candidate of one's own, that others do not see:
+A private candidate, invisible to other sessions:
   espalier set '/espalier-network:network/device=core-1/site' cellar \\
       --datastore private-candidate --session maria
   espalier commit --datastore private-candidate --session maria")]
@@ -34,7 +34,7 @@ pub struct Commit {
     #[arg(long, value_name = "SECONDS")]
     confirmed: Option<Option<u32>>,
 
-    /// Let the confirmed commit outlive its session; whoever names ID confirms it
+    /// Keep the confirmed commit beyond the end of its session; any session confirms it by this ID
     #[arg(long, value_name = "ID", requires = "confirmed")]
     persist: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct Commit {
     #[arg(long, value_name = "ID")]
     persist_id: Option<String>,
 
-    /// Take back the pending confirmed commit now
+    /// Roll back the pending confirmed commit now
     #[arg(long, conflicts_with_all = ["confirmed", "persist"])]
     cancel: bool,
 

@@ -15,20 +15,19 @@ Examples:
   espalier copy sqlite:data.db 'postgres://me@db.example/net?password_file=/run/db&schema=net'
   espalier copy redis://127.0.0.1/0 embedded:data --force
 
-The source may be served and written to meanwhile: what is copied is its state at the beginning. A copy \
-that was interrupted goes on when it is called again. The endpoint cannot be opened before the copy is \
-complete and was compared with the source. Locks and commits that wait for their confirmation are \
-copied too.")]
+The source may be served and written to during the copy, which contains the state at its start. An interrupted \
+copy continues if the command is repeated. The target cannot be opened until the copy is complete and verified. \
+Locks and pending confirmed commits are copied too.")]
 pub struct Copy {
     /// The engine to copy, as in `--store` of other commands
     #[arg(value_name = "FROM_URL")]
     from: String,
 
-    /// The engine to copy to, which holds nothing yet
+    /// The engine to copy to, which must be empty
     #[arg(value_name = "TO_URL")]
     to: String,
 
-    /// Delete what the target holds
+    /// Delete the contents of the target first
     #[arg(long)]
     force: bool,
 

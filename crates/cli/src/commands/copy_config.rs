@@ -7,7 +7,7 @@ use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
-/// Make one datastore what another is (RFC 6241 §7.3); only what differs is written
+/// Copy one datastore to another (RFC 6241 §7.3); only the differences are written
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ pub struct CopyConfig {
     /// The datastore to copy
     from: String,
 
-    /// The datastore that becomes the same
+    /// The datastore to overwrite
     to: String,
 
     #[command(flatten)]
@@ -53,7 +53,7 @@ impl CopyConfig {
 Example:
   espalier delete-config startup --store embedded:data")]
 pub struct DeleteConfig {
-    /// The datastore: startup, no other can be deleted
+    /// The datastore; only startup can be deleted
     name: String,
 
     #[command(flatten)]

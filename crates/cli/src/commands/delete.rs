@@ -8,7 +8,7 @@ use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::path;
 use espalier_terminal::{Failure, Result};
 
-/// Delete what is at a path, with all that is below it
+/// Delete the node at a path, with everything below it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -11,12 +11,12 @@ use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 use espalier_terminal::path;
 
-/// Print what is different at version B from version A
+/// Print the differences between two versions
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A line for each node: `+` created, `-` deleted, `~` changed (or moved, in a list ordered by user). \
-With --json each line is an object in the terms of YANG Patch (RFC 8072), with the value that was \
-there before as source-value. B may be before A; version 0 is the empty datastore.
+With --json each line is an object in the terms of YANG Patch (RFC 8072), with the previous value as \
+source-value. B may be older than A; version 0 is the empty datastore.
 
 Examples:
   espalier diff 1 2 --store embedded:data    # what commit 2 changed
@@ -25,15 +25,15 @@ Examples:
 
 `espalier history` lists the versions. NO_COLOR in the environment turns colours off.")]
 pub struct Diff {
-    /// The version to begin with
+    /// The old version
     #[arg(value_name = "A")]
     from: u64,
 
-    /// The version to end with
+    /// The new version
     #[arg(value_name = "B")]
     to: u64,
 
-    /// Only this node and what is below it
+    /// Only this node and everything below it
     path: Option<String>,
 
     #[command(flatten)]

@@ -7,7 +7,7 @@ use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
-/// Forget what the candidate changes, so that it is as running
+/// Discard the changes of the candidate, so that it equals running
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -15,8 +15,8 @@ pub const EDIT_BYTES_MAX: u64 = 64 << 20;
 /// Change many nodes in one commit, each by its own operation
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A node says its operation (merge, replace, create, delete, remove; RFC 6241 §7.2) as metadata; \
-one without takes that of its parent, at the top merge.
+The operation of a node (merge, replace, create, delete, remove; RFC 6241 §7.2) is metadata of it. Without it, \
+the operation of its parent applies, at the top merge.
 
 JSON:
   {\"ietf-interfaces:interfaces\": {\"interface\": [
@@ -36,7 +36,7 @@ pub struct Edit {
     /// The document; `-` is standard input
     file: String,
 
-    /// How it is written; else what the file's name ends in
+    /// The format; by default, that of the file name extension
     #[arg(long)]
     format: Option<Format>,
 

@@ -31,7 +31,7 @@ pub struct Example {
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     devices: u32,
 
-    /// Replace files that exist with other contents
+    /// Replace existing files with other contents
     #[arg(long)]
     force: bool,
 

@@ -17,7 +17,7 @@ use espalier_terminal::path;
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
-/// Write all the data, or a part of it, as one document
+/// Write all data, or a part of it, as one document
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,19 +25,19 @@ Examples:
   espalier export --server http://127.0.0.1:8080 --format xml > data.xml
   espalier export --path /ietf-interfaces:interfaces --store embedded:data")]
 pub struct Export {
-    /// The part to write; else all
+    /// The part to write; by default, everything
     #[arg(long, value_name = "PATH", default_value = "/")]
     path: String,
 
-    /// The file to write; else standard output
+    /// The file to write; by default, standard output
     #[arg(short, long, value_name = "FILE", default_value = STANDARD)]
     output: String,
 
-    /// How it is written; else what the file's name ends in
+    /// The format; by default, that of the file name extension
     #[arg(long)]
     format: Option<Format>,
 
-    /// Replace the file where it exists
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 

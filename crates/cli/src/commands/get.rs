@@ -10,7 +10,7 @@ use espalier_terminal::output;
 use espalier_terminal::path;
 use espalier_terminal::{Failure, Result};
 
-/// Print what is at a path
+/// Print the node at a path
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,8 +22,8 @@ Examples:
       --store embedded:data
   espalier get '/ietf-interfaces:interfaces' --at 1 --store embedded:data
 
-In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
-second form they are quoted.")]
+In the first form of a path, the characters / , and % in keys are percent-encoded (RFC 8040); in the second \
+form keys are quoted.")]
 pub struct Get {
     /// The path; `/` is everything
     path: String,
@@ -32,7 +32,7 @@ pub struct Get {
     #[arg(long, default_value = "json")]
     format: Format,
 
-    /// How many levels of nodes, the first being the one at the path
+    /// The number of levels; the node at the path is the first
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65535))]
     depth: Option<u32>,
 
@@ -40,19 +40,19 @@ pub struct Get {
     #[arg(long, default_value = "all")]
     content: ContentChoice,
 
-    /// Which nodes below, as in `name;ipv4(address/ip;mtu)` (RFC 8040 §4.8.3)
+    /// The nodes to select below it, as in `name;ipv4(address/ip;mtu)` (RFC 8040 §4.8.3)
     #[arg(long, value_name = "EXPRESSION")]
     fields: Option<String>,
 
-    /// What becomes of default values
+    /// How default values are reported (RFC 6243)
     #[arg(long, value_name = "MODE", default_value = "explicit")]
     with_defaults: DefaultsChoice,
 
-    /// Tell where values come from (--datastore operational; RFC 8342 §5.3.4)
+    /// Show the origin of values (--datastore operational; RFC 8342 §5.3.4)
     #[arg(long)]
     with_origin: bool,
 
-    /// As it was at this version; `espalier history` lists them
+    /// Read this earlier version; `espalier history` lists them
     #[arg(long, value_name = "VERSION")]
     at: Option<u64>,
 

@@ -13,12 +13,12 @@ use crate::times;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, escaped};
 
-/// List the commits, newest first; or say how many versions are kept
+/// List the commits, newest first; or set how many versions are kept
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Every commit makes a version. An earlier one can be read (`espalier get PATH --at VERSION`), \
-compared (`espalier diff A B`) and brought back (`espalier rollback VERSION`) as long as it is kept: \
-10,000 versions, unless --keep says otherwise. The next commits delete those beyond, a few each.
+Every commit creates a version. An earlier version can be read (`espalier get PATH --at VERSION`), compared \
+(`espalier diff A B`) and restored (`espalier rollback VERSION`) while it is kept: 10,000 versions by default \
+(--keep). Later commits delete older versions, a few each.
 
 Examples:
   espalier history --store embedded:data
@@ -30,7 +30,7 @@ pub struct History {
     #[arg(long, default_value_t = 20)]
     limit: usize,
 
-    /// Begin with this version; else the newest
+    /// Begin with this version; by default, the newest
     #[arg(long, value_name = "VERSION")]
     from: Option<u64>,
 
@@ -38,7 +38,7 @@ pub struct History {
     #[arg(long, value_name = "VERSIONS", value_parser = clap::value_parser!(u64).range(1..))]
     keep: Option<u64>,
 
-    /// From now on, keep versions for so long, as in 12h or 30d; 0d for however long
+    /// From now on, keep versions for this time, as in 12h or 30d; 0d for no limit
     #[arg(long, value_name = "SPAN")]
     keep_age: Option<String>,
 

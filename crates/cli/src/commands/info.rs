@@ -19,15 +19,15 @@ use espalier_terminal::{Failure, Result};
 /// Anchors are read in pages of this size.
 const PAGE: usize = 1000;
 
-/// Say what a store is in and what it holds: engine, memory policy, dataspaces, modules, anchors, keys
-/// and bytes of each key range
+/// Print the properties of a store: engine, memory policy, dataspaces, modules, anchors, and the keys and
+/// bytes of each key range
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   espalier info embedded:data
   espalier info 'postgres://me@db.example/net?password_file=/run/secrets/db&policy=cached' --json")]
 pub struct Info {
-    /// The store, as --store names it
+    /// The URL of the store, as in --store
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
     url: Option<String>,
 

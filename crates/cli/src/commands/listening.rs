@@ -34,28 +34,28 @@ pub struct Listening {
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// The authorities, PEM: every client must have a certificate of one of them. Needs --tls-cert
+    /// The authorities of client certificates, PEM: every client must have one. Needs --tls-cert
     /// [env: ESPALIER_CLIENT_CA]
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
 
-    /// Serve everybody who reaches the address, also beyond loopback
+    /// Serve every client that reaches the address, also beyond loopback
     /// [env: ESPALIER_INSECURE_NO_AUTHENTICATION=true]
     #[arg(long)]
     insecure_no_authentication: bool,
 
-    /// A host that requests may name, beside the loopback names, the address listened on and the
-    /// names of the certificate: a name, an address, or *.NAME for all names below one. Pages of this
-    /// host may send requests too. May be repeated [env: ESPALIER_ALLOWED_HOST, separated by `,`]
+    /// A host name of the server, in addition to the loopback names, the listening address and the names
+    /// of the certificate: a name, an address, or *.NAME for all its subdomains. Web pages of this host
+    /// may send requests too. May be repeated [env: ESPALIER_ALLOWED_HOST, separated by `,`]
     #[arg(long, value_name = "HOST")]
     allowed_host: Vec<String>,
 
-    /// Connections at a time. Beyond it, the one that has waited longest without a request is closed
+    /// The maximum number of connections. Beyond it, the connection that is idle longest is closed
     /// [env: ESPALIER_CONNECTIONS_MAX] [default: 4096]
     #[arg(long, value_name = "COUNT")]
     connections_max: Option<usize>,
 
-    /// How long a connection may stay without a whole request head
+    /// How long a connection may stay open without a complete request head
     /// [env: ESPALIER_HEADER_TIMEOUT] [default: 60]
     #[arg(long, value_name = "SECONDS")]
     header_timeout: Option<u64>,
@@ -70,7 +70,7 @@ pub struct Listening {
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
 
-    /// Bytes that all bodies together may take there [env: ESPALIER_SPILL_MAX]
+    /// The maximum size of all bodies there, in bytes [env: ESPALIER_SPILL_MAX]
     /// [default: 68719476736]
     #[arg(long, value_name = "BYTES")]
     spill_max: Option<u64>,

@@ -22,7 +22,7 @@ const TRIES: usize = 8;
 /// Bytes are read in pieces of this size.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Load a document (JSON or XML) into the data: all of it or, where anything is wrong, nothing
+/// Load a document (JSON or XML) into the data: all of it, or nothing if anything is wrong
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -30,17 +30,17 @@ Examples:
   espalier load devices.xml --server http://127.0.0.1:8080
   cat network/network.json | espalier load - --format json --replace --store embedded:data
 
-The modules that --yang names take the place of those of the store, in one commit with the document: what \
-is stored must fit the modules together with it. Where the load is refused, nothing is changed.")]
+The modules of --yang replace those of the store in the same commit: the stored data and the document together \
+must conform to them. If the load is rejected, nothing is changed.")]
 pub struct Load {
     /// The document; `-` is standard input
     file: String,
 
-    /// How it is written; else what the file's name ends in
+    /// The format; by default, that of the file name extension
     #[arg(long)]
     format: Option<Format>,
 
-    /// Replace all the data; else the document is merged into what is there
+    /// Replace all data; by default, the document is merged into the data
     #[arg(long)]
     replace: bool,
 

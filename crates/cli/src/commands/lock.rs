@@ -10,8 +10,8 @@ use espalier_terminal::Result;
 /// Lock a datastore, or nodes of it, for a session
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A lock of all of it (RFC 6241 §7.5) or of some nodes and what is in them (RFC 5717). It holds \
-until it is released, also for other processes; nobody else writes what it holds.
+A lock of the whole datastore (RFC 6241 §7.5) or of some nodes and everything below them (RFC 5717). It lasts \
+until it is released, also across processes; other sessions cannot write the locked nodes.
 
 Examples:
   espalier lock --session maria --store embedded:data
@@ -19,7 +19,7 @@ Examples:
   espalier lock --datastore candidate --session maria --store embedded:data
   espalier locks --store embedded:data")]
 pub struct Lock {
-    /// The nodes; none for the whole datastore
+    /// The nodes; by default, the whole datastore
     paths: Vec<String>,
 
     #[command(flatten)]
@@ -58,11 +58,11 @@ pub struct Unlock {
     #[arg(long, value_name = "NUMBER")]
     id: Option<u32>,
 
-    /// Take it from whoever has it
+    /// Break the lock of another session
     #[arg(long)]
     force: bool,
 
-    /// Everything that the session holds: the session ends
+    /// Release everything of the session, and end it
     #[arg(long, conflicts_with_all = ["id", "force"])]
     all: bool,
 
@@ -91,7 +91,7 @@ impl Unlock {
     }
 }
 
-/// Tell what holds a datastore: locks, and a commit that waits for its confirmation
+/// List the locks of a datastore, and its pending confirmed commit
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

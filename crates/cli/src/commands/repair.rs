@@ -15,23 +15,23 @@ use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
 
-/// Take data that do not fit the models out of a store, into a file
+/// Move data that do not conform to the models out of a store, into a file
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Takes out what `check` finds in the data: values of another type, data of nodes that the models do not have, \
-entries with other keys. Without --output, or with --dry-run, it only says what it would take out. With --output, \
-that is written to the file first (a JSON object on each line, with the path and the values as far as they can be \
-read, and the row itself), and then removed by a commit that the history has.
+Removes what `check` finds in the data: values of another type, data of nodes that the models do not have, \
+entries with other keys. Without --output, or with --dry-run, it only lists them. With --output, they are written \
+to the file first (one JSON object in each line, with the path, the readable values, and the row itself), and then \
+removed in a commit of the history.
 
 Examples:
   espalier repair embedded:data
   espalier repair embedded:data --output removed.jsonl --json")]
 pub struct Repair {
-    /// The store, as --store names it
+    /// The URL of the store, as in --store
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
     url: Option<String>,
 
-    /// The file for what is taken out; it must not exist
+    /// The file for the removed data; it must not exist
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 

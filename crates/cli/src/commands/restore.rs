@@ -11,27 +11,26 @@ use crate::endpoint;
 use crate::settings::OutputOptions;
 use espalier_terminal::{Failure, Result};
 
-/// Bring the backup in a file into an engine
+/// Restore a backup file into an engine
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   espalier restore monday.backup embedded:restored
   espalier restore monday.backup sqlite:data.db --force
 
-The file is checked to its end before anything is written; a damaged one is refused with the place, \
-and the endpoint is what it was (nothing, where there was nothing). \
-A restore that was interrupted goes on when it is called again. The endpoint cannot be opened before \
-everything is there and was compared with the file.")]
+The whole file is checked before anything is written. If it is damaged, the error names the place, and the \
+target is unchanged. An interrupted restore continues if the command is repeated. The target cannot be opened \
+until the restore is complete and verified.")]
 pub struct Restore {
     /// The backup
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The engine to restore to, which holds nothing yet
+    /// The engine to restore to, which must be empty
     #[arg(value_name = "URL")]
     url: String,
 
-    /// Delete what the target holds
+    /// Delete the contents of the target first
     #[arg(long)]
     force: bool,
 

@@ -6,11 +6,11 @@ use crate::endpoint::{self, Rollback as Request};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
-/// Bring back an earlier version, by a new commit
+/// Restore an earlier version in a new commit
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The data becomes what it was at the version, in one commit that is validated as any other; the \
-versions between stay in the history, so this too can be taken back.
+The commit is validated like any other. The versions in between stay in the history, so a rollback can be rolled \
+back too.
 
 Examples:
   espalier history --store embedded:data      # find the version

@@ -21,9 +21,9 @@ Examples:
   espalier schema --store embedded:data --json
   espalier schema --built-in
 
-Without --store and --server, the modules that --yang names are compiled and shown.")]
+Without --store and --server, the modules of --yang are compiled and printed.")]
 pub struct SchemaTree {
-    /// List the modules that are built in
+    /// List the built-in modules
     #[arg(long)]
     built_in: bool,
 

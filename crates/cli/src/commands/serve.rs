@@ -73,15 +73,15 @@ Then:
   curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      # 200 while all is well
 
-A store without models, which has statistics or documents only, is served without RESTCONF.
-SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
+A store without models (statistics or documents only) is served without RESTCONF.
+After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
 pub struct Serve {
-    /// How often buckets of statistics that are no longer kept are removed
+    /// How often expired buckets of statistics are removed
     #[arg(long, value_name = "SECONDS", default_value = "60",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     stats_expiry: u64,
 
-    /// Let clients write state data (config false) too, which RFC 8040 refuses
+    /// Allow clients to write state data (config false), which RFC 8040 forbids
     #[arg(long)]
     allow_state_writes: bool,
 

@@ -8,8 +8,7 @@ use crate::endpoint::{self, Change};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::{Result, path, single_node};
 
-/// Set a leaf, add a leaf-list entry, or create a container or list entry; what is above it is
-/// created too
+/// Set a leaf, add a leaf-list entry, or create a container or list entry, with the nodes above it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

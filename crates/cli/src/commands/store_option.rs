@@ -10,9 +10,8 @@ use espalier_terminal::{Failure, Result};
 /// Options that every command of statistics and of documents has.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreOption {
-    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of a server, or `memory:` for one
-    /// that is gone at the end
-    /// [env: ESPALIER_STORE]
+    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of an engine's server, or `memory:` for
+    /// a store that ends with the command [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
 

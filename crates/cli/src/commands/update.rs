@@ -7,18 +7,18 @@ use crate::endpoint::{DatastoreOperation, Prefer};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
-/// Make the candidate one of running as it is now, and decide conflicts
+/// Rebase the candidate on the current running datastore, and resolve conflicts
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A candidate follows running by itself, except where both changed the same node differently. \
-Then validate and commit refuse it, and say where, until one side is preferred.
+A candidate follows running automatically, unless both changed the same node differently. Then validate and \
+commit reject it, with the places, until one side is preferred.
 
 Examples:
-  espalier update --store embedded:data    # tells the conflicts
+  espalier update --store embedded:data    # lists the conflicts
   espalier update --prefer candidate --store embedded:data
   espalier update --prefer running --store embedded:data")]
 pub struct Update {
-    /// Which to take where both changed a node; without it, a conflict is a failure
+    /// The side that wins if both changed a node; without it, a conflict is an error
     #[arg(long, value_name = "SIDE")]
     prefer: Option<Prefer>,
 

@@ -8,13 +8,13 @@ use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Put new modules in place of those of a store, and convert its data
+/// Replace the modules of a store, and convert its data
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Everything that is stored is read by the old modules and must be valid under the new ones: running, startup, \
-factory-default, pushed operational state and candidates. What fits in another form is converted. Data of nodes \
-that the new modules do not have are refused, or removed with --drop-unknown. Every other command does the same \
-where --yang names other modules; see docs/guide/upgrading.md.
+All stored data must be valid under the new modules: running, startup, factory-default, pushed operational state \
+and candidates. Values whose stored form changes are converted. Data of nodes that the new modules do not have are \
+rejected, or removed with --drop-unknown. Every other command does the same if --yang names other modules; see \
+docs/guide/upgrading.md.
 
 Examples:
   espalier upgrade --yang network --dry-run --store embedded:data

@@ -10,8 +10,8 @@ use espalier_terminal::Result;
 /// Validate the candidate as a commit would, or every constraint of another datastore
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Every violation is told, with its place. What running and the candidate changed differently since \
-the candidate was made is told too; `espalier update` decides it.
+Prints every violation with its path, and the nodes that running and the candidate changed differently; \
+`espalier update` resolves these.
 
 Examples:
   espalier validate --store embedded:data

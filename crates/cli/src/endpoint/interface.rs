@@ -120,7 +120,7 @@ pub struct Read<'a> {
     pub content: Content,
     /// The `fields` expression (RFC 8040 §4.8.3).
     pub fields: Option<&'a str>,
-    /// What becomes of default values (RFC 6243).
+    /// How default values are reported (RFC 6243) (RFC 6243).
     pub with_defaults: WithDefaults,
     /// Whether origins are told (RFC 8527 §3.2.2).
     pub with_origin: WithOrigin,

@@ -14,9 +14,9 @@ use espalier_terminal::document::{self, Found};
 
 /// Two versions to compare.
 pub struct Differences<'a> {
-    /// The version to begin with.
+    /// The old version.
     pub from: u64,
-    /// The version to end with.
+    /// The new version.
     pub to: u64,
     /// The node that is compared, with what is below it.
     pub path: &'a InstancePath,

@@ -90,8 +90,8 @@ pub fn document(text: &str) -> Result<Json> {
 /// Documents that an index names.
 #[derive(Args, Clone, Debug, Default)]
 pub struct By {
-    /// Mean the document with this value of a unique index, or all with it of another index,
-    /// instead of a key
+    /// Instead of a key: the document with this value of a unique index, or all documents with it of
+    /// another index
     #[arg(long, value_name = "INDEX=VALUE", conflicts_with = "key")]
     pub by: Option<String>,
 }

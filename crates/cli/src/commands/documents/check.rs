@@ -9,10 +9,10 @@ use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Examine a collection: whether documents, indexes and counters fit together
+/// Check whether the documents, indexes and counters of a collection are consistent
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Changes nothing. Exit status 1 where something is wrong.
+Changes nothing. Exit status 1 if something is wrong.
 
 Examples:
   espalier documents check cars --store embedded:garage
@@ -42,11 +42,11 @@ impl Check {
     }
 }
 
-/// Mend what `check` finds: indexes and counters are made to fit the documents
+/// Repair what `check` finds: rebuild indexes and counters from the documents
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Documents are not changed. What only people can decide is told and left: documents that cannot be \
-read, and documents that have the same value of a unique index.
+Documents are not changed. Problems that only people can decide are listed and left: unreadable documents, and \
+documents with the same value of a unique index.
 
 Examples:
   espalier documents repair cars --store embedded:garage")]

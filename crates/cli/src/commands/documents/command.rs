@@ -18,8 +18,8 @@ use espalier_terminal::Result;
 /// Keep documents in collections with indexes: get them by key, find them by value, range and tag
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Collections stand in a store beside its data trees, or in one of their own. A document is any JSON; \
-its key is a number. A document and its entries in the indexes change in one atomic commit.
+Collections are kept in a store next to its data trees, or in a store of their own. A document is any JSON; its \
+key is a number. A document and its entries in the indexes change in one atomic commit.
 
 Start:
   espalier documents configure cars --unique name=/name --partition color=/color \\

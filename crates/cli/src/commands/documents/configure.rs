@@ -10,13 +10,13 @@ use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Make a collection, or change its indexes; print what it has
+/// Create a collection, or change its indexes; print its definition
 #[derive(Args, Debug)]
 #[command(after_help = "\
 An index takes its values from members of the documents, named by JSON pointers (RFC 6901); several \
-make a compound index. A document without the member, or with null, is not in the index; null among tags is no tag. An index \
-that comes to a collection with documents is built, and others may write meanwhile. Where the documents \
-refuse it, the collection stays as it was. Without flags, a build that was cut off goes on.
+make a compound index. A document without the member, or with null, is not in the index; null among tags is no tag. A new \
+index of a collection with documents is built while others write. If the documents do not allow the index, the \
+collection stays unchanged. Without options, an interrupted build continues.
 
 Examples:
   espalier documents configure cars --unique name=/name --partition color=/color \\
@@ -44,7 +44,7 @@ pub struct Configure {
     #[arg(long, value_name = "NAME")]
     drop_index: Vec<String>,
 
-    /// What servers keep of it in memory: uncached, indexed, recent or cached
+    /// The memory policy of servers: uncached, indexed, recent or cached
     /// [default of a new collection: uncached]
     #[arg(long, value_name = "POLICY")]
     policy: Option<String>,

@@ -11,7 +11,7 @@ use espalier_terminal::{Failure, Result};
 /// Delete documents by key or by value, or a whole collection
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Several keys are one commit; keys that have no document are told, and exit status 1 is theirs.
+Several keys are deleted in one commit; keys without a document are listed, with exit status 1.
 
 Examples:
   espalier documents delete cars 0 --store embedded:garage

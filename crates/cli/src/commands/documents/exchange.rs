@@ -31,7 +31,7 @@ pub struct Export {
     #[arg(short, long, value_name = "FILE", default_value = STANDARD)]
     output: String,
 
-    /// Replace the file where it exists
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 

@@ -13,8 +13,8 @@ use espalier_terminal::{Failure, Result};
 /// Find documents by the values of an index: one, several, or a range
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A value is JSON where it is some (1999, true), else a string; the string 1999 is written '\"1999\"'. A \
-value of a compound index is a JSON array; its beginning finds all that begin so.
+A value that is valid JSON (1999, true) is taken as JSON, else as a string; the string 1999 is written \
+'\"1999\"'. A value of a compound index is a JSON array; a shorter array matches all values that begin with it.
 
 Examples:
   espalier documents find cars name Corvet-1 --store embedded:garage
@@ -35,19 +35,19 @@ pub struct Find {
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
 
-    /// What has all of the values
+    /// Documents that have all of the values
     #[arg(long, conflicts_with = "any")]
     all: bool,
 
-    /// What has any of the values
+    /// Documents that have any of the values
     #[arg(long)]
     any: bool,
 
-    /// What has this value or a larger one
+    /// Documents with this value or a larger one
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true, conflicts_with_all = ["values", "after"])]
     from: Option<String>,
 
-    /// What has a larger value
+    /// Documents with a larger value
     #[arg(
         long,
         value_name = "VALUE",
@@ -56,11 +56,11 @@ pub struct Find {
     )]
     after: Option<String>,
 
-    /// What has this value or a smaller one
+    /// Documents with this value or a smaller one
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true, conflicts_with_all = ["values", "before"])]
     to: Option<String>,
 
-    /// What has a smaller value
+    /// Documents with a smaller value
     #[arg(
         long,
         value_name = "VALUE",
@@ -73,11 +73,11 @@ pub struct Find {
     #[arg(long)]
     reverse: bool,
 
-    /// How many are passed over
+    /// Skip this many
     #[arg(long, value_name = "NUMBER", default_value = "0")]
     offset: usize,
 
-    /// The most that are printed
+    /// Print at most this many
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
 

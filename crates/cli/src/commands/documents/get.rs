@@ -22,7 +22,7 @@ pub struct Get {
     #[arg(value_name = "COLLECTION")]
     collection: String,
 
-    /// The keys; else all documents
+    /// The keys; by default, all documents
     #[arg(value_name = "KEY")]
     keys: Vec<u64>,
 
@@ -30,7 +30,7 @@ pub struct Get {
     #[arg(long, conflicts_with = "keys")]
     reverse: bool,
 
-    /// How many are passed over
+    /// Skip this many
     #[arg(
         long,
         value_name = "NUMBER",
@@ -39,7 +39,7 @@ pub struct Get {
     )]
     offset: usize,
 
-    /// The most that are printed
+    /// Print at most this many
     #[arg(long, value_name = "NUMBER", conflicts_with = "keys")]
     limit: Option<usize>,
 

@@ -17,12 +17,12 @@ use espalier_terminal::{Failure, Result};
 /// What stands for the documents themselves beside the names of indexes.
 pub const DATA: &str = "data";
 
-/// List what there is, as in folders: collections, in them indexes, in them values, in them keys
+/// List collections, the indexes of a collection, the values of an index, or the keys of a value
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Without arguments the collections; of a collection its indexes, and `data` with all documents; of an \
-index its values with the number of documents of each; of a value the keys of its documents. A value \
-is JSON where it is some (1999, true), else a string; the string 1999 is written '\"1999\"'.
+Without arguments, lists the collections; for a collection, its indexes, and `data` for all documents; for an \
+index, its values with their numbers of documents; for a value, the keys of its documents. A value that is valid \
+JSON (1999, true) is taken as JSON, else as a string; the string 1999 is written '\"1999\"'.
 
 Examples:
   espalier documents ls --store embedded:garage
@@ -43,7 +43,7 @@ pub struct Ls {
     #[arg(value_name = "VALUE")]
     value: Option<String>,
 
-    /// The most lines
+    /// Print at most this many lines
     #[arg(long, value_name = "NUMBER", default_value = "1000")]
     limit: usize,
 

@@ -9,11 +9,11 @@ use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Change members of documents, as a JSON Merge Patch (RFC 7396) says
+/// Change members of documents by a JSON Merge Patch (RFC 7396)
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Members of the patch are set, those that are null go, the others stay. Prints the new document; of an \
-index that is not unique, how many were updated (with --json also their keys), all in one commit.
+Members of the patch are set, members that are null are removed, the others stay. Prints the new document; for \
+an index that is not unique, the number of updated documents (with --json also their keys). One commit.
 
 Examples:
   espalier documents update cars '{\"color\":\"blue\"}' --key 0 --store embedded:garage

@@ -23,14 +23,14 @@ const WAIT: Duration = Duration::from_secs(3600);
 /// The rest after the collection was read again.
 const GAP_REST: Duration = Duration::from_millis(100);
 
-/// Print the changes of a collection as they happen, whoever makes them
+/// Print the changes of a collection as they happen, from all processes
 #[derive(Args, Debug)]
 #[command(after_help = "\
-JSON lines: first {\"version\":9}, when it watches; then for each document that was changed its key, what \
-it is now, or that it was deleted, and the version. Where an engine does not tell what other processes \
-change (embedded, sqlite), the collection is read again and what differs is printed: a document that \
-was changed twice meanwhile is printed once. Keeps 16 bytes a document in memory.
-A server tells the same at /documents/COLLECTION/changes.
+Prints JSON lines: first {\"version\":9} when watching begins; then for each changed document its key, its new \
+content or that it was deleted, and the version. If an engine does not report the changes of other processes \
+(embedded, sqlite), the collection is read again and compared: a document that was changed twice in between is \
+printed once. Needs 16 bytes for each document in memory.
+A server has the same at /documents/COLLECTION/changes.
 
 Examples:
   espalier documents watch cars --for 1 --store embedded:garage
@@ -40,11 +40,11 @@ pub struct Watch {
     #[arg(value_name = "COLLECTION")]
     collection: String,
 
-    /// End after so many changes
+    /// End after this many changes
     #[arg(long, value_name = "NUMBER")]
     count: Option<u64>,
 
-    /// End after so long
+    /// End after this time
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
 

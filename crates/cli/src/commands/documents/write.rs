@@ -26,7 +26,7 @@ pub struct Insert {
     #[arg(value_name = "JSON")]
     document: String,
 
-    /// The key, which has no document yet [default: one more than the largest that was ever used]
+    /// The key, which must be free [default: one more than the largest key ever used]
     #[arg(long, value_name = "KEY")]
     key: Option<u64>,
 
@@ -51,7 +51,7 @@ impl Insert {
     }
 }
 
-/// Set the document of a key, whether there is one or not
+/// Store a document under a key, replacing an existing one
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

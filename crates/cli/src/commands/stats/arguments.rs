@@ -37,11 +37,11 @@ fn of(store: &Store) -> Result<Stats> {
 /// A metric, as arguments name it.
 #[derive(Args, Clone, Debug)]
 pub struct Named {
-    /// The name of the metric, by custom such as `event::signup`
+    /// The name of the metric, such as `event::signup`
     #[arg(value_name = "METRIC")]
     pub name: String,
 
-    /// A label and its value; may be repeated. Values with other labels are kept apart
+    /// A label and its value; may be repeated. Each combination of labels is a metric of its own
     #[arg(long = "label", value_name = "NAME=VALUE")]
     pub labels: Vec<String>,
 }

@@ -15,8 +15,8 @@ use espalier_terminal::Result;
 /// Count things over time: numbers in buckets, added up, set, and read as series
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Statistics stand in a store beside its data trees, or in one of their own. What is written at a time \
-goes to one bucket of each granularity (a minute, an hour, a day, ...), in one atomic commit.
+Statistics are kept in a store next to its data trees, or in a store of their own. A write updates one bucket of \
+each granularity (a minute, an hour, a day, ...), in one atomic commit.
 
 Start:
   espalier stats configure --store embedded:counts --time-zone Europe/Prague

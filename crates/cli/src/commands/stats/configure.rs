@@ -11,10 +11,10 @@ use crate::times;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Make a store of statistics, or change how one counts; print how
+/// Create the statistics of a store, or change their settings; print the settings
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Time zone and beginning of week decide where buckets begin, and stay as they are once the store is made.
+Time zone and beginning of week determine where buckets begin, and cannot be changed later.
 
 Examples:
   espalier stats configure --store embedded:counts --time-zone Europe/Prague --week-begins sunday
@@ -34,8 +34,7 @@ pub struct Configure {
     #[arg(long, value_name = "LENGTH,...", value_delimiter = ',')]
     granularities: Vec<String>,
 
-    /// For how long after their end buckets of a length are kept; `for-ever` to keep them; may be
-    /// repeated
+    /// How long buckets of a length are kept after their end; `for-ever` keeps them; may be repeated
     #[arg(long, value_name = "LENGTH=SPAN")]
     retention: Vec<String>,
 

@@ -19,11 +19,10 @@ const SKIPPED_SHOWN: usize = 10;
 /// Read StatsD lines, the text format of Prometheus, or JSON lines
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lines that cannot be read, or are refused, are told, and the others done; in one atomic commit up to \
-100,000 writes.
-An import with a name (--request-id) may be repeated, also where it was cut off: within a day, lines that \
-were done under that name are not done again. Say --at then, so that all of its lines have one time.
-A JSON line is a write as `POST /stats/writes` has it; one without an `action` is a `track`.
+Unreadable and rejected lines are listed; the others are imported, up to 100,000 writes in one atomic commit.
+An import with a name (--request-id) may be repeated, also after an interruption: within a day, lines that were \
+imported under that name are skipped. Use --at then, so that all lines have the same time.
+A JSON line is a write as in `POST /stats/writes`; without an `action` it is a `track`.
 
 Examples:
   espalier stats import --format statsd lines.txt --store embedded:counts
@@ -36,15 +35,15 @@ pub struct Import {
     #[arg(value_name = "FILE")]
     file: String,
 
-    /// What the lines are
+    /// The format of the lines
     #[arg(long)]
     format: Format,
 
-    /// When they were so, where they do not say [default: now]
+    /// The time of lines without one [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 
-    /// A name for this import: what is repeated under it within a day is done once
+    /// A name for this import: a repetition within a day has no effect
     #[arg(long, value_name = "NAME")]
     request_id: Option<String>,
 

@@ -16,7 +16,7 @@ Examples:
   espalier stats keys --store embedded:counts
   espalier stats keys event:: --store embedded:counts --json")]
 pub struct Keys {
-    /// Those whose names begin so; else all
+    /// Only metrics whose names begin with this
     #[arg(value_name = "PREFIX", default_value = "")]
     prefix: String,
 

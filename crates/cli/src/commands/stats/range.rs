@@ -12,23 +12,23 @@ use espalier_terminal::{Failure, Result};
 /// A range of buckets.
 #[derive(Args, Clone, Debug)]
 pub struct Span {
-    /// How long the buckets are, as in `15m`, `1h`, `1d`, `1mo`
+    /// The length of the buckets, as in `15m`, `1h`, `1d`, `1mo`
     #[arg(long, short, value_name = "LENGTH", default_value = "1h")]
     granularity: String,
 
-    /// The first bucket is the one of this time; else 24 hours (or what --last says) before --to
+    /// The time of the first bucket [default: --last before --to]
     #[arg(long, value_name = "TIME", conflicts_with = "last")]
     from: Option<String>,
 
-    /// The last bucket is the one of this time [default: now]
+    /// The time of the last bucket [default: now]
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
 
-    /// How long before --to the range begins, as in 90m or 30d
+    /// The length of the range before --to, as in 90m or 30d
     #[arg(long, value_name = "SPAN", default_value = "24h")]
     last: String,
 
-    /// Leave out buckets without values
+    /// Omit buckets without values
     #[arg(long)]
     skip_blanks: bool,
 }

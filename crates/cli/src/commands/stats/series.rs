@@ -12,13 +12,13 @@ use super::range::Span;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// Plot a metric, or compute with its values
+/// Plot a metric, or compute values from it
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("made").args(["aggregate", "category", "top", "quantiles"]))]
 #[command(after_help = "\
-Without --label and --group-by, metrics of the name are added up whatever their labels. --path may have \
-* for any name, and stands for what is below it too; with --aggregate, --quantiles and --group-by with \
---top it is one value. Slices have as many buckets each: what is left over, at the old end, is in none.
+Without --label and --group-by, metrics of the name are added up over all labels. In --path, * matches any name, \
+and a path includes everything below it; with --aggregate, --quantiles, and --group-by with --top it is one \
+value. All slices have the same number of buckets; surplus buckets at the old end are omitted.
 
 Examples:
   espalier stats series http --granularity 1h --path 'status.*' --store embedded:counts
@@ -36,11 +36,11 @@ pub struct Series {
     #[command(flatten)]
     span: Span,
 
-    /// Which values [default: all]
+    /// The values to show [default: all]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
 
-    /// Into how many parts of the range, the oldest first
+    /// The number of parts of the range, the oldest first
     #[arg(long, default_value_t = 1, conflicts_with_all = ["top", "quantiles"])]
     slices: usize,
 
@@ -56,7 +56,7 @@ pub struct Series {
     #[arg(long, value_name = "COUNT")]
     top: Option<usize>,
 
-    /// Quantiles of what was observed, each between 0 and 1
+    /// Quantiles of the observed values, each between 0 and 1
     #[arg(
         long,
         value_name = "QUANTILE,...",
@@ -66,7 +66,7 @@ pub struct Series {
     )]
     quantiles: Vec<f64>,
 
-    /// Metrics that differ in this label are shown apart; may be repeated
+    /// Show metrics that differ in this label separately; may be repeated
     #[arg(long, value_name = "LABEL")]
     group_by: Vec<String>,
 

@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Say the status of a metric: any JSON, of which the latest is kept
+/// Set the status of a metric: any JSON; the latest is kept
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub struct Beam {
     #[arg(value_name = "JSON")]
     status: String,
 
-    /// When it was so [default: now]
+    /// The time of the status [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 
@@ -53,7 +53,7 @@ impl Beam {
     }
 }
 
-/// Print the latest status of a metric, or of all whose names begin alike
+/// Print the latest status of a metric, or of all metrics with a name prefix
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -63,7 +63,7 @@ pub struct Scan {
     #[command(flatten)]
     metric: Named,
 
-    /// All metrics whose names begin so
+    /// All metrics whose names begin with this
     #[arg(long, conflicts_with = "labels")]
     prefix: bool,
 

@@ -12,8 +12,8 @@ use espalier_terminal::Result;
 /// Print the values of a metric over a range
 #[derive(Args, Debug)]
 #[command(after_help = "\
-They are those of the metric with exactly these labels; `espalier stats keys` lists them, and `espalier \
-stats series` adds up metrics that differ in labels.
+Prints the metric with exactly these labels. `espalier stats keys` lists metrics and labels; `espalier stats \
+series` adds up metrics that differ in labels.
 
 Examples:
   espalier stats values event::signup --granularity 1h --store embedded:counts
@@ -28,7 +28,7 @@ pub struct Values {
     #[command(flatten)]
     span: Span,
 
-    /// How they are printed; with --json, as JSON
+    /// The output format; with --json, JSON
     #[arg(long, default_value = "table")]
     format: Format,
 

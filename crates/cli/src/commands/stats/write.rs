@@ -27,15 +27,15 @@ struct Given {
     #[arg(value_name = "VALUE", required = true)]
     values: Vec<String>,
 
-    /// When it happened [default: now]
+    /// The time of the event [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 
-    /// List it as untracked among the active metrics, not by its name
+    /// Count it as untracked in the list of active metrics, without its name
     #[arg(long)]
     untracked: bool,
 
-    /// A name for this request: what is repeated under it within a day is done once
+    /// A name for this request: a repetition within a day has no effect
     #[arg(long, value_name = "NAME")]
     request_id: Option<String>,
 }
@@ -112,7 +112,7 @@ fn value(text: &str) -> Result<(Path, Number)> {
     ))
 }
 
-/// Add values to what is there
+/// Add to the stored values
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -139,7 +139,7 @@ impl Track {
     }
 }
 
-/// Set values in place of what is there; others stay
+/// Set values; others stay
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -162,7 +162,7 @@ impl Assert {
     }
 }
 
-/// Put values into sketches, which tell quantiles (`espalier stats series --quantiles`)
+/// Add values to sketches, for quantiles (`espalier stats series --quantiles`)
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
