@@ -25,7 +25,6 @@ use crate::xpath::{
 /// The maximum number of nodes in one index. Beyond it, the path is evaluated without an index.
 const INDEXED_NODES_MAX: usize = 1 << 20;
 
-// The nodes are in several lists, so no stored index has all of them: docs/decisions/0064.
 /// The parts of a path that can be indexed.
 #[derive(Clone, Copy)]
 struct IndexedPath<'p> {
