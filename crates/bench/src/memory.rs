@@ -42,7 +42,7 @@ pub fn peak_of(arguments: &[&str]) -> Result<u64> {
 
 /// Has the kernel forget the peak of this process's memory. Where it cannot, a peak is that of the
 /// whole run.
-pub fn forget_resident_peak() {
+pub fn reset_resident_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -12,9 +12,9 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::ValidationCost;
 use espalier_yang::{InstancePath, Value};
 
-use super::configuration::{Configuration, Raw, StoreLocation};
+use super::configuration::{Configuration, RawClient, StoreLocation};
 use super::generated_document::GeneratedDocument;
-use super::harness::{Plan, Timing, measure};
+use super::harness::{Repetitions, Timing, measure};
 use super::raw::Contents;
 use super::recorder::{Recorder, Trace};
 use super::row::Row;
@@ -61,12 +61,12 @@ pub struct ModelStore {
 }
 
 /// A store that is closed.
-pub struct Closed {
+pub struct ClosedStore {
     configuration: Configuration,
     location: StoreLocation,
 }
 
-impl Closed {
+impl ClosedStore {
     /// Opens it again.
     pub fn open(mut self) -> Result<ModelStore> {
         let (recorder, driver) = self.location.open()?;
@@ -99,14 +99,14 @@ impl ModelStore {
     }
 
     /// Closes it. Memory forgets what it held.
-    pub fn close(self) -> Closed {
+    pub fn close(self) -> ClosedStore {
         let Self {
             configuration,
             mut location,
             ..
         } = self;
         location.close();
-        Closed {
+        ClosedStore {
             configuration,
             location,
         }
@@ -114,7 +114,7 @@ impl ModelStore {
 
     /// A row about this store, with nothing measured yet.
     pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
-        Row::new(suite, name, self.configuration.on(), size)
+        Row::new(suite, name, self.configuration.labels(), size)
     }
 
     /// A path.
@@ -204,32 +204,36 @@ impl ModelStore {
     }
 
     /// How much validation has looked at so far.
-    pub fn effort(&self) -> ValidationCost {
+    pub fn validation_cost(&self) -> ValidationCost {
         self.tree.store().validation_effort()
     }
 
     /// The engine's own client with what the engine holds now; none for memory.
-    pub fn raw_copy(&self) -> Result<Option<Raw>> {
+    pub fn raw_copy(&self) -> Result<Option<RawClient>> {
         self.location.raw_copy(&*self.recorder)
     }
 
     /// The engine's own client, putting all that the engine holds; none for memory.
     pub fn raw_load(&self) -> Result<Option<Timing>> {
-        let Some(raw) = self.location.raw()? else {
+        let Some(raw) = self.location.raw_client()? else {
             return Ok(None);
         };
         let contents = Contents::of(&*self.recorder)?;
-        let timing = measure(Plan::once(), |_| raw.engine.load(&contents), |_, ()| Ok(()))?;
+        let timing = measure(
+            Repetitions::once(),
+            |_| raw.engine.load(&contents),
+            |_, ()| Ok(()),
+        )?;
         Ok(Some(timing))
     }
 
     /// What an operation asks of the engine.
-    pub fn traced(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
-        self.recorder.traced(operation)
+    pub fn record(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
+        self.recorder.record(operation)
     }
 }
 
-impl Raw {
+impl RawClient {
     /// The client writing one key alone of each of them, which is the least that a commit can be.
     pub fn single_write(&self, traces: &[Trace]) -> Result<Timing> {
         let puts = traces.iter().enumerate();
@@ -239,9 +243,9 @@ impl Raw {
 
     /// The client doing what some operations asked of the engine, one after the other.
     pub fn replay(&self, traces: &[Trace]) -> Result<Timing> {
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up: 0,
-            ..Plan::many(traces.len() as u64)
+            ..Repetitions::many(traces.len() as u64)
         };
         measure(
             plan,

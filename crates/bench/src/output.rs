@@ -99,7 +99,7 @@ impl Output {
     }
 
     /// Takes the rows of earlier runs.
-    pub fn earlier(&mut self, rows: Vec<Row>) {
+    pub fn add_rows(&mut self, rows: Vec<Row>) {
         if let Some(pass) = self.passes.last_mut() {
             pass.extend(rows);
         }

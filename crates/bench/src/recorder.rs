@@ -59,7 +59,7 @@ impl Recorder {
     }
 
     /// What an operation asks of the driver.
-    pub fn traced(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
+    pub fn record(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
         self.start();
         let result = operation();
         let trace = self.stop();
@@ -194,8 +194,8 @@ impl Snapshot for RecordingSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let wanted = keys.iter().map(|key| key.to_vec()).collect();
-        lock(&self.trace).reads.push(ReadStep::GetMany(wanted));
+        let expected = keys.iter().map(|key| key.to_vec()).collect();
+        lock(&self.trace).reads.push(ReadStep::GetMany(expected));
         self.inner.get_many(keys)
     }
 

@@ -61,7 +61,7 @@ pub struct Peer {
 
 /// Where something was done.
 #[derive(Clone, Debug)]
-pub struct Environment {
+pub struct EngineLabels {
     /// The driver.
     pub driver: String,
     /// The memory policy.
@@ -72,13 +72,18 @@ pub struct Environment {
 
 impl Row {
     /// A row with nothing measured yet.
-    pub fn new(suite: &'static str, row: impl Into<String>, on: Environment, size: u64) -> Self {
+    pub fn new(
+        suite: &'static str,
+        row: impl Into<String>,
+        labels: EngineLabels,
+        size: u64,
+    ) -> Self {
         Self {
             suite: suite.into(),
             row: row.into(),
-            driver: on.driver,
-            policy: on.policy.into(),
-            durability: on.durability.into(),
+            driver: labels.driver,
+            policy: labels.policy.into(),
+            durability: labels.durability.into(),
             size,
             n: 0,
             median_s: None,
@@ -159,10 +164,10 @@ impl Row {
 
     /// How many times `over` is `under`, as people read it: `~1` where the noise of this row is larger
     /// than the difference, and a dash where there is no ratio.
-    pub fn factor(&self, over: Option<f64>, under: Option<f64>) -> String {
-        match (over, under) {
-            (Some(over), Some(under)) if under > 0.0 && over > 0.0 => {
-                let ratio = over / under;
+    pub fn factor(&self, numerator: Option<f64>, denominator: Option<f64>) -> String {
+        match (numerator, denominator) {
+            (Some(numerator), Some(denominator)) if denominator > 0.0 && numerator > 0.0 => {
+                let ratio = numerator / denominator;
                 match ratio.max(1.0 / ratio) <= 1.0 + self.noise() {
                     true => "~1".to_owned(),
                     false if ratio >= 100.0 => format!("x{ratio:.0}"),
@@ -174,7 +179,7 @@ impl Row {
     }
 
     /// What stands beside another system's figure: processor time where its figure is that.
-    pub fn beside_peer(&self, peer: &Peer) -> Option<f64> {
+    pub fn seconds_comparable_to(&self, peer: &Peer) -> Option<f64> {
         match peer.name.ends_with("cpu") {
             true => self.cpu_s,
             false => self.median_s,
@@ -183,7 +188,7 @@ impl Row {
 
     /// How many times more another system takes.
     pub fn times(&self, peer: &Peer) -> String {
-        self.factor(Some(peer.seconds), self.beside_peer(peer))
+        self.factor(Some(peer.seconds), self.seconds_comparable_to(peer))
     }
 
     /// Measurements of the same row as one: the median of the medians, the least and the greatest of
@@ -221,12 +226,12 @@ impl Row {
 impl Row {
     /// A row of a test: each of its repetitions took so many seconds.
     pub fn example(suite: &'static str, name: &str, driver: &str, size: u64, seconds: f64) -> Self {
-        let on = Environment {
+        let labels = EngineLabels {
             driver: driver.to_owned(),
             policy: "uncached",
             durability: "relaxed",
         };
-        let mut row = Self::new(suite, name, on, size);
+        let mut row = Self::new(suite, name, labels, size);
         (row.n, row.median_s, row.min_s) = (1, Some(seconds), Some(seconds));
         row
     }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::configuration::Raw;
-use super::harness::{Plan, measure};
+use super::configuration::RawClient;
+use super::harness::{Repetitions, measure};
 use super::model_store::ModelStore;
 use super::recorder::Trace;
 use super::row::Row;
@@ -13,13 +13,13 @@ use espalier_terminal::Result;
 const TRACES_MAX: u64 = 50;
 
 /// It does one in so many of those that are measured.
-const TRACED: u64 = 10;
+const CALLS_PER_TRACE: u64 = 10;
 
 /// Operations of a commit that changes one entry, at most: its fragment, stamps, indexes, the log.
-const SMALL: usize = 32;
+const SMALL_COMMIT_MAX: usize = 32;
 
 fn is_small_commit(trace: &Trace) -> bool {
-    matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL)
+    matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL_COMMIT_MAX)
 }
 
 impl ModelStore {
@@ -29,7 +29,7 @@ impl ModelStore {
     pub fn measured<T>(
         &self,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
@@ -37,22 +37,22 @@ impl ModelStore {
         let Some(raw) = self.raw_copy()? else {
             return Ok(row);
         };
-        self.beside(row, &raw, repeated(calls), operation, check)
+        self.with_raw_figures(row, &raw, replayed_calls(calls), operation, check)
     }
 
     /// As [`Self::measured`], beside a raw engine that holds already what the store holds: for
     /// operations that only read. None for memory.
-    pub fn measured_beside<T>(
+    pub fn measured_with_raw<T>(
         &self,
-        raw: Option<&Raw>,
+        raw: Option<&RawClient>,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let (row, calls) = self.timed(row, plan, &mut operation, &mut check)?;
         match raw {
-            Some(raw) => self.beside(row, raw, repeated(calls), operation, check),
+            Some(raw) => self.with_raw_figures(row, raw, replayed_calls(calls), operation, check),
             None => Ok(row),
         }
     }
@@ -61,7 +61,7 @@ impl ModelStore {
     fn timed<T>(
         &self,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         operation: &mut impl FnMut(u64) -> Result<T>,
         check: &mut impl FnMut(u64, T) -> Result<()>,
     ) -> Result<(Row, u64)> {
@@ -75,17 +75,17 @@ impl ModelStore {
     }
 
     /// The row with the raw engine's figure for what some calls read and write.
-    fn beside<T>(
+    fn with_raw_figures<T>(
         &self,
         row: Row,
-        raw: &Raw,
+        raw: &RawClient,
         calls: Range<u64>,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let traces = calls.map(|call| {
             let mut answer = None;
-            let trace = self.traced(|| {
+            let trace = self.record(|| {
                 answer = Some(operation(call)?);
                 Ok(())
             })?;
@@ -107,6 +107,6 @@ impl ModelStore {
 }
 
 /// The calls that the raw engine repeats, after so many that were measured.
-fn repeated(calls: u64) -> Range<u64> {
-    calls..calls + TRACES_MAX.min(calls / TRACED + 1)
+fn replayed_calls(calls: u64) -> Range<u64> {
+    calls..calls + TRACES_MAX.min(calls / CALLS_PER_TRACE + 1)
 }

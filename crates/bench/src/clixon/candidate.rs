@@ -2,17 +2,17 @@
 
 use espalier_store::{CommitOptions, Edit};
 
-use super::fixture::{About, Fixture, commit};
+use super::fixture::{Fixture, RowSpec, commit};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
 /// Every entry is put into the candidate, from a document; running is empty.
-pub fn write_all(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn write_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.measure(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         |_| fixture.put(&fixture.candidate, &document),
         |_, ()| {
             fixture.expect_count(&fixture.candidate, fixture.size)?;
@@ -22,12 +22,12 @@ pub fn write_all(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// A candidate with every entry is committed to an empty running.
-pub fn commit_all(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn commit_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.put(&fixture.candidate, &document)?;
     let row = fixture.measure(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         |_| commit_candidate(fixture),
         |_, is_changed| {
             expect(is_changed, || "nothing was committed".to_owned())?;
@@ -48,10 +48,10 @@ fn commit_candidate(fixture: &Fixture) -> Result<bool> {
 }
 
 /// The text that an entry has already is set in the candidate.
-pub fn write_same(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn write_same(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             let entry = fixture.entry(call);
             let edit = fixture.set(entry, &entry.to_string())?;
@@ -67,11 +67,11 @@ pub fn write_same(fixture: &Fixture, about: About) -> Result<Row> {
 const GATHERED: u64 = 100;
 
 /// Another text is set in the candidate.
-pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn write_new(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("new {call}");
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             commit(
                 &fixture.candidate,
@@ -91,10 +91,10 @@ pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// An entry is deleted in the candidate.
-pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| commit(&fixture.candidate, &[fixture.delete(fixture.entry(call))?]),
         |call, ()| {
             fixture.expect_gone(&fixture.candidate, fixture.entry(call))?;
@@ -104,11 +104,11 @@ pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// Another text is set in the candidate, and the candidate is committed.
-pub fn write_and_commit(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn write_and_commit(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("committed {call}");
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             let edit = fixture.set(fixture.entry(call), &text(call))?;
             commit(&fixture.candidate, &[edit])?;
@@ -121,10 +121,10 @@ pub fn write_and_commit(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// A candidate that changes nothing is committed.
-pub fn commit_nothing(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn commit_nothing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| commit_candidate(fixture),
         |_, is_changed| expect(!is_changed, || "something was committed".to_owned()),
     )
@@ -144,12 +144,12 @@ fn many_text(call: u64) -> String {
 }
 
 /// A candidate with some changed entries is committed.
-pub fn commit_many(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn commit_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| commit_candidate(fixture),
         |call, _| {
             fixture.expect_text(&fixture.store.tree, fixture.entry(call), &many_text(call))?;
@@ -162,12 +162,12 @@ pub fn commit_many(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// A candidate with some deleted entries is validated.
-pub fn validate_many(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn validate_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let deletes = fixture.entries(0).map(|entry| fixture.delete(entry));
     commit(&fixture.candidate, &deletes.collect::<Result<Vec<_>>>()?)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| Ok(fixture.candidate.validate()?),
         |_, ()| fixture.expect_gone(&fixture.candidate, fixture.entry(0)),
     )?;
@@ -176,12 +176,12 @@ pub fn validate_many(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// A candidate with some changed entries is discarded.
-pub fn discard(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn discard(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| fixture.discard(),
         |call, ()| {
             let has_changes = fixture.candidate.has_changes()?;

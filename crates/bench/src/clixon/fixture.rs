@@ -13,8 +13,8 @@ use crate::dataset::expect;
 use crate::engine::Durability;
 use crate::figures::Figures;
 use crate::generated_document::GeneratedDocument;
-use crate::harness::Plan;
-use crate::model_store::{Closed, Model, ModelStore};
+use crate::harness::Repetitions;
+use crate::model_store::{ClosedStore, Model, ModelStore};
 use crate::row::Row;
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
@@ -60,7 +60,7 @@ pub struct Fixture {
 
 /// What a row is about.
 #[derive(Clone, Copy)]
-pub struct About {
+pub struct RowSpec {
     /// Its name.
     pub row: &'static str,
     /// What exactly is done.
@@ -81,16 +81,16 @@ impl Fixture {
     }
 
     /// For one entry.
-    pub fn one(&self) -> Plan {
+    pub fn one_entry_repetitions(&self) -> Repetitions {
         match self.store.configuration.durability {
-            Durability::Durable => Plan::many(50),
-            _ => Plan::many(1_000.min(20 * self.size)),
+            Durability::Durable => Repetitions::many(50),
+            _ => Repetitions::many(1_000.min(20 * self.size)),
         }
     }
 
     /// For all entries.
-    pub fn all(&self) -> Plan {
-        Plan::few(5)
+    pub fn all_entries_repetitions(&self) -> Repetitions {
+        Repetitions::few(5)
     }
 
     /// The entry that a call is about.
@@ -158,9 +158,9 @@ impl Fixture {
     }
 
     /// Fails unless there are so many entries.
-    pub fn expect_count(&self, tree: &Tree, wanted: u64) -> Result<()> {
+    pub fn expect_count(&self, tree: &Tree, expected: u64) -> Result<()> {
         let found = tree.view()?.count(&self.store.path(LIST)?)?;
-        expect(found == wanted, || format!("{found} entries"))
+        expect(found == expected, || format!("{found} entries"))
     }
 
     /// Forgets what the candidate changes.
@@ -171,24 +171,24 @@ impl Fixture {
     /// Measures a row; see [`ModelStore::measured`].
     pub fn measure<T>(
         &self,
-        about: About,
-        plan: Plan,
+        spec: RowSpec,
+        plan: Repetitions,
         operation: impl FnMut(u64) -> Result<T>,
         check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
-        let row = self.row(about);
+        let row = self.row(spec);
         self.store.measured(row, plan, operation, check)
     }
 
     /// A row with nothing measured yet, beside Clixon's figures.
-    pub fn row(&self, about: About) -> Row {
-        let row = self.store.row(SUITE, about.row, self.size);
-        row.note(about.note)
-            .peers(FIGURES.peers("", about.row, self.size))
+    pub fn row(&self, spec: RowSpec) -> Row {
+        let row = self.store.row(SUITE, spec.row, self.size);
+        row.note(spec.note)
+            .peers(FIGURES.peers("", spec.row, self.size))
     }
 
     /// Closes the store.
-    pub fn close(self) -> Closed {
+    pub fn close(self) -> ClosedStore {
         // The candidate holds the store too.
         drop(self.candidate);
         self.store.close()
@@ -221,9 +221,9 @@ pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Ve
 /// Fails unless XML is that of one entry.
 pub fn expect_entry(xml: &[u8], entry: u64, text: &str) -> Result<()> {
     let xml = String::from_utf8_lossy(xml);
-    let wanted = format!("<a>{entry}</a><b>{text}</b>");
+    let expected = format!("<a>{entry}</a><b>{text}</b>");
     expect(
-        xml.contains(&wanted) && xml.matches("<a>").count() == 1,
+        xml.contains(&expected) && xml.matches("<a>").count() == 1,
         || format!("entry {entry} is {xml}"),
     )
 }

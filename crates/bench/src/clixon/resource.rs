@@ -3,9 +3,9 @@
 use espalier_store::Edit;
 use serde_json::Value;
 
-use super::fixture::{About, Fixture, MODEL, commit};
+use super::fixture::{Fixture, MODEL, RowSpec, commit};
 use crate::dataset::expect;
-use crate::harness::Plan;
+use crate::harness::Repetitions;
 use crate::http::{Connection, Request, Server};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -48,18 +48,18 @@ fn expect_entries(document: &[u8], first: u64, count: u64) -> Result<()> {
     let entries = entries.or_else(|| document[&container]["y"].as_array());
     let entries = entries.map_or(&[] as &[Value], Vec::as_slice);
     let found: Vec<_> = entries.iter().map(|entry| entry["a"].as_u64()).collect();
-    let wanted: Vec<_> = (first..first + count).map(Some).collect();
-    expect(found == wanted, || {
+    let expected: Vec<_> = (first..first + count).map(Some).collect();
+    expect(found == expected, || {
         format!("{} entries from {:?}", found.len(), found.first())
     })
 }
 
 /// GET of the container.
-pub fn get_all(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn get_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.all(),
+            spec,
+            fixture.all_entries_repetitions(),
             |_| Ok(connection.get(ALL)?.to_vec()),
             |_, document| expect_entries(&document, 0, fixture.size),
         )
@@ -67,7 +67,7 @@ pub fn get_all(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// PUT of the container, over as many entries with other texts, or into nothing.
-pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
+pub fn put_all(fixture: &Fixture, spec: RowSpec, status: u16) -> Result<Row> {
     let bodies = ["one", "other"].map(|word| fixture.document(|n| format!("{word} {n}")));
     let body = |call: u64| &bodies[call as usize % bodies.len()];
     let is_empty = status == CREATED;
@@ -76,8 +76,8 @@ pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
     }
     let row = connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.all(),
+            spec,
+            fixture.all_entries_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "PUT",
@@ -109,11 +109,11 @@ pub const CREATED: u16 = 201;
 pub const NO_CONTENT: u16 = 204;
 
 /// GET of one entry.
-pub fn get_one(fixture: &Fixture, about: About, query: &str) -> Result<Row> {
+pub fn get_one(fixture: &Fixture, spec: RowSpec, query: &str) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 let path = resource(fixture.entry(call));
                 Ok(connection.get(&format!("{path}{query}"))?.to_vec())
@@ -124,12 +124,12 @@ pub fn get_one(fixture: &Fixture, about: About, query: &str) -> Result<Row> {
 }
 
 /// Another text for one entry.
-pub fn write_one(fixture: &Fixture, about: About, method: &str) -> Result<Row> {
+pub fn write_one(fixture: &Fixture, spec: RowSpec, method: &str) -> Result<Row> {
     let text = |call| format!("{method} {call}");
     let row = connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 let entry = fixture.entry(call);
                 connection.send(Request {
@@ -148,12 +148,12 @@ pub fn write_one(fixture: &Fixture, about: About, method: &str) -> Result<Row> {
 }
 
 /// POST of an entry that is new; it is deleted again outside the measured time.
-pub fn post_one(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn post_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let entry = fixture.size;
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "POST",
@@ -172,11 +172,11 @@ pub fn post_one(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// DELETE of an entry; it is put back outside the measured time.
-pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "DELETE",
@@ -197,19 +197,19 @@ pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
 }
 
 /// GET of a page of the list, from an entry on.
-pub fn page(fixture: &Fixture, about: About, offset: u64) -> Result<Row> {
+pub fn page(fixture: &Fixture, spec: RowSpec, offset: u64) -> Result<Row> {
     let path = match offset {
         0 => format!("{ALL}/y?limit={PAGE}"),
         _ => format!("{ALL}/y?limit={PAGE}&offset={offset}"),
     };
     let plan = match offset {
-        0 => fixture.one(),
-        _ => Plan::few(50),
+        0 => fixture.one_entry_repetitions(),
+        _ => Repetitions::few(50),
     };
     let count = PAGE.min(fixture.size - offset);
     connected(fixture, |connection| {
         fixture.measure(
-            about,
+            spec,
             plan,
             |_| Ok(connection.get(&path)?.to_vec()),
             |_, document| expect_entries(&document, offset, count),

@@ -1,6 +1,6 @@
 //! Running the rows.
 
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use super::startup::startup;
 use super::{candidate, library, resource};
 use crate::configuration::Configuration;
@@ -26,7 +26,7 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
                 if row == FIRST_OF_FULL {
                     fixture.fill()?;
                 }
-                let row = measure(&fixture, About { row, note })?;
+                let row = measure(&fixture, RowSpec { row, note })?;
                 output.row(&Row { rank, ..row })?;
             }
             // Memory has nothing to open.
@@ -46,7 +46,7 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
 type Measured = (
     &'static str,
     &'static str,
-    fn(&Fixture, About) -> Result<Row>,
+    fn(&Fixture, RowSpec) -> Result<Row>,
 );
 
 /// The first row for which running has every entry; before, it is empty.
@@ -129,7 +129,7 @@ const ROWS: [Measured; 26] = [
         "read 1, beside commits",
         "an entry by an expression on its key, while another session sets a leaf and commits again and again; through \
          the library",
-        library::read_beside_commits,
+        library::read_during_commits,
     ),
     (
         "GET all",
@@ -139,30 +139,28 @@ const ROWS: [Measured; 26] = [
     (
         "PUT all, over N existing",
         "over RESTCONF; every entry gets another text, and it is committed",
-        |fixture, about| resource::put_all(fixture, about, resource::NO_CONTENT),
+        |fixture, spec| resource::put_all(fixture, spec, resource::NO_CONTENT),
     ),
     (
         "PUT all, into empty",
         "over RESTCONF; committed",
-        |fixture, about| resource::put_all(fixture, about, resource::CREATED),
+        |fixture, spec| resource::put_all(fixture, spec, resource::CREATED),
     ),
-    (
-        "GET 1, content=config",
-        "over RESTCONF",
-        |fixture, about| resource::get_one(fixture, about, "?content=config"),
-    ),
-    ("GET 1", "over RESTCONF", |fixture, about| {
-        resource::get_one(fixture, about, "")
+    ("GET 1, content=config", "over RESTCONF", |fixture, spec| {
+        resource::get_one(fixture, spec, "?content=config")
+    }),
+    ("GET 1", "over RESTCONF", |fixture, spec| {
+        resource::get_one(fixture, spec, "")
     }),
     (
         "PUT 1",
         "over RESTCONF; an entry gets another text, and it is committed",
-        |fixture, about| resource::write_one(fixture, about, "PUT"),
+        |fixture, spec| resource::write_one(fixture, spec, "PUT"),
     ),
     (
         "PATCH 1",
         "over RESTCONF; an entry gets another text, and it is committed",
-        |fixture, about| resource::write_one(fixture, about, "PATCH"),
+        |fixture, spec| resource::write_one(fixture, spec, "PATCH"),
     ),
     (
         "POST 1 new",
@@ -174,12 +172,12 @@ const ROWS: [Measured; 26] = [
         "over RESTCONF; committed, and put back outside the measured time",
         resource::delete_one,
     ),
-    ("GET page, limit=10", "over RESTCONF", |fixture, about| {
-        resource::page(fixture, about, 0)
+    ("GET page, limit=10", "over RESTCONF", |fixture, spec| {
+        resource::page(fixture, spec, 0)
     }),
     (
         "GET page, limit=10&offset=N/2",
         "over RESTCONF; an offset costs as much as reading the keys that it leaves out",
-        |fixture, about| resource::page(fixture, about, fixture.size / 2),
+        |fixture, spec| resource::page(fixture, spec, fixture.size / 2),
     ),
 ];

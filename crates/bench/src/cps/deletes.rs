@@ -4,7 +4,7 @@ use espalier_store::Edit;
 use espalier_yang::data::DataTree;
 
 use super::devices::{DEVICES, SUCCESS, document, path_of};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -22,14 +22,19 @@ pub enum Commits {
 }
 
 /// The nodes of some devices, at a path below each, are deleted. Paths are parsed each time.
-pub fn nodes(fixture: &Fixture, about: About, below: &str, commits: Commits) -> Result<Row> {
+pub fn nodes(
+    fixture: &Fixture,
+    spec: RowSpec,
+    relative_path: &str,
+    commits: Commits,
+) -> Result<Row> {
     let count = DELETED.min(fixture.size);
     let texts: Vec<_> = (0..count)
-        .map(|number| format!("{}{below}", path_of(number)))
+        .map(|number| format!("{}{relative_path}", path_of(number)))
         .collect();
     let back = fixture.parsed(document(0..count, SUCCESS))?;
     let row = fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edits = texts
                 .iter()
@@ -70,9 +75,9 @@ pub enum Everything {
 }
 
 /// Everything is deleted.
-pub fn everything(fixture: &Fixture, about: About, what: Everything) -> Result<Row> {
+pub fn everything(fixture: &Fixture, spec: RowSpec, what: Everything) -> Result<Row> {
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edit = match what {
                 Everything::Node => Edit::delete(fixture.store.path(DEVICES)?),
@@ -93,11 +98,11 @@ pub fn everything(fixture: &Fixture, about: About, what: Everything) -> Result<R
 }
 
 /// Devices that are not there are deleted in one commit, which is refused with an error for each.
-pub fn missing(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn missing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let numbers = fixture.size..fixture.size + DELETED;
     let texts: Vec<_> = numbers.map(path_of).collect();
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edits = texts
                 .iter()

@@ -3,7 +3,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 
 use super::devices::{DEVICE, FAIL, SUCCESS, document};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::generated_document::GeneratedDocument;
 use crate::row::Row;
@@ -63,37 +63,37 @@ fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
 }
 
 /// What is different between two versions of an anchor, as a list of changes.
-pub fn versions(fixture: &mut Fixture, about: About) -> Result<Row> {
+pub fn versions(fixture: &mut Fixture, spec: RowSpec) -> Result<Row> {
     let from = fixture.store.commit(&[source(fixture)?])?.version;
     let to = put_target(fixture, &fixture.store.tree)?;
-    fixture.copy_raw()?;
+    fixture.attach_raw_client()?;
     let tree = &fixture.store.tree;
-    let wanted = States::of(fixture.size).differences();
+    let expected = States::of(fixture.size).differences();
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || Ok(tree.diff(from, to)?),
         |diff| {
             let tops = diff.changes().filter(|change| !change.is_nested).count() as u64;
-            expect(tops == wanted, || format!("{tops} changes"))
+            expect(tops == expected, || format!("{tops} changes"))
         },
     )
 }
 
 /// An anchor is made what another datastore of it is: the differences are found and committed.
-pub fn apply(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn apply(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let running = &fixture.store.tree;
     let startup = running.beside(Datastore::Startup, "")?;
     let options = CommitOptions::default();
     startup.commit(&[source(fixture)?], options)?;
     put_target(fixture, running)?;
     fixture.measure_write(
-        about,
+        spec,
         |_| Ok(running.copy_from(&startup, options)?),
         |_, commit| {
             let count = fixture.store.count(DEVICE)?;
-            let wanted = States::of(fixture.size).source;
-            expect(commit.is_changed && count == wanted, || {
+            let expected = States::of(fixture.size).source;
+            expect(commit.is_changed && count == expected, || {
                 format!("{count} devices")
             })?;
             put_target(fixture, running).map(drop)

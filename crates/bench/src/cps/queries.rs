@@ -7,7 +7,7 @@ use espalier_yang::InstancePath;
 use espalier_yang::data::DataTree;
 
 use super::devices::{DEVICES_MODEL, FRAGMENTS};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use super::reads::{Descendants, expect_fragments, read};
 use crate::dataset::expect;
 use crate::row::Row;
@@ -51,7 +51,7 @@ fn answer(tree: &Tree, query: Query) -> Result<Vec<DataTree>> {
 }
 
 /// How many fragments an expression gives with what is read of them.
-fn wanted(size: u64, query: Query) -> u64 {
+fn expected_fragments(size: u64, query: Query) -> u64 {
     let is_top = query.text == TOP || query.text.ends_with("::devices");
     match (is_top, query.descendants) {
         _ if query.text == NOTHING => 0,
@@ -65,46 +65,46 @@ fn wanted(size: u64, query: Query) -> u64 {
 }
 
 /// A query of one anchor.
-pub fn one_anchor(fixture: &Fixture, about: About, query: Query) -> Result<Row> {
-    let wanted = wanted(fixture.size, query);
-    let plan = match wanted {
-        0 => fixture.one(),
-        _ => fixture.all(),
+pub fn one_anchor(fixture: &Fixture, spec: RowSpec, query: Query) -> Result<Row> {
+    let expected = expected_fragments(fixture.size, query);
+    let plan = match expected {
+        0 => fixture.one_entry_repetitions(),
+        _ => fixture.all_entries_repetitions(),
     };
     fixture.measure_read(
-        about,
+        spec,
         plan,
         || answer(&fixture.store.tree, query),
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
 /// A query of several anchors, one after the other.
 pub fn across_anchors(
     fixture: &Fixture,
-    about: About,
+    spec: RowSpec,
     anchors: &[Tree],
     query: Query,
 ) -> Result<Row> {
-    let wanted = anchors.len() as u64 * wanted(fixture.size, query);
+    let expected = anchors.len() as u64 * expected_fragments(fixture.size, query);
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || {
             let answers = anchors.iter().map(|tree| answer(tree, query));
             let answers = answers.collect::<Result<Vec<_>>>()?;
             Ok(answers.into_iter().flatten().collect::<Vec<_>>())
         },
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
 /// The different values of a leaf of all devices.
-pub fn leaf_values(fixture: &Fixture, about: About, leaf: &str, wanted: u64) -> Result<Row> {
+pub fn leaf_values(fixture: &Fixture, spec: RowSpec, leaf: &str, expected: u64) -> Result<Row> {
     let text = format!("/devices/device/{leaf}");
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || {
             let found = DEVICES_MODEL.select(&fixture.store.tree.view()?, &text)?;
             let values = found.into_iter().filter_map(|found| found.value);
@@ -113,7 +113,7 @@ pub fn leaf_values(fixture: &Fixture, about: About, leaf: &str, wanted: u64) -> 
         },
         |values| {
             let found = values.len() as u64;
-            expect(found == wanted, || format!("{found} values of {leaf}"))
+            expect(found == expected, || format!("{found} values of {leaf}"))
         },
     )
 }

@@ -4,7 +4,7 @@ use espalier_store::{Datastore, Tree};
 
 use super::deletes::{Commits, Everything};
 use super::devices::{BOOKS_MODEL, DEVICES_MODEL, FRAGMENTS};
-use super::fixture::{About, Fixture, open};
+use super::fixture::{Fixture, RowSpec, open};
 use super::queries::{
     ANCESTORS, BY_STATE, BY_STATE_ANCESTORS, BY_STATUS, BY_STATUS_ANCESTORS, NOTHING, Query, TOP,
 };
@@ -12,7 +12,7 @@ use super::reads::Descendants;
 use super::updates::{AMONG, Devices, Replaced, changed, devices};
 use super::{deletes, delta, queries, reads, updates, writes};
 use crate::configuration::Configuration;
-use crate::harness::{Plan, measure};
+use crate::harness::{Repetitions, measure};
 use crate::model_store::{Model, NAME};
 use crate::output::Output;
 use crate::row::Row;
@@ -30,10 +30,10 @@ pub struct Cps {
 pub fn run(cps: &Cps, output: &mut Output) -> Result<()> {
     cps.configurations
         .iter()
-        .try_for_each(|configuration| in_place(cps, configuration, output))
+        .try_for_each(|configuration| run_configuration(cps, configuration, output))
 }
 
-fn in_place(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Result<()> {
+fn run_configuration(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Result<()> {
     for &size in &cps.sizes {
         read_rows(configuration, size, output)?;
     }
@@ -57,7 +57,7 @@ fn in_place(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Re
 const ANCHORS: usize = 3;
 
 /// How a row is measured.
-type Measured = fn(&Fixture, About) -> Result<Row>;
+type Measured = fn(&Fixture, RowSpec) -> Result<Row>;
 
 /// Rows that read, in CPS' order.
 const READS: [(&str, &str, Measured); 8] = [
@@ -182,43 +182,43 @@ fn read_rows(configuration: &Configuration, size: u64, output: &mut Output) -> R
         anchors.push(store.tree(NAME, &name, Datastore::Running)?);
     }
     output.row(&stored(&fixture, &anchors)?)?;
-    fixture.copy_raw()?;
+    fixture.attach_raw_client()?;
     for (row, note, measured) in READS {
-        output.row(&measured(&fixture, About { row, note })?)?;
+        output.row(&measured(&fixture, RowSpec { row, note })?)?;
     }
-    let about = |row| About { row, note: QUERIED };
+    let spec = |row| RowSpec { row, note: QUERIED };
     for (row, text, descendants) in QUERIES {
         let query = Query { text, descendants };
-        let row = queries::one_anchor(&fixture, about(row), query)?;
+        let row = queries::one_anchor(&fixture, spec(row), query)?;
         output.row(&row.note(text))?;
     }
     for (row, text) in ACROSS {
         let descendants = Descendants::All;
         let query = Query { text, descendants };
-        let row = queries::across_anchors(&fixture, about(row), &anchors, query)?;
+        let row = queries::across_anchors(&fixture, spec(row), &anchors, query)?;
         output.row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
     }
     let note = "the different values that an expression gives, parsed each time";
-    for (row, leaf, wanted) in LEAVES {
-        let about = About { row, note };
-        output.row(&queries::leaf_values(&fixture, about, leaf, wanted(size))?)?;
+    for (row, leaf, expected) in LEAVES {
+        let spec = RowSpec { row, note };
+        output.row(&queries::leaf_values(&fixture, spec, leaf, expected(size))?)?;
     }
     Ok(())
 }
 
 /// Stores devices in every anchor.
 fn stored(fixture: &Fixture, anchors: &[Tree]) -> Result<Row> {
-    let about = About {
+    let spec = RowSpec {
         row: "Creating anchors with large data tree",
         note: "JSON documents loaded into three anchors, each in one commit",
     };
     let timing = measure(
-        Plan::once(),
+        Repetitions::once(),
         |_| anchors.iter().try_for_each(|tree| fixture.load(tree)),
         |_, ()| Ok(()),
     )?;
     let raw = fixture.store.raw_load()?;
-    Ok(fixture.row(about).timed(&timing).raw(raw.as_ref()))
+    Ok(fixture.row(spec).timed(&timing).raw(raw.as_ref()))
 }
 
 /// Rows that store: a title, numbers of devices or books, what is done, how, and of what model.
@@ -272,7 +272,7 @@ fn write_rows(
             .filter(|&size| size * fragments <= fragments_max)
         {
             let fixture = open(configuration, model, size)?;
-            output.row(&measured(&fixture, About { row, note })?)?;
+            output.row(&measured(&fixture, RowSpec { row, note })?)?;
         }
     }
     Ok(())
@@ -338,15 +338,15 @@ fn update_rows(configuration: &Configuration, output: &mut Output) -> Result<()>
                 "a JSON document is parsed; the list is removed and made again, in one commit"
             }
         };
-        let row = updates::replacing(&fixture, About { row, note }, replaced, &before, &after)?;
+        let row = updates::replacing(&fixture, RowSpec { row, note }, replaced, &before, &after)?;
         output.row(&row)?;
     }
     let fixture = open(configuration, DEVICES_MODEL, AMONG)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Update leaves for 100 data nodes",
         note: "two leaves each of 100 among 200 devices, by paths that are parsed, in one commit",
     };
-    output.row(&updates::leaves(&fixture, about)?)
+    output.row(&updates::leaves(&fixture, spec)?)
 }
 
 /// The number of devices that CPS deletes among.
@@ -367,23 +367,23 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
             Commits::One,
         ),
     ];
-    for (row, below, commits) in rows {
+    for (row, relative_path, commits) in rows {
         let note = match commits {
             Commits::Each => "by paths that are parsed, a commit for each",
             Commits::One => "by paths that are parsed, in one commit",
         };
         output.row(&deletes::nodes(
             &fixture,
-            About { row, note },
-            below,
+            RowSpec { row, note },
+            relative_path,
             commits,
         )?)?;
     }
-    let about = About {
+    let spec = RowSpec {
         row: "Batch delete 100 non-existing data nodes",
         note: "by paths that are parsed, in one commit, which is refused with 100 errors",
     };
-    output.row(&deletes::missing(&fixture, about)?)?;
+    output.row(&deletes::missing(&fixture, spec)?)?;
     let large = [
         (
             "Delete one large node",
@@ -397,7 +397,7 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
         ),
     ];
     for (row, note, what) in large {
-        output.row(&deletes::everything(&fixture, About { row, note }, what)?)?;
+        output.row(&deletes::everything(&fixture, RowSpec { row, note }, what)?)?;
     }
     Ok(())
 }
@@ -407,15 +407,15 @@ const DELTA_MAX: u64 = 1_000;
 
 fn delta_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
     let mut fixture = open(configuration, DEVICES_MODEL, size)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Delta of 2 anchors no grouping all descendants",
         note: "one call, and a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
     };
-    output.row(&delta::versions(&mut fixture, about)?)?;
+    output.row(&delta::versions(&mut fixture, spec)?)?;
     let fixture = open(configuration, DEVICES_MODEL, size)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Apply delta report to an anchor",
         note: "running is made what startup is: the differences are found and committed",
     };
-    output.row(&delta::apply(&fixture, about)?)
+    output.row(&delta::apply(&fixture, spec)?)
 }

@@ -6,7 +6,7 @@ use espalier_store::Edit;
 use espalier_yang::InstancePath;
 
 use super::devices::{DEVICE, DEVICES, FAIL, SUCCESS, document, path_of};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
@@ -57,10 +57,10 @@ fn replace(fixture: &Fixture, devices: &Devices, replaced: Replaced) -> Result<V
 }
 
 fn expect_devices(fixture: &Fixture, devices: &Devices) -> Result<()> {
-    let wanted = devices.numbers.end - devices.numbers.start;
+    let expected = devices.numbers.end - devices.numbers.start;
     let found = fixture.store.count(DEVICE)?;
-    expect(found == wanted, || format!("{found} devices"))?;
-    match wanted {
+    expect(found == expected, || format!("{found} devices"))?;
+    match expected {
         0 => Ok(()),
         _ => expect_status(fixture, devices.numbers.start, devices.status),
     }
@@ -78,7 +78,7 @@ fn expect_status(fixture: &Fixture, number: u64, status: &str) -> Result<()> {
 /// Devices are put in the place of others; the others are put back outside the measured time.
 pub fn replacing(
     fixture: &Fixture,
-    about: About,
+    spec: RowSpec,
     replaced: Replaced,
     before: &Devices,
     after: &Devices,
@@ -90,7 +90,7 @@ pub fn replacing(
     };
     prepare()?;
     fixture.measure_write(
-        about,
+        spec,
         |_| fixture.store.commit(&replace(fixture, after, replaced)?),
         |_, _| {
             expect_devices(fixture, after)?;
@@ -106,13 +106,13 @@ const UPDATED: u64 = 100;
 pub const AMONG: u64 = 2 * UPDATED;
 
 /// Two leaves of some devices are set in one commit.
-pub fn leaves(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn leaves(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture
         .store
         .commit(&replace(fixture, &devices(0..AMONG), Replaced::Node)?)?;
     let text = |call: u64| format!("update {call}");
     fixture.measure_write(
-        about,
+        spec,
         |call| {
             let mut edits = Vec::new();
             for number in 0..UPDATED {

@@ -42,8 +42,8 @@ impl Groups {
     /// The group of the car of this number: every group is spread over all of them.
     fn of(&mut self, number: u64) -> Option<u64> {
         let rest = self.total - number;
-        let wanted: u64 = self.left.iter().map(|(_, left)| left).sum();
-        if wanted == 0 {
+        let needed: u64 = self.left.iter().map(|(_, left)| left).sum();
+        if needed == 0 {
             return None;
         }
         // A mixing of the number, so that the groups are not runs.

@@ -9,12 +9,12 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
-use crate::configuration::{Configuration, Raw, StoreLocation};
+use crate::configuration::{Configuration, RawClient, StoreLocation};
 use crate::figures::Figures;
-use crate::harness::{Plan, Timing, cpu_time, measure, together};
+use crate::harness::{Repetitions, Timing, cpu_time, measure, run_threads};
 use crate::output::Output;
 use crate::recorder::{Recorder, Trace};
-use crate::row::{Environment, Peer, Row};
+use crate::row::{EngineLabels, Peer, Row};
 use espalier_terminal::{Failure, Result};
 
 /// What DODB takes.
@@ -86,7 +86,7 @@ struct Fixture<'a> {
     /// Notes what is asked of the driver.
     recorder: Arc<Recorder>,
     /// The engine's own client, where documents are read from the engine.
-    raw: Option<Raw>,
+    raw: Option<RawClient>,
     location: StoreLocation,
 }
 
@@ -105,10 +105,10 @@ impl<'a> Fixture<'a> {
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
-        let on = configuration.on();
+        let labels = configuration.labels();
         let (driver, durability) = match policy {
             Policy::Ram => ("none".to_owned(), "none"),
-            _ => (on.driver, on.durability),
+            _ => (labels.driver, labels.durability),
         };
         let mut fixture = Self {
             output,
@@ -136,7 +136,7 @@ impl<'a> Fixture<'a> {
         let Some(raw) = &self.raw else {
             return Ok(None);
         };
-        let traces = (0..TRACES).map(|call| self.recorder.traced(|| operation(call)));
+        let traces = (0..TRACES).map(|call| self.recorder.record(|| operation(call)));
         let traces = traces.collect::<Result<Vec<_>>>()?;
         match traces.iter().any(Trace::is_empty) {
             true => Ok(None),
@@ -154,12 +154,12 @@ impl<'a> Fixture<'a> {
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
-        let on = Environment {
+        let labels = EngineLabels {
             driver: self.driver.clone(),
             policy: self.policy.as_str(),
             durability: self.durability,
         };
-        Row::new("dodb", row, on, size)
+        Row::new("dodb", row, labels, size)
     }
 
     fn fill(&mut self, groups: &mut Groups) -> Result<()> {
@@ -168,14 +168,14 @@ impl<'a> Fixture<'a> {
         let mut number = 0;
         while number < self.size {
             let end = (number + BULK).min(self.size);
-            let some: Vec<_> = (number..end).map(|number| groups.car(number)).collect();
+            let cars: Vec<_> = (number..end).map(|number| groups.car(number)).collect();
             let before = Instant::now();
-            self.cars.insert_many(some)?;
+            self.cars.insert_many(cars)?;
             samples.push(before.elapsed().as_secs_f64() / (end - number) as f64);
             number = end;
         }
         let batches = samples.len() as u64;
-        let timing = Timing::of(
+        let timing = Timing::from_samples(
             samples,
             cpu_time().saturating_sub(cpu) * batches as u32 / self.size as u32,
         )?;
@@ -197,25 +197,25 @@ impl<'a> Fixture<'a> {
             .collect();
         let names: Vec<_> = numbers.iter().map(|number| name(*number)).collect();
         let batches = names.len() as u64 / BATCH;
-        let some = |call: u64| {
+        let batch = |call: u64| {
             let from = ((call % batches) * BATCH) as usize;
             from..from + BATCH as usize
         };
         let timing = measure(
-            Plan::many(1000),
+            Repetitions::many(1000),
             |call| {
                 let mut found = Vec::with_capacity(BATCH as usize);
-                for name in &names[some(call)] {
+                for name in &names[batch(call)] {
                     found.push(black_box(index.get(name.as_str())?));
                 }
                 Ok(found)
             },
             |call, found| {
-                let wanted = names[some(call)].iter();
-                let is_right = wanted
+                let expected = names[batch(call)].iter();
+                let is_right = expected
                     .zip(&found)
                     .all(|(name, car)| car.as_ref().is_some_and(|car| car.name == *name));
-                right(is_right, "get by index")
+                expect_right(is_right, "get by index")
             },
         )?;
         let raw = self.raw(|call| {
@@ -224,7 +224,7 @@ impl<'a> Fixture<'a> {
         })?;
         let row = self
             .row("get by index", self.size)
-            .timed(&timing.part(BATCH));
+            .timed(&timing.per_operation(BATCH));
         let row = row
             .raw(raw.as_ref())
             .peers(self.figures("get by index", self.size));
@@ -241,7 +241,7 @@ impl<'a> Fixture<'a> {
             .map(|_| name(random.random_range(0..self.size)))
             .collect();
         let timing = measure(
-            Plan::many(1000),
+            Repetitions::many(1000),
             |_| {
                 for name in &names {
                     black_box(index.get(name.as_str())?);
@@ -252,7 +252,7 @@ impl<'a> Fixture<'a> {
         )?;
         let row = self
             .row("get by index, again", self.size)
-            .timed(&timing.part(BATCH))
+            .timed(&timing.per_operation(BATCH))
             .peers(self.figures("get by index, again", self.size));
         self.output.row(&row.note(format!(
             "the same {BATCH} random cars again and again, each on average"
@@ -291,12 +291,12 @@ impl<'a> Fixture<'a> {
         find: impl Fn(&Index<Car>) -> Result<Vec<(u64, Arc<Car>)>>,
     ) -> Result<()> {
         let timing = measure(
-            Plan::many(50),
+            Repetitions::many(50),
             |_| find(index),
             |_, found| {
                 let is_right = found.len() as u64 == matching
                     && found.iter().all(|(_, car)| car.color == color(matching));
-                right(is_right, row)
+                expect_right(is_right, row)
             },
         )?;
         let raw = self.raw(|_| find(index).map(drop))?;
@@ -310,7 +310,7 @@ impl<'a> Fixture<'a> {
     fn insert_one_by_one(&mut self) -> Result<()> {
         let mut groups = Groups::new(&[], u64::MAX);
         let size = self.size;
-        let plan = Plan::many(SINGLE_INSERTS);
+        let plan = Repetitions::many(SINGLE_INSERTS);
         // Making a car is no part of adding it.
         let made: Vec<_> = (0..plan.calls_max())
             .map(|call| groups.car(size + call))
@@ -322,7 +322,7 @@ impl<'a> Fixture<'a> {
                 Some(car) => Ok(Some(self.cars.insert(car)?)),
                 None => Ok(None),
             },
-            |call, key| right(key == Some(size + call), "add"),
+            |call, key| expect_right(key == Some(size + call), "add"),
         )?;
         let next = self.cars.next_key()?;
         let raw = self.raw(|call| {
@@ -340,7 +340,7 @@ impl<'a> Fixture<'a> {
     /// Each call returns when its car is there; calls at the same time share a commit.
     fn insert_by_threads(&mut self) -> Result<()> {
         let (cars, next) = (&self.cars, self.cars.next_key()?);
-        let timing = together(THREADS, INSERTS_OF_A_THREAD, |thread| {
+        let timing = run_threads(THREADS, INSERTS_OF_A_THREAD, |thread| {
             let mut groups = Groups::new(&[], u64::MAX);
             let from = next + thread * INSERTS_OF_A_THREAD;
             (from..from + INSERTS_OF_A_THREAD).try_for_each(|number| {
@@ -349,7 +349,7 @@ impl<'a> Fixture<'a> {
             })
         })?;
         let added = self.cars.next_key()? - next;
-        right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
+        expect_right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
         let peers = self.figures("add", self.size);
         let row = self
             .row(format!("add by {THREADS} threads"), self.size)
@@ -362,7 +362,7 @@ impl<'a> Fixture<'a> {
     }
 }
 
-fn right(is_right: bool, what: &str) -> Result<()> {
+fn expect_right(is_right: bool, what: &str) -> Result<()> {
     if is_right {
         return Ok(());
     }

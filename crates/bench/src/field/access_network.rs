@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use espalier_store::Edit;
 use espalier_yang::InstancePath;
 
-use super::report::{Report, effort};
+use super::report::{Report, validation_note};
 use crate::dataset::expect;
 use crate::generated_document::{GeneratedDocument, List};
 use crate::harness::{Timing, cpu_time};
@@ -25,7 +25,7 @@ const PER_TERMINATION: u64 = 64;
 const PORTS: u64 = 2;
 
 /// Commits at the beginning and at the end that are looked at by themselves.
-const ENDS: usize = 16;
+const EDGE_COMMITS: usize = 16;
 
 /// What is there before the first device.
 fn terminations(size: u64) -> GeneratedDocument<'static> {
@@ -99,7 +99,7 @@ struct Added {
 impl Added {
     fn timing(&self, from: usize, to: usize) -> Result<Timing> {
         let cpu = self.cpu[from..to].iter().sum();
-        Timing::of(self.seconds[from..to].to_vec(), cpu)
+        Timing::from_samples(self.seconds[from..to].to_vec(), cpu)
     }
 }
 
@@ -127,20 +127,20 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
             ))
         })
         .collect::<Result<Vec<_>>>()?;
-    let before = store.effort();
+    let before = store.validation_cost();
     let mut added = add(&store, &edits)?;
-    let note = effort(before, store.effort(), size);
+    let note = validation_note(before, store.validation_cost(), size);
     check(&store, size)?;
     let raw = store.raw_copy()?;
     let more = store.document(device(size))?;
     let more = Edit::merge(InstancePath::root(), more);
     added
         .traces
-        .push(store.traced(|| store.commit(&[more]).map(drop))?);
+        .push(store.record(|| store.commit(&[more]).map(drop))?);
     let raw = raw.map(|raw| raw.replay(&added.traces)).transpose()?;
 
     let all = added.seconds.len();
-    let end = ENDS.min(all);
+    let end = EDGE_COMMITS.min(all);
     let first = report.row(&store, "b: add a device, the first ones", size);
     let first = first.timed(&added.timing(0, end)?);
     let first = first.note(format!(
@@ -168,9 +168,9 @@ fn median(seconds: &[f64]) -> f64 {
 /// Everything is there, and the rules are kept.
 fn check(store: &ModelStore, size: u64) -> Result<()> {
     let interfaces = store.count("/espalier-bench-access:interfaces/interface")?;
-    let wanted = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
-    expect(interfaces == wanted, || {
-        format!("{interfaces} interfaces instead of {wanted}")
+    let expected = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
+    expect(interfaces == expected, || {
+        format!("{interfaces} interfaces instead of {expected}")
     })?;
     let streams = store.count("/espalier-bench-access:transmission/stream")?;
     expect(streams == size * PORTS, || format!("{streams} streams"))?;

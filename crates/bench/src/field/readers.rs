@@ -8,7 +8,7 @@ use espalier_store::Edit;
 use super::hosts::Hosts;
 use super::report::Report;
 use crate::dataset::expect;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
@@ -32,7 +32,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
         ("h: read one, beside large commits", size.min(EDITS_MAX)),
     ] {
         let commits = commits(&mut hosts, edits)?;
-        let (busy, made) = beside(&mut hosts, &commits)?;
+        let (busy, made) = read_during_commits(&mut hosts, &commits)?;
         let row: Row = report.row(&hosts.store, name, size).timed(&busy);
         let row = row.note(format!(
             "{made} commits of {edits} edits meanwhile; idle p50 {:.2} us, p99 {:.2} us",
@@ -45,7 +45,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
 }
 
 fn read(hosts: &mut Hosts) -> Result<Timing> {
-    let plan = Plan::many(READS_MAX.min(20 * hosts.size()));
+    let plan = Repetitions::many(READS_MAX.min(20 * hosts.size()));
     let paths = (0..plan.calls_max())
         .map(|_| {
             let number = hosts.choose();
@@ -79,7 +79,7 @@ fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
 }
 
 /// Reads while another thread commits; how many commits it made.
-fn beside(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
+fn read_during_commits(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let tree = hosts.store.tree.clone();
     thread::scope(|scope| {

@@ -6,11 +6,11 @@ use espalier_store::Edit;
 use espalier_yang::InstancePath;
 use espalier_yang::validate::ValidationCost;
 
-use crate::configuration::{Configuration, Raw};
+use crate::configuration::{Configuration, RawClient};
 use crate::dataset::expect;
 use crate::figures::Figures;
 use crate::generated_document::GeneratedDocument;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::model_store::{Model, ModelStore};
 use crate::output::Output;
 use crate::recorder::Trace;
@@ -28,14 +28,14 @@ const SUITE: &str = "field";
 pub const CHANGES_MAX: u64 = 2_400;
 
 /// One change in so many is kept for the raw engine.
-const TRACED: usize = 10;
+const CHANGES_PER_TRACE: usize = 10;
 
 /// Takes rows, and remembers those of one entry.
 pub struct Report<'a> {
     configuration: &'a Configuration,
     output: &'a mut Output,
     /// Name, size and median.
-    seen: Vec<(String, u64, f64)>,
+    measured: Vec<(String, u64, f64)>,
 }
 
 /// A change of one entry, and how it shows.
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
         Self {
             configuration,
             output,
-            seen: Vec::new(),
+            measured: Vec::new(),
         }
     }
 
@@ -96,12 +96,16 @@ impl<'a> Report<'a> {
 
     /// Takes a row of work on one entry: how it grew from the size before is noted.
     pub fn emit_one(&mut self, mut row: Row) -> Result<()> {
-        let before = self.seen.iter().rev().find(|seen| seen.0 == row.row);
+        let before = self
+            .measured
+            .iter()
+            .rev()
+            .find(|measured| measured.0 == row.row);
         if let (Some((_, size, median)), Some(now)) = (before, row.median_s) {
             row = row.note(format!("x{:.2} from size {size}", now / median));
         }
         if let Some(median) = row.median_s {
-            self.seen.push((row.row.clone(), row.size, median));
+            self.measured.push((row.row.clone(), row.size, median));
         }
         self.emit(&row)
     }
@@ -115,15 +119,15 @@ impl<'a> Report<'a> {
     ) -> Result<Row> {
         let tree = store.document(document)?;
         let edits = [Edit::merge(InstancePath::root(), tree)];
-        let before = store.effort();
+        let before = store.validation_cost();
         let timing = measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| store.commit(&edits),
             |_, commit| expect(commit.is_changed, || "nothing was committed".to_owned()),
         )?;
         let raw = store.raw_load()?;
         let row = row.timed(&timing).raw(raw.as_ref());
-        Ok(row.note(effort(before, store.effort(), 1)))
+        Ok(row.note(validation_note(before, store.validation_cost(), 1)))
     }
 
     /// Measures the load of a document into the empty store.
@@ -135,7 +139,7 @@ impl<'a> Report<'a> {
     ) -> Result<Row> {
         let mut document = Some(document);
         let timing = measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| document.take().map(|text| store.load(text)).transpose(),
             |_, report| {
                 let is_changed = report.is_some_and(|report| report.commit.is_changed);
@@ -154,14 +158,16 @@ impl<'a> Report<'a> {
 
     /// The row of changes of one entry.
     pub fn changed(&self, store: &ModelStore, row: Row, changes: &[Change]) -> Result<Row> {
-        let traced = (changes.len() / TRACED).max(1).min(changes.len() - 1);
+        let traced = (changes.len() / CHANGES_PER_TRACE)
+            .max(1)
+            .min(changes.len() - 1);
         let (timed, traced) = changes.split_at(changes.len() - traced);
         let warm_up = (timed.len() / 10) as u64;
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up,
-            ..Plan::many(timed.len() as u64 - warm_up)
+            ..Repetitions::many(timed.len() as u64 - warm_up)
         };
-        let before = store.effort();
+        let before = store.validation_cost();
         let mut commits = 0;
         let timing = measure(
             plan,
@@ -172,21 +178,21 @@ impl<'a> Report<'a> {
                 timed[call as usize].check(store)
             },
         )?;
-        let note = effort(before, store.effort(), commits);
+        let note = validation_note(before, store.validation_cost(), commits);
         let row = row.timed(&timing).note(note);
         let Some(raw) = store.raw_copy()? else {
             return Ok(row);
         };
         let traces = traced
             .iter()
-            .map(|change| store.traced(|| store.commit(&change.edits).map(drop)))
+            .map(|change| store.record(|| store.commit(&change.edits).map(drop)))
             .collect::<Result<Vec<_>>>()?;
-        beside_raw(row, &timing, &raw, &traces)
+        with_raw_figures(row, &timing, &raw, &traces)
     }
 }
 
 /// Adds what the raw engine takes for the same reads and writes, and for one put alone.
-fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<Row> {
+fn with_raw_figures(row: Row, timing: &Timing, raw: &RawClient, traces: &[Trace]) -> Result<Row> {
     let put = raw.single_write(traces)?.median_s;
     let replayed = raw.replay(traces)?;
     let reads = traces.first().map_or(0, |trace| trace.reads.len());
@@ -204,7 +210,7 @@ fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<
 }
 
 /// How much was validated, in a commit on average.
-pub fn effort(before: ValidationCost, after: ValidationCost, commits: u64) -> String {
+pub fn validation_note(before: ValidationCost, after: ValidationCost, commits: u64) -> String {
     let checks = (after.checks - before.checks) as f64 / commits.max(1) as f64;
     let fallbacks = after.fallbacks - before.fallbacks;
     format!("{checks:.1} checks a commit, {fallbacks} fallbacks in {commits} commits")

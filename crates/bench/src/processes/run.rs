@@ -7,7 +7,7 @@ use std::time::Duration;
 use espalier_keyspace::Policy;
 use espalier_store::CommitOptions;
 
-use super::worker::{Act, Job, READY, Read, now_ns, text_of};
+use super::worker::{Job, READY, Read, Task, now_ns, text_of};
 use crate::configuration::{Configuration, StoreLocation, new_folder};
 use crate::dataset::{expect, write_document};
 use crate::harness::Timing;
@@ -26,10 +26,10 @@ const SECONDS: f64 = 2.0;
 
 /// Changes whose way is timed, after some that are not.
 const CHANGES: u64 = 100;
-const CHANGES_BEFORE: u64 = 5;
+const CHANGES_UNTIMED: u64 = 5;
 
 /// Engines that one process has for itself.
-const ALONE: [&str; 2] = ["memory", "file"];
+const SINGLE_PROCESS: [&str; 2] = ["memory", "file"];
 
 /// What to measure.
 pub struct Processes {
@@ -42,7 +42,7 @@ pub struct Processes {
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
     let is_shared =
-        |configuration: &&Configuration| !ALONE.contains(&configuration.engine.scheme());
+        |configuration: &&Configuration| !SINGLE_PROCESS.contains(&configuration.engine.scheme());
     let configurations: Vec<_> = processes.configurations.iter().filter(is_shared).collect();
     if configurations.is_empty() {
         return Err(Failure::usage(
@@ -51,21 +51,21 @@ pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
     }
     for &size in &processes.sizes {
         for configuration in &configurations {
-            Measuring::new(configuration, size)?.run(output)?;
+            SharedStore::new(configuration, size)?.run(output)?;
         }
     }
     Ok(())
 }
 
 /// A store that processes open.
-struct Measuring<'a> {
+struct SharedStore<'a> {
     configuration: &'a Configuration,
     size: u64,
     location: StoreLocation,
     fixture: Fixture,
 }
 
-impl<'a> Measuring<'a> {
+impl<'a> SharedStore<'a> {
     fn new(configuration: &'a Configuration, size: u64) -> Result<Self> {
         let mut location = configuration.location()?;
         // The home removes what it has opened itself.
@@ -96,7 +96,7 @@ impl<'a> Measuring<'a> {
         )?;
         let name = format!("read one entry, {PROCESSES} processes");
         let row = self.row(&name).timed(&all.timing());
-        output.row(&row.note(self.with_cores(&alone, &all)).note(format!(
+        output.row(&row.note(self.ratio_with_cores(&alone, &all)).note(format!(
             "{:.0} reads/s, {times:.2} times one process's, on {cores} cores that they share with \
              the engine",
             all.per_second()
@@ -112,7 +112,7 @@ impl<'a> Measuring<'a> {
 
     /// What more cores would allow: where reads ask no engine, processes need nothing but processor
     /// time, and what they take from each other shows in how much of it a read needs.
-    fn with_cores(&self, alone: &Rate, all: &Rate) -> String {
+    fn ratio_with_cores(&self, alone: &Rate, all: &Rate) -> String {
         if self.configuration.policy != Policy::Cached {
             return String::new();
         }
@@ -121,29 +121,32 @@ impl<'a> Measuring<'a> {
     }
 
     fn row(&self, name: &str) -> Row {
-        Row::new(SUITE, name, self.configuration.on(), self.size)
+        Row::new(SUITE, name, self.configuration.labels(), self.size)
     }
 
-    fn part(&self, act: Act) -> Result<Part> {
+    fn start_worker(&self, task: Task) -> Result<WorkerProcess> {
         let url = self.location.url();
         let joint = if url.contains('?') { '&' } else { '?' };
-        Part::start(&Job {
+        WorkerProcess::start(&Job {
             url: format!("{url}{joint}policy={}", self.configuration.policy.name()),
             size: self.size,
-            act,
+            task,
         })
     }
 
     /// What so many processes read at once.
     fn rate(&self, count: u64) -> Result<Rate> {
         let seconds = SECONDS;
-        let parts = (0..count).map(|seed| self.part(Act::Read { seconds, seed }));
-        let mut parts = parts.collect::<Result<Vec<_>>>()?;
-        parts.iter_mut().try_for_each(Part::wait_ready)?;
-        parts.iter_mut().try_for_each(|part| part.tell("go"))?;
+        let workers = (0..count).map(|seed| self.start_worker(Task::Read { seconds, seed }));
+        let mut workers = workers.collect::<Result<Vec<_>>>()?;
+        workers.iter_mut().try_for_each(WorkerProcess::wait_ready)?;
+        workers
+            .iter_mut()
+            .try_for_each(|worker| worker.send_line("go"))?;
         let mut rate = Rate::default();
-        for part in &mut parts {
-            let read: Read = serde_json::from_str(&part.line()?).map_err(std::io::Error::from)?;
+        for worker in &mut workers {
+            let read: Read =
+                serde_json::from_str(&worker.read_line()?).map_err(std::io::Error::from)?;
             rate.reads += read.reads;
             rate.cpu_s += read.cpu_s;
         }
@@ -153,10 +156,10 @@ impl<'a> Measuring<'a> {
 
     /// How long changes take to be visible in all processes.
     fn visibility(&self) -> Result<Timing> {
-        let changes = CHANGES_BEFORE + CHANGES;
-        let parts = (0..PROCESSES).map(|_| self.part(Act::Follow { changes }));
-        let mut parts = parts.collect::<Result<Vec<_>>>()?;
-        parts.iter_mut().try_for_each(Part::wait_ready)?;
+        let changes = CHANGES_UNTIMED + CHANGES;
+        let workers = (0..PROCESSES).map(|_| self.start_worker(Task::ReportVisibility { changes }));
+        let mut workers = workers.collect::<Result<Vec<_>>>()?;
+        workers.iter_mut().try_for_each(WorkerProcess::wait_ready)?;
         let mut samples = Vec::new();
         for change in 1..=changes {
             let edit = self.fixture.nodes.set_text(0, &text_of(change));
@@ -165,15 +168,15 @@ impl<'a> Measuring<'a> {
                 .commit(&[edit], CommitOptions::default())?;
             let committed = now_ns();
             let mut last = committed;
-            for part in &mut parts {
-                let seen = part.line()?.trim().parse::<u64>();
-                last = last.max(seen.map_err(|_| part.failure())?);
+            for worker in &mut workers {
+                let visible_at = worker.read_line()?.trim().parse::<u64>();
+                last = last.max(visible_at.map_err(|_| worker.failure())?);
             }
-            if change > CHANGES_BEFORE {
+            if change > CHANGES_UNTIMED {
                 samples.push(Duration::from_nanos(last - committed).as_secs_f64());
             }
         }
-        Timing::of(samples, Duration::ZERO)
+        Timing::from_samples(samples, Duration::ZERO)
     }
 }
 
@@ -202,13 +205,13 @@ impl Rate {
 }
 
 /// A process, ended when it is dropped.
-struct Part {
+struct WorkerProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Part {
+impl WorkerProcess {
     fn start(job: &Job) -> Result<Self> {
         let program = std::env::current_exe()?;
         let mut child = Command::new(program)
@@ -218,21 +221,21 @@ impl Part {
             .spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or_else(|| Failure::data("a process has no pipes"))?;
-        let mut part = Self {
+        let mut worker = Self {
             child,
             input,
             output: BufReader::new(output),
         };
-        part.tell(&serde_json::to_string(job).map_err(std::io::Error::from)?)?;
-        Ok(part)
+        worker.send_line(&serde_json::to_string(job).map_err(std::io::Error::from)?)?;
+        Ok(worker)
     }
 
-    fn tell(&mut self, line: &str) -> Result<()> {
+    fn send_line(&mut self, line: &str) -> Result<()> {
         writeln!(self.input, "{line}")?;
         Ok(self.input.flush()?)
     }
 
-    fn line(&mut self) -> Result<String> {
+    fn read_line(&mut self) -> Result<String> {
         let mut line = String::new();
         match self.output.read_line(&mut line)? {
             0 => Err(self.failure()),
@@ -241,7 +244,7 @@ impl Part {
     }
 
     fn wait_ready(&mut self) -> Result<()> {
-        let line = self.line()?;
+        let line = self.read_line()?;
         expect(line.trim() == READY, || format!("a process says {line:?}"))
     }
 
@@ -250,7 +253,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         // It may have ended already, which is as good.
         let _ = self.child.kill();

@@ -17,7 +17,7 @@ use crate::scale::Fixture;
 use espalier_terminal::Result;
 
 /// How often a process looks whether a change is there.
-const LOOK: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Said when the store is open.
 pub const READY: &str = "ready";
@@ -31,12 +31,12 @@ pub struct Job {
     /// How many entries it has.
     pub size: u64,
     /// What to do with it.
-    pub act: Act,
+    pub task: Task,
 }
 
 /// What there is to do.
 #[derive(Debug, Deserialize, Serialize)]
-pub enum Act {
+pub enum Task {
     /// Read entries for so many seconds, from the next line of the input on, and say [`Read`].
     Read {
         /// For how long.
@@ -45,7 +45,7 @@ pub enum Act {
         seed: u64,
     },
     /// Say when each of so many changes is visible, by [`now_ns`].
-    Follow {
+    ReportVisibility {
         /// How many changes.
         changes: u64,
     },
@@ -74,29 +74,29 @@ pub fn now_ns() -> u64 {
 /// Does what the standard input says.
 pub fn run() -> Result<()> {
     let input = std::io::stdin();
-    let job: Job = serde_json::from_str(&line(&input)?).map_err(std::io::Error::from)?;
+    let job: Job = serde_json::from_str(&read_line(&input)?).map_err(std::io::Error::from)?;
     let fixture = Fixture::open(&job.url)?;
-    say(READY)?;
-    match job.act {
-        Act::Read { seconds, seed } => {
-            line(&input)?;
+    write_line(READY)?;
+    match job.task {
+        Task::Read { seconds, seed } => {
+            read_line(&input)?;
             let read = read(&fixture, job.size, Duration::from_secs_f64(seconds), seed)?;
-            say(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
+            write_line(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
         }
-        Act::Follow { changes } => (1..=changes).try_for_each(|change| {
+        Task::ReportVisibility { changes } => (1..=changes).try_for_each(|change| {
             wait_for(&fixture, change)?;
-            say(&now_ns().to_string())
+            write_line(&now_ns().to_string())
         }),
     }
 }
 
-fn line(input: &Stdin) -> Result<String> {
+fn read_line(input: &Stdin) -> Result<String> {
     let mut line = String::new();
     input.lock().read_line(&mut line)?;
     Ok(line)
 }
 
-fn say(line: &str) -> Result<()> {
+fn write_line(line: &str) -> Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{line}")?;
     Ok(output.flush()?)
@@ -125,15 +125,15 @@ fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read>
 }
 
 fn wait_for(fixture: &Fixture, change: u64) -> Result<()> {
-    let wanted = Value::string(text_of(change));
+    let expected = Value::string(text_of(change));
     loop {
         let received = entry(fixture, 0)?;
-        if received.text.as_ref() == Some(&wanted) {
+        if received.text.as_ref() == Some(&expected) {
             return Ok(());
         }
         expect(received.entries == 1, || {
             "the first entry is gone".to_owned()
         })?;
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }

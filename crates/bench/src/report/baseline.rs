@@ -20,7 +20,7 @@ type Key = ([String; 5], u64);
 
 /// How a row stands beside the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Beside {
+pub enum BaselineChange {
     /// Slower, by this factor of the medians.
     Slower(f64),
     /// Faster, likewise.
@@ -41,16 +41,16 @@ impl Baseline {
     }
 
     /// How a row stands beside the earlier one; none where there is no such row.
-    pub fn beside(&self, row: &Row) -> Option<Beside> {
-        let then = self.rows.get(&key(row))?;
+    pub fn compare(&self, row: &Row) -> Option<BaselineChange> {
+        let earlier = self.rows.get(&key(row))?;
         let (median, min) = (row.median_s?, row.min_s?);
-        let (median_then, min_then) = (then.median_s?, then.min_s?);
-        Some(if min > median_then * FACTOR {
-            Beside::Slower(median / median_then)
-        } else if median * FACTOR < min_then {
-            Beside::Faster(median_then / median)
+        let (earlier_median, earlier_min) = (earlier.median_s?, earlier.min_s?);
+        Some(if min > earlier_median * FACTOR {
+            BaselineChange::Slower(median / earlier_median)
+        } else if median * FACTOR < earlier_min {
+            BaselineChange::Faster(earlier_median / median)
         } else {
-            Beside::Same(median / median_then)
+            BaselineChange::Same(median / earlier_median)
         })
     }
 
@@ -58,10 +58,10 @@ impl Baseline {
     pub fn summary(&self, rows: &[Row]) -> String {
         let (mut text, mut same) = (String::new(), 0);
         for row in rows {
-            let what = match self.beside(row) {
-                Some(Beside::Slower(factor)) => format!("x{factor:.2} SLOWER"),
-                Some(Beside::Faster(factor)) => format!("x{factor:.2} faster"),
-                Some(Beside::Same(_)) => {
+            let what = match self.compare(row) {
+                Some(BaselineChange::Slower(factor)) => format!("x{factor:.2} SLOWER"),
+                Some(BaselineChange::Faster(factor)) => format!("x{factor:.2} faster"),
+                Some(BaselineChange::Same(_)) => {
                     same += 1;
                     continue;
                 }
@@ -117,14 +117,20 @@ mod tests {
         std::fs::write(file.path(), format!("{line}\n\n")).expect("written");
         let baseline = Baseline::read(file.path()).expect("rows");
         assert_eq!(
-            baseline.beside(&row(1.3, 1.4)),
-            Some(Beside::Same(1.4 / 1.2))
+            baseline.compare(&row(1.3, 1.4)),
+            Some(BaselineChange::Same(1.4 / 1.2))
         );
-        assert_eq!(baseline.beside(&row(2.0, 2.4)), Some(Beside::Slower(2.0)));
-        assert_eq!(baseline.beside(&row(0.5, 0.6)), Some(Beside::Faster(2.0)));
+        assert_eq!(
+            baseline.compare(&row(2.0, 2.4)),
+            Some(BaselineChange::Slower(2.0))
+        );
+        assert_eq!(
+            baseline.compare(&row(0.5, 0.6)),
+            Some(BaselineChange::Faster(2.0))
+        );
         let mut other = row(9.0, 9.0);
         other.size = 11;
-        assert_eq!(baseline.beside(&other), None);
+        assert_eq!(baseline.compare(&other), None);
         let text = baseline.summary(&[row(2.0, 2.4), row(1.0, 1.2)]);
         assert!(
             text.contains("x2.00 SLOWER: scale: get") && text.contains("1 rows"),

@@ -1,7 +1,7 @@
 //! Rows whose work is one entry, and whether they grow with everything around it.
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use crate::row::Row;
 
 /// What a row of one entry may grow by while the size grows tenfold.
@@ -90,7 +90,7 @@ pub fn finding(rows: &[Row]) -> Finding {
             "{}: {}, {engine}: x{:.2} for each tenfold from {} to {size}",
             large.suite, large.row, growth.factor, growth.small
         );
-        exceptions.push((reasons::of(About::Growth, large), what));
+        exceptions.push((reasons::of(FindingKind::Growth, large), what));
     }
     let summary = format!(
         "{within} rows of one entry grow by no more than x{GROWTH_MAX} (and their noise) for each tenfold size"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::baseline::{Baseline, Beside};
+use super::baseline::{Baseline, BaselineChange};
 use super::page::{Finding, Page};
 use super::plot;
 use super::summary::{FACTORS, Summary, distinct, summaries};
@@ -188,14 +188,14 @@ fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
         peer.map_or_else(|| "-".to_owned(), |peer| row.times(peer))
     );
     if let Some(baseline) = baseline {
-        let cell = match baseline.beside(row) {
-            Some(Beside::Slower(factor)) => {
+        let cell = match baseline.compare(row) {
+            Some(BaselineChange::Slower(factor)) => {
                 format!("<td class=\"slower\">x{factor:.2} slower</td>")
             }
-            Some(Beside::Faster(factor)) => {
+            Some(BaselineChange::Faster(factor)) => {
                 format!("<td class=\"faster\">x{factor:.2} faster</td>")
             }
-            Some(Beside::Same(_)) => "<td>within noise</td>".to_owned(),
+            Some(BaselineChange::Same(_)) => "<td>within noise</td>".to_owned(),
             None => "<td>-</td>".to_owned(),
         };
         page.push_str(&cell);

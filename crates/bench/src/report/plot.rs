@@ -38,7 +38,7 @@ const COLOURS: [RGBColor; 9] = [
 const TEXT: RGBColor = RGBColor(1, 2, 3);
 
 /// The same, as it stands in the picture.
-const TEXT_IN_SVG: &str = "#010203";
+const TEXT_COLOUR_IN_SVG: &str = "#010203";
 
 /// One line of the picture.
 struct Line {
@@ -105,7 +105,7 @@ fn finished(picture: &str, height: u32) -> String {
     let size = format!("width=\"{WIDTH}\" height=\"{height}\" ");
     each_text_once(picture)
         .replacen(&size, "", 1)
-        .replace(TEXT_IN_SVG, "currentColor")
+        .replace(TEXT_COLOUR_IN_SVG, "currentColor")
 }
 
 /// Without the labels that stand where the same label stands already: the last one of a logarithmic axis
@@ -189,8 +189,8 @@ fn draw(
         .build_cartesian_2d(
             (sizes.0..sizes.1).log_scale(),
             // A hair more, as a label at the very end of an axis is lost where its number is rounded.
-            (decade(seconds.0, f64::floor) * (1.0 - HAIR)
-                ..decade(seconds.1, f64::ceil) * (1.0 + HAIR))
+            (decade(seconds.0, f64::floor) * (1.0 - AXIS_MARGIN)
+                ..decade(seconds.1, f64::ceil) * (1.0 + AXIS_MARGIN))
                 .log_scale(),
         )?;
     chart
@@ -239,7 +239,7 @@ fn dot(line: &Line, colour: RGBColor) -> ShapeStyle {
 }
 
 /// By how much of itself the end of an axis is moved out.
-const HAIR: f64 = 1e-9;
+const AXIS_MARGIN: f64 = 1e-9;
 
 /// The power of ten below or above.
 fn decade(number: f64, round: fn(f64) -> f64) -> f64 {
@@ -259,7 +259,7 @@ fn labelled(number: f64, digits: &[u32], label: fn(f64) -> String) -> String {
     let digit = number / decade(number, f64::floor);
     let is_labelled = digits
         .iter()
-        .any(|&wanted| (digit - f64::from(wanted)).abs() < 1e-6);
+        .any(|&first| (digit - f64::from(first)).abs() < 1e-6);
     match is_labelled {
         true => label(number),
         false => String::new(),
@@ -327,7 +327,7 @@ mod tests {
         ] {
             assert!(picture.contains(part), "{part}: {picture}");
         }
-        assert!(!picture.contains(TEXT_IN_SVG));
+        assert!(!picture.contains(TEXT_COLOUR_IN_SVG));
         let labels = picture.split("<text").skip(1);
         let labels: Vec<_> = labels.filter(|label| label.contains("\n1M\n")).collect();
         assert_eq!(labels.len(), 1, "a label is drawn once: {picture}");

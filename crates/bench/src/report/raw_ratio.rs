@@ -1,12 +1,12 @@
 //! Rows that take many times what the raw engine takes for the same reads and writes.
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use super::summary::distinct;
 use crate::row::Row;
 
 /// From how many times the raw engine's time on a row is told with its reason.
-const DISTANCE_MAX: f64 = 5.0;
+const RAW_RATIO_MAX: f64 = 5.0;
 
 /// What the report says of such rows, once for each name.
 pub fn finding(rows: &[Row]) -> Finding {
@@ -14,11 +14,11 @@ pub fn finding(rows: &[Row]) -> Finding {
     let far: Vec<(&Row, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, times(row)?)))
-        .filter(|(row, times)| *times > DISTANCE_MAX * (1.0 + row.noise()))
+        .filter(|(row, times)| *times > RAW_RATIO_MAX * (1.0 + row.noise()))
         .collect();
     let near = rows.iter().filter(|row| times(row).is_some()).count() - far.len();
     let summary = format!(
-        "{near} rows take no more than x{DISTANCE_MAX} (and their noise) of the raw engine doing the same reads and writes"
+        "{near} rows take no more than x{RAW_RATIO_MAX} (and their noise) of the raw engine doing the same reads and writes"
     );
     let names = distinct(far.iter().map(|(row, _)| (&row.suite, &row.row)));
     let exceptions = names.into_iter().filter_map(|name| {
@@ -29,7 +29,7 @@ pub fn finding(rows: &[Row]) -> Finding {
             "{}: {}, at most x{times:.1} ({engine}, {size})",
             row.suite, row.row
         );
-        Some((reasons::of(About::Raw, row), what))
+        Some((reasons::of(FindingKind::Raw, row), what))
     });
     Finding::new("Beside the raw engine", summary, exceptions)
 }

@@ -10,7 +10,7 @@ use crate::row::Row;
 /// What a reason explains.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
-pub enum About {
+pub enum FindingKind {
     /// More than twice the time for each tenfold size.
     Growth,
     /// More than five times the raw engine.
@@ -28,7 +28,7 @@ struct Reasons {
 
 #[derive(Debug, Deserialize)]
 struct Reason {
-    about: About,
+    about: FindingKind,
     text: String,
     /// For each suite, what the names of the rows begin with.
     rows: HashMap<String, Vec<String>>,
@@ -40,10 +40,10 @@ static REASONS: LazyLock<Reasons> = LazyLock::new(|| {
 });
 
 /// The reason of a row: of those that fit, the one with the longest beginning of its name.
-pub fn of(about: About, row: &Row) -> &'static str {
+pub fn of(kind: FindingKind, row: &Row) -> &'static str {
     let reasons = REASONS.reasons.iter();
     let fitting = reasons
-        .filter(|reason| reason.about == about)
+        .filter(|reason| reason.about == kind)
         .filter_map(|reason| Some((reason.length_for(row)?, reason)));
     match fitting.max_by_key(|(length, _)| *length) {
         Some((_, reason)) => &reason.text,
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn the_longest_beginning_wins() {
         let row = |name: &str| Row::example("clixon", name, "embedded", 1_000, 1.0);
-        let reason = |name| of(About::Raw, &row(name));
+        let reason = |name| of(FindingKind::Raw, &row(name));
         assert!(reason("GET all").contains("written as text"));
         assert!(reason("GET 1").contains("HTTP"));
         assert_eq!(reason("nothing"), REASONS.otherwise);
         assert!(!REASONS.otherwise.is_empty());
-        assert_eq!(of(About::Growth, &row("GET all")), REASONS.otherwise);
+        assert_eq!(of(FindingKind::Growth, &row("GET all")), REASONS.otherwise);
     }
 }

@@ -59,9 +59,9 @@ fn table(
 ) -> Summary {
     let names = distinct(rows.iter().map(|row| row.row.clone()));
     let lines = names.into_iter().map(|name| {
-        let cells = columns.iter().map(|wanted| {
+        let cells = columns.iter().map(|label| {
             let mut of_name = rows.iter().filter(|row| row.row == name);
-            let row = of_name.find(|row| column(row) == *wanted);
+            let row = of_name.find(|row| column(row) == *label);
             row.map_or_else(|| "-".to_owned(), |row| cell(row))
         });
         let cells = cells.collect();

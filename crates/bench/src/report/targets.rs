@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use crate::output::duration;
 use crate::row::Row;
 
@@ -21,13 +21,13 @@ struct Target {
     /// The size at which it is judged.
     size: u64,
     #[serde(flatten)]
-    reach: Reach,
+    bound: Bound,
 }
 
 /// What is to be reached.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase", untagged)]
-enum Reach {
+enum Bound {
     /// At most so many seconds.
     Within { seconds: f64 },
     /// So many times less than the first of the other systems.
@@ -61,7 +61,7 @@ pub fn finding(rows: &[Row]) -> Finding {
         all += 1;
         match judged {
             None => met += 1,
-            Some(what) => exceptions.push((reasons::of(About::Target, row), what)),
+            Some(what) => exceptions.push((reasons::of(FindingKind::Target, row), what)),
         }
     }
     let summary = format!("{met} of {all} rows with a target are within it");
@@ -85,48 +85,50 @@ impl Target {
     /// What there is to say of a row that does not reach it; nothing of one that cannot be judged.
     fn judge(&self, row: &Row, rows: &[Row]) -> Option<Option<String>> {
         let median = row.median_s?;
-        let beside = |is_meant: &dyn Fn(&Row) -> bool| {
+        let other_median = |is_other: &dyn Fn(&Row) -> bool| {
             let mut found = rows.iter().filter(|other| {
-                other.suite == row.suite && other.size == row.size && is_meant(other)
+                other.suite == row.suite && other.size == row.size && is_other(other)
             });
             found.find_map(|other| other.median_s)
         };
-        let (figure, wanted, what) = match &self.reach {
-            &Reach::Within { seconds } => (median, seconds, String::new()),
-            &Reach::Peer { peer: times } => {
+        let (figure, limit, what) = match &self.bound {
+            &Bound::Within { seconds } => (median, seconds, String::new()),
+            &Bound::Peer { peer: times } => {
                 let peer = row.peer.first()?;
-                let ours = row.beside_peer(peer)?;
+                let ours = row.seconds_comparable_to(peer)?;
                 (
                     ours,
                     peer.seconds / times,
                     format!(", x{times} less than {}", peer.name),
                 )
             }
-            &Reach::Raw { raw: times } => {
+            &Bound::Raw { raw: times } => {
                 let raw = row.raw_s?;
                 (median, raw * times, format!(", x{times} of the raw engine"))
             }
-            Reach::Row { row: name, times } => {
-                let other = beside(&|other| other.row == *name && other.engine() == row.engine())?;
+            Bound::Row { row: name, times } => {
+                let other =
+                    other_median(&|other| other.row == *name && other.engine() == row.engine())?;
                 (median, other * times, format!(", x{times} of {name:?}"))
             }
-            &Reach::Memory { memory: times } => {
-                let other = beside(&|other| other.row == row.row && other.driver == "memory")?;
+            &Bound::Memory { memory: times } => {
+                let other =
+                    other_median(&|other| other.row == row.row && other.driver == "memory")?;
                 (median, other * times, format!(", x{times} of memory"))
             }
         };
-        let said = || {
+        let message = || {
             format!(
-                "{}: {}, {}, {}: {}, and at most {}{what} is wanted",
+                "{}: {}, {}, {}: {}; the target is at most {}{what}",
                 row.suite,
                 row.row,
                 row.engine(),
                 row.size,
                 duration(Some(figure)),
-                duration(Some(wanted))
+                duration(Some(limit))
             )
         };
-        Some((figure > wanted).then(said))
+        Some((figure > limit).then(message))
     }
 }
 
@@ -159,7 +161,7 @@ mod tests {
         };
         assert!(reason.contains("JSON"), "{reason}");
         assert!(
-            whats[0].contains("8.00 ms, and at most 5.00 ms is wanted"),
+            whats[0].contains("8.00 ms; the target is at most 5.00 ms"),
             "{whats:?}"
         );
     }

@@ -12,12 +12,12 @@ use rand::{Rng, SeedableRng};
 use super::fixture::{Fixture, SUITE};
 use crate::dataset::{self, Received, expect};
 use crate::engine::Durability;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::http::Server;
 use crate::memory;
 use crate::raw::{Contents, Lmdb, RawEngine};
 use crate::recorder::Trace;
-use crate::row::{Environment, Row};
+use crate::row::{EngineLabels, Row};
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
@@ -31,7 +31,7 @@ const TRACES_MAX: u64 = 2000;
 const DELETES_PER_COMMIT: u64 = 1000;
 
 /// The number of the store that other processes load and export.
-const MEMORY_STORE: u64 = 1000;
+const MEMORY_STORE_NUMBER: u64 = 1000;
 
 /// Entries in a page.
 const PAGE: u64 = 10;
@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
             drop(fixture);
             let fixture = Fixture::open(&self.url(0, Durability::Relaxed))?;
             let raw = self.raw_engine(&fixture, Durability::Relaxed)?;
-            warm(&fixture, raw.as_ref())?;
+            map_all_pages(&fixture, raw.as_ref())?;
             self.set_one(&fixture, Durability::Relaxed, raw.as_ref())?;
             return self.delete_half(&fixture, Durability::Relaxed, raw.as_ref());
         }
@@ -103,12 +103,12 @@ impl<'a> Rows<'a> {
 
     fn row(&self, name: &str, fixture: &Fixture, durability: Durability) -> Row {
         let is_memory = durability == Durability::None;
-        let on = Environment {
+        let labels = EngineLabels {
             driver: fixture.tree.store().driver().name().to_owned(),
             policy: if is_memory { "ram" } else { "uncached" },
             durability: durability.as_str(),
         };
-        Row::new(SUITE, name, on, self.size)
+        Row::new(SUITE, name, labels, self.size)
     }
 
     /// Loads into new stores; the first of them stays, for the other rows.
@@ -117,14 +117,14 @@ impl<'a> Rows<'a> {
             Some(_) => Durability::Durable,
             None => Durability::None,
         };
-        let mut beds = Vec::new();
-        for number in 0..Plan::few(3).calls_max() {
-            beds.push(Fixture::open(&self.url(number, durability))?);
+        let mut fixtures = Vec::new();
+        for number in 0..Repetitions::few(3).calls_max() {
+            fixtures.push(Fixture::open(&self.url(number, durability))?);
         }
         let size = self.size;
         let timing = measure(
-            Plan::few(3),
-            |call| beds[call as usize].load(&self.document),
+            Repetitions::few(3),
+            |call| fixtures[call as usize].load(&self.document),
             |_, report| {
                 let fragments = size + 1;
                 expect(
@@ -134,11 +134,11 @@ impl<'a> Rows<'a> {
             },
         )?;
         let raw = match self.folder {
-            Some(_) => Some(self.raw_load(&beds[0])?),
+            Some(_) => Some(self.raw_load(&fixtures[0])?),
             None => None,
         };
         let rate = (size + 1) as f64 / timing.median_s;
-        let row = self.row("load", &beds[0], durability);
+        let row = self.row("load", &fixtures[0], durability);
         let row = row.timed(&timing).note(format!(
             "{rate:.0} fragments/s from a JSON file in one commit"
         ));
@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
             None => row,
         };
         (self.emit)(row)?;
-        Ok((beds.swap_remove(0), durability))
+        Ok((fixtures.swap_remove(0), durability))
     }
 
     fn raw_load(&self, fixture: &Fixture) -> Result<(Timing, String)> {
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
             engines.push((Lmdb::create(folder.path(), Durability::Durable)?, folder));
         }
         let timing = measure(
-            Plan::few(3),
+            Repetitions::few(3),
             |call| engines[call as usize].0.load(&contents),
             |_, ()| Ok(()),
         )?;
@@ -177,14 +177,14 @@ impl<'a> Rows<'a> {
     }
 
     /// The raw engine with what the store holds now; none for memory.
-    fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<Raw>> {
+    fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<RawLmdb>> {
         if self.folder.is_none() {
             return Ok(None);
         }
         let folder = self.raw_folder()?;
         let engine = Lmdb::create(folder.path(), durability)?;
         engine.load(&Contents::of(&**fixture.tree.store().driver())?)?;
-        Ok(Some(Raw {
+        Ok(Some(RawLmdb {
             engine,
             _folder: folder,
         }))
@@ -201,9 +201,9 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
-        let plan = Plan::many(20_000);
+        let plan = Repetitions::many(20_000);
         let numbers = self.choose(plan.calls_max());
         let paths: Vec<_> = numbers
             .iter()
@@ -226,7 +226,12 @@ impl<'a> Rows<'a> {
         self.finish(row, raw, &traces)
     }
 
-    fn page(&mut self, fixture: &Fixture, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn page(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&RawLmdb>,
+    ) -> Result<()> {
         let middle = self.size / 2;
         let list = fixture.nodes.list();
         let selection = Selection {
@@ -245,11 +250,11 @@ impl<'a> Rows<'a> {
                 .read(&list, &selection, &mut received)?;
             Ok(received)
         };
-        let wanted = PAGE.min(self.size - middle - 1);
-        let timing = measure(Plan::many(5_000), get, |_, received| {
-            let first = (wanted > 0).then_some(middle + 1);
+        let expected = PAGE.min(self.size - middle - 1);
+        let timing = measure(Repetitions::many(5_000), get, |_, received| {
+            let first = (expected > 0).then_some(middle + 1);
             expect(
-                received.entries == wanted && received.first == first,
+                received.entries == expected && received.first == first,
                 || {
                     format!(
                         "a page of {} entries from {:?}",
@@ -268,7 +273,7 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let (size, schema) = (self.size, fixture.tree.schema());
         let selection = Selection::default();
@@ -289,13 +294,13 @@ impl<'a> Rows<'a> {
                 Ok(Found::from_store(found))
             })
         };
-        let timing = measure(Plan::few(5), export, |_, found| {
+        let timing = measure(Repetitions::few(5), export, |_, found| {
             expect(found == Found::Something, || "nothing to export".to_owned())
         })?;
         let rate = (size + 1) as f64 / timing.median_s;
         let raw = match raw {
             Some(raw) => Some(measure(
-                Plan::few(5),
+                Repetitions::few(5),
                 |_| raw.engine.scan(),
                 |_, bytes| expect(bytes > 0, || "the raw engine is empty".to_owned()),
             )?),
@@ -318,7 +323,7 @@ impl<'a> Rows<'a> {
         dataset::write_model(&model)?;
         let (model, document) = (model.display().to_string(), self.document.display());
         let (store, document) = (
-            self.url(MEMORY_STORE, Durability::Durable),
+            self.url(MEMORY_STORE_NUMBER, Durability::Durable),
             document.to_string(),
         );
         let peak = memory::peak_of(&["load", &document, "--store", &store, "--yang", &model])?;
@@ -333,7 +338,7 @@ impl<'a> Rows<'a> {
         if self.folder.is_none() {
             return Ok(String::new());
         }
-        let store = self.url(MEMORY_STORE, Durability::Durable);
+        let store = self.url(MEMORY_STORE_NUMBER, Durability::Durable);
         let peak = memory::peak_of(&["export", "--store", &store, "-o", "/dev/null"])?;
         Ok(format!(
             "`espalier export` takes at most {} MB of private memory",
@@ -342,7 +347,7 @@ impl<'a> Rows<'a> {
     }
 
     fn restconf_get_one(&mut self, fixture: &Fixture, durability: Durability) -> Result<()> {
-        let plan = Plan::many(10_000);
+        let plan = Repetitions::many(10_000);
         let numbers = self.choose(plan.calls_max());
         let server = Server::start(fixture.tree.clone(), dataset::source())?;
         let mut connection = server.connect()?;
@@ -378,11 +383,11 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let plan = match durability {
-            Durability::Durable => Plan::many(500),
-            _ => Plan::many(5_000),
+            Durability::Durable => Repetitions::many(500),
+            _ => Repetitions::many(5_000),
         };
         let numbers = self.choose(plan.calls_max());
         let texts: Vec<_> = (0..plan.calls_max())
@@ -423,7 +428,7 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let half = self.size / 2;
         let mut edits = (0..half).map(|number| Edit::delete(fixture.nodes.path(number * 2)));
@@ -436,7 +441,7 @@ impl<'a> Rows<'a> {
             fixture.recorder.start();
         }
         let timing = measure(
-            Plan::few(1),
+            Repetitions::few(1),
             |_| {
                 for edits in std::mem::take(&mut commits) {
                     fixture.tree.commit(&edits, CommitOptions::default())?;
@@ -452,7 +457,7 @@ impl<'a> Rows<'a> {
         })?;
         let raw = match raw {
             Some(raw) => Some(measure(
-                Plan::few(1),
+                Repetitions::few(1),
                 |_| raw.engine.replay(&trace),
                 |_, _| Ok(()),
             )?),
@@ -469,13 +474,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the raw engine's figure for the same reads and writes.
-    fn finish(&mut self, row: Row, raw: Option<&Raw>, traces: &[Trace]) -> Result<()> {
+    fn finish(&mut self, row: Row, raw: Option<&RawLmdb>, traces: &[Trace]) -> Result<()> {
         let Some(raw) = raw else {
             return (self.emit)(row);
         };
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up: 0,
-            ..Plan::many(traces.len() as u64)
+            ..Repetitions::many(traces.len() as u64)
         };
         let replay = |call: u64| raw.engine.replay(&traces[call as usize]);
         let timing = measure(plan, replay, |_, _| Ok(()))?;
@@ -490,13 +495,13 @@ impl<'a> Rows<'a> {
 }
 
 /// The raw engine and its folder.
-struct Raw {
+struct RawLmdb {
     engine: Lmdb,
     _folder: tempfile::TempDir,
 }
 
 /// Maps every page into this process.
-fn warm(fixture: &Fixture, raw: Option<&Raw>) -> Result<()> {
+fn map_all_pages(fixture: &Fixture, raw: Option<&RawLmdb>) -> Result<()> {
     let mut received = Received::new(fixture.nodes);
     let (root, selection) = (InstancePath::root(), Selection::default());
     fixture

@@ -22,7 +22,7 @@ pub struct Comparison<'o> {
     /// What the suite is called in rows.
     pub suite: &'static str,
     output: &'o mut Output,
-    seen: Vec<Row>,
+    measured: Vec<Row>,
 }
 
 impl<'o> Comparison<'o> {
@@ -31,7 +31,7 @@ impl<'o> Comparison<'o> {
         Self {
             suite,
             output,
-            seen: Vec::new(),
+            measured: Vec::new(),
         }
     }
 
@@ -58,15 +58,16 @@ impl<'o> Comparison<'o> {
         let peers = FIGURES.peers(plugin, &row.row, row.size);
         row = row.peers(peers);
         if configuration.engine != Engine::Memory
-            && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
+            && let Some(memory) =
+                self.measured_row(&row.row, row.size, |row| row.driver == "memory")
         {
             let factor = row.factor(row.median_s, memory.median_s);
             row = row.note(format!("{factor} of memory's"));
         }
-        let on_same = |seen: &Row| seen.key()[2..] == row.key()[2..];
+        let on_same = |other: &Row| other.key()[2..] == row.key()[2..];
         let other = match row.row.as_str() {
-            USER_ORDERED => self.seen(UNORDERED, row.size, on_same),
-            UNORDERED => self.seen(USER_ORDERED, row.size, on_same),
+            USER_ORDERED => self.measured_row(UNORDERED, row.size, on_same),
+            UNORDERED => self.measured_row(USER_ORDERED, row.size, on_same),
             _ => None,
         };
         if let Some(other) = other {
@@ -77,13 +78,18 @@ impl<'o> Comparison<'o> {
             row = row.note(format!("user ordered is {factor} of unordered"));
         }
         self.output.row(&row)?;
-        self.seen.push(row);
+        self.measured.push(row);
         Ok(())
     }
 
-    fn seen(&self, name: &str, size: u64, is_wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
-        let is_it = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
-        self.seen.iter().find(is_it)
+    fn measured_row(
+        &self,
+        name: &str,
+        size: u64,
+        is_wanted: impl Fn(&Row) -> bool,
+    ) -> Option<&Row> {
+        let matches = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
+        self.measured.iter().find(matches)
     }
 }
 

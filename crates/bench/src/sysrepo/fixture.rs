@@ -8,7 +8,7 @@ use super::comparison::Comparison;
 use crate::configuration::Configuration;
 use crate::dataset::expect;
 use crate::engine::Durability;
-use crate::harness::Plan;
+use crate::harness::Repetitions;
 use crate::model_store::{Model, ModelStore};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -30,7 +30,7 @@ pub const STEPS: &str = "/espalier-bench-tables:tables/step";
 
 /// What running holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Data {
+pub enum RunningContent {
     /// Nothing.
     Nothing,
     /// The container and every row.
@@ -126,19 +126,19 @@ pub struct Fixture<'a, 'o> {
     pub nodes: Nodes,
     /// The place of the row that is measured, among those of the suite.
     pub rank: usize,
-    data: Data,
+    data: RunningContent,
     comparison: &'a mut Comparison<'o>,
 }
 
 /// What a row is about.
 #[derive(Clone, Copy)]
-pub struct About<'r> {
+pub struct RowSpec<'r> {
     /// Its name.
     pub row: &'r str,
     /// What else there is to know.
     pub note: &'r str,
     /// How often it is done.
-    pub plan: Plan,
+    pub plan: Repetitions,
 }
 
 impl<'a, 'o> Fixture<'a, 'o> {
@@ -156,7 +156,7 @@ impl<'a, 'o> Fixture<'a, 'o> {
             size,
             nodes,
             rank: 0,
-            data: Data::Nothing,
+            data: RunningContent::Nothing,
             comparison,
         })
     }
@@ -167,28 +167,28 @@ impl<'a, 'o> Fixture<'a, 'o> {
     }
 
     /// For one entry.
-    pub fn one(&self) -> Plan {
+    pub fn one_entry_repetitions(&self) -> Repetitions {
         match self.store.configuration.durability {
-            Durability::Durable => Plan::many(200),
-            _ => Plan::many(2_000.min(20 * self.size)),
+            Durability::Durable => Repetitions::many(200),
+            _ => Repetitions::many(2_000.min(20 * self.size)),
         }
     }
 
     /// For all entries.
-    pub fn all(&self) -> Plan {
-        Plan::few(5)
+    pub fn all_entries_repetitions(&self) -> Repetitions {
+        Repetitions::few(5)
     }
 
     /// Has running hold this, outside the measured time.
-    pub fn hold(&mut self, data: Data) -> Result<()> {
+    pub fn fill_running(&mut self, data: RunningContent) -> Result<()> {
         if self.data == data {
             return Ok(());
         }
         let clear = Edit::remove(self.store.path(TABLES)?);
         let fill = match data {
-            Data::Nothing => None,
-            Data::Rows => Some(self.nodes.rows(self.size)),
-            Data::Steps => Some(self.nodes.steps(self.size)),
+            RunningContent::Nothing => None,
+            RunningContent::Rows => Some(self.nodes.rows(self.size)),
+            RunningContent::Steps => Some(self.nodes.steps(self.size)),
         };
         let fill = fill.map(|tree| Edit::merge(InstancePath::root(), tree));
         let edits: Vec<Edit> = std::iter::once(clear).chain(fill).collect();
@@ -201,28 +201,28 @@ impl<'a, 'o> Fixture<'a, 'o> {
     /// `check`.
     pub fn measure<T>(
         &mut self,
-        about: About<'_>,
+        spec: RowSpec<'_>,
         mut operation: impl FnMut(&ModelStore, u64) -> Result<T>,
         mut check: impl FnMut(&ModelStore, T) -> Result<()>,
     ) -> Result<()> {
         let (store, rank) = (&self.store, self.rank);
-        let row = store.row(self.comparison.suite, about.row, self.size);
+        let row = store.row(self.comparison.suite, spec.row, self.size);
         let row = store.measured(
             Row { rank, ..row },
-            about.plan,
+            spec.plan,
             |call| operation(store, call),
             |_, answer| check(store, answer),
         )?;
         self.comparison
-            .row(&store.configuration, row.note(about.note))
+            .row(&store.configuration, row.note(spec.note))
     }
 }
 
 /// Fails unless the list has so many entries.
-pub fn expect_entries(tree: &Tree, list: &InstancePath, wanted: u64) -> Result<()> {
+pub fn expect_entries(tree: &Tree, list: &InstancePath, expected: u64) -> Result<()> {
     let found = tree.view()?.count(list)?;
-    expect(found == wanted, || {
-        format!("{found} entries instead of {wanted}")
+    expect(found == expected, || {
+        format!("{found} entries instead of {expected}")
     })
 }
 

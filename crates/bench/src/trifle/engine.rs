@@ -60,6 +60,6 @@ impl Engine {
 
     /// A row about this engine, with nothing measured yet.
     pub fn row(&self, name: String, size: u64) -> Row {
-        Row::new("trifle", name, self.configuration.on(), size)
+        Row::new("trifle", name, self.configuration.labels(), size)
     }
 }

@@ -24,7 +24,7 @@ pub struct Trifle {
 }
 
 /// When everything happens: theirs is fixed for a run too.
-const AT: i64 = 1_741_176_030;
+const SECOND: i64 = 1_741_176_030;
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
@@ -60,7 +60,7 @@ impl<'a> Calls<'a> {
             stats: engine.stats()?,
             payload,
             calls,
-            at: moment(AT)?,
+            at: timestamp(SECOND)?,
             designator: Designator::linear(Number::from(0), Number::from(100), 10)?,
         })
     }
@@ -124,7 +124,7 @@ impl<'a> Calls<'a> {
         }
         let all = started.elapsed().as_secs_f64();
         let cpu = cpu_time().saturating_sub(cpu);
-        Ok((Timing::of(samples, cpu)?, all))
+        Ok((Timing::from_samples(samples, cpu)?, all))
     }
 
     /// Three readings of one hour, as theirs are.
@@ -156,24 +156,24 @@ impl<'a> Calls<'a> {
             let class = path.child(&self.designator.designate(*number))?;
             classes.set(class, Number::from(self.calls));
         }
-        let right = |what: &str, found: &PathValues, wanted: &PathValues| {
-            expect(found == wanted, || {
-                format!("{what} left {found:?}, not {wanted:?}")
+        let right = |what: &str, found: &PathValues, expected: &PathValues| {
+            expect(found == expected, || {
+                format!("{what} left {found:?}, not {expected:?}")
             })
         };
         right("TRACK", &one(&tracked), &sums)?;
         right("ASSORT", &one(&assorted), &classes)?;
         right("ASSERT", &one(&asserted), last.unwrap_or(packed))?;
         let status = self.stats.scan("perf_beam")?.map(|status| status.json);
-        let wanted = self.status(self.calls - 1);
-        expect(status.as_ref() == Some(&wanted), || {
-            format!("SCAN gave {status:?}, not {wanted}")
+        let expected = self.status(self.calls - 1);
+        expect(status.as_ref() == Some(&expected), || {
+            format!("SCAN gave {status:?}, not {expected}")
         })
     }
 }
 
 /// A second since 1970.
-pub fn moment(second: i64) -> Result<Timestamp> {
+pub fn timestamp(second: i64) -> Result<Timestamp> {
     Timestamp::from_second(second).map_err(|error| Failure::usage(error.to_string()))
 }
 

@@ -7,9 +7,9 @@ use espalier_stats::{Buffer, Limits, Metric, Number, Path, PathValues, Range, St
 
 use super::comparison;
 use super::engine::Engine;
-use super::run::moment;
+use super::run::timestamp;
 use crate::dataset::expect;
-use crate::harness::{Timing, cpu_time, together};
+use crate::harness::{Timing, cpu_time, run_threads};
 use crate::output::Output;
 use espalier_terminal::{Failure, Result};
 
@@ -25,7 +25,7 @@ const BUCKETS: i64 = 10_000;
 const ONE_BY_ONE: i64 = 1_000;
 
 /// When everything begins, the start of a minute.
-const FROM: i64 = 1_741_176_000;
+const FIRST_SECOND: i64 = 1_741_176_000;
 
 /// Measures these rows on an engine.
 pub fn run(engine: &Engine, output: &mut Output) -> Result<()> {
@@ -45,15 +45,15 @@ fn one() -> Result<PathValues> {
 
 /// That each thread's calls are there, exactly.
 fn check(stats: &Stats, calls: u64) -> Result<()> {
-    let at = moment(FROM)?;
+    let at = timestamp(FIRST_SECOND)?;
     for thread in 0..THREADS {
         let points = stats.values(metric(thread), Range::new("1y".parse()?, at, at))?;
         let found = points
             .first()
             .and_then(|point| point.values.get(&Path::parse("a").ok()?));
-        let wanted = Some(Number::from(calls));
-        expect(found == wanted, || {
-            format!("thread {thread} left {found:?}, not {wanted:?}")
+        let expected = Some(Number::from(calls));
+        expect(found == expected, || {
+            format!("thread {thread} left {found:?}, not {expected:?}")
         })?;
     }
     Ok(())
@@ -64,8 +64,8 @@ fn rate(timing: &Timing) -> String {
 }
 
 fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
-    let (stats, at, values) = (engine.stats()?, moment(FROM)?, one()?);
-    let timing = together(THREADS, CALLS, |thread| {
+    let (stats, at, values) = (engine.stats()?, timestamp(FIRST_SECOND)?, one()?);
+    let timing = run_threads(THREADS, CALLS, |thread| {
         (0..CALLS).try_for_each(|_| Ok(stats.track(metric(thread), at, values.clone())?))
     })?;
     check(&stats, CALLS)?;
@@ -74,9 +74,9 @@ fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
 }
 
 fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
-    let (stats, at, values) = (Arc::new(engine.stats()?), moment(FROM)?, one()?);
+    let (stats, at, values) = (Arc::new(engine.stats()?), timestamp(FIRST_SECOND)?, one()?);
     let buffer = Buffer::new(Arc::clone(&stats), Limits::default())?;
-    let timing = together(THREADS, BUFFERED_CALLS, |thread| {
+    let timing = run_threads(THREADS, BUFFERED_CALLS, |thread| {
         (0..BUFFERED_CALLS).try_for_each(|_| {
             let write = Write::track(metric(thread), at, values.clone());
             buffer.submit(write).map_err(Failure::from)
@@ -100,7 +100,7 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
     let mut settings = stats.settings();
     settings.granularities = ["1m".parse()?].into_iter().collect();
     stats.configure(settings)?;
-    let at = |bucket: i64| moment(FROM + 60 * bucket);
+    let at = |bucket: i64| timestamp(FIRST_SECOND + 60 * bucket);
     for from in (0..BUCKETS).step_by(1_000) {
         let writes = (from..from + 1_000)
             .map(|bucket| Ok(Write::track("perf_range", at(bucket)?, values.clone())));
@@ -113,18 +113,18 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
         let points = stats.values("perf_range", range(from, to)?)?;
         Ok(points.iter().filter(|point| point.values == values).count())
     };
-    let once = |work: &dyn Fn() -> Result<usize>, wanted: i64| -> Result<Timing> {
+    let once = |work: &dyn Fn() -> Result<usize>, expected: i64| -> Result<Timing> {
         let mut samples = Vec::new();
         let cpu = cpu_time();
         for _ in 0..3 {
             let begun = Instant::now();
             let found = work()?;
             samples.push(begun.elapsed().as_secs_f64());
-            expect(found as i64 == wanted, || {
-                format!("{found} buckets instead of {wanted}")
+            expect(found as i64 == expected, || {
+                format!("{found} buckets instead of {expected}")
             })?;
         }
-        Timing::of(samples, cpu_time().saturating_sub(cpu))
+        Timing::from_samples(samples, cpu_time().saturating_sub(cpu))
     };
     let scan = once(&|| read(0, BUCKETS - 1), BUCKETS)?;
     let each = once(
