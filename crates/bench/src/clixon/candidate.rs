@@ -1,4 +1,4 @@
-//! Rows that change the candidate, and commit, validate or discard it.
+//! Rows that edit, commit, validate or discard the candidate.
 
 use espalier_store::{CommitOptions, Edit};
 
@@ -7,7 +7,7 @@ use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Every entry is put into the candidate, from a document; running is empty.
+/// Puts every entry into the candidate, from a document; running is empty.
 pub fn write_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.measure(
@@ -21,7 +21,7 @@ pub fn write_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// A candidate with every entry is committed to an empty running.
+/// Commits a candidate with every entry to an empty running.
 pub fn commit_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.put(&fixture.candidate, &document)?;
@@ -47,7 +47,7 @@ fn commit_candidate(fixture: &Fixture) -> Result<bool> {
     Ok(commit.is_changed)
 }
 
-/// The text that an entry has already is set in the candidate.
+/// Sets the text of an entry in the candidate to its current value.
 pub fn write_same(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
         spec,
@@ -63,10 +63,10 @@ pub fn write_same(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Changes that a candidate gathers before it is discarded.
-const GATHERED: u64 = 100;
+/// The number of changes after which the candidate is discarded.
+const CHANGES_BEFORE_DISCARD: u64 = 100;
 
-/// Another text is set in the candidate.
+/// Sets a new text in the candidate.
 pub fn write_new(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("new {call}");
     let row = fixture.measure(
@@ -80,7 +80,7 @@ pub fn write_new(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
         },
         |call, ()| {
             fixture.expect_text(&fixture.candidate, fixture.entry(call), &text(call))?;
-            match call % GATHERED {
+            match call % CHANGES_BEFORE_DISCARD {
                 0 => fixture.discard(),
                 _ => Ok(()),
             }
@@ -90,7 +90,7 @@ pub fn write_new(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     Ok(row)
 }
 
-/// An entry is deleted in the candidate.
+/// Deletes an entry in the candidate.
 pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
         spec,
@@ -103,7 +103,7 @@ pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Another text is set in the candidate, and the candidate is committed.
+/// Sets a new text in the candidate, and commits the candidate.
 pub fn write_and_commit(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("committed {call}");
     let row = fixture.measure(
@@ -120,7 +120,7 @@ pub fn write_and_commit(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate that changes nothing is committed.
+/// Commits a candidate without changes.
 pub fn commit_nothing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
         spec,
@@ -130,7 +130,7 @@ pub fn commit_nothing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// The edits of some entries, other ones for each call.
+/// Edits of several entries, different ones for each call.
 fn changes(fixture: &Fixture, call: u64) -> Result<Vec<Edit>> {
     let text = many_text(call);
     fixture
@@ -143,7 +143,7 @@ fn many_text(call: u64) -> String {
     format!("many {call}")
 }
 
-/// A candidate with some changed entries is committed.
+/// Commits a candidate with several changed entries.
 pub fn commit_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
@@ -161,7 +161,7 @@ pub fn commit_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate with some deleted entries is validated.
+/// Validates a candidate with several deleted entries.
 pub fn validate_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let deletes = fixture.entries(0).map(|entry| fixture.delete(entry));
     commit(&fixture.candidate, &deletes.collect::<Result<Vec<_>>>()?)?;
@@ -175,7 +175,7 @@ pub fn validate_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate with some changed entries is discarded.
+/// Discards a candidate with several changed entries.
 pub fn discard(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
@@ -185,7 +185,9 @@ pub fn discard(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
         |_| fixture.discard(),
         |call, ()| {
             let has_changes = fixture.candidate.has_changes()?;
-            expect(!has_changes, || "there are changes still".to_owned())?;
+            expect(!has_changes, || {
+                "the candidate still has changes".to_owned()
+            })?;
             prepare(call + 1)
         },
     )?;

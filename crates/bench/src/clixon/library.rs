@@ -12,7 +12,7 @@ use crate::harness::{Repetitions, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// All of running, as XML.
+/// Reads all of running, as XML.
 pub fn read_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let expected = fixture.size as usize;
     fixture.measure(
@@ -29,14 +29,14 @@ pub fn read_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// The entries that an expression gives, which must be one, as XML.
+/// Reads the entry that an expression selects, as XML. Fails unless it is exactly one.
 fn read_by_xpath(fixture: &Fixture, text: &str) -> Result<Vec<u8>> {
     let tree = &fixture.store.tree;
     let found = MODEL.select_one(&tree.view()?, text)?;
     xml(tree, &found.path, &Selection::default())
 }
 
-/// An entry by an expression on its key.
+/// Reads an entry by an expression on its key.
 pub fn read_by_key(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
         spec,
@@ -46,7 +46,7 @@ pub fn read_by_key(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// An entry by an expression on its other leaf.
+/// Reads an entry by an expression on its other leaf.
 pub fn read_by_leaf(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
         spec,
@@ -56,7 +56,7 @@ pub fn read_by_leaf(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// An entry by its key and a selection of its leaves.
+/// Reads an entry by its key and a selection of its leaves.
 pub fn read_by_selection(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let tree = &fixture.store.tree;
     fixture.measure(
@@ -77,14 +77,13 @@ pub fn read_by_selection(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Commits that the other session makes in turn.
+/// The number of different commits of the other session.
 const COMMITS: u64 = 64;
 
-/// An entry by an expression on its key, while another session edits the candidate and commits it
-/// again and again.
+/// Reads an entry by an expression on its key, while another session repeatedly edits and commits the candidate.
 pub fn read_during_commits(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
-    // The last entry is the other session's.
+    // The other session changes the last entry.
     let entry = |call| fixture.entry(call) % (fixture.size - 1).max(1);
     let edits = (0..COMMITS).map(|n| fixture.set(fixture.size - 1, &format!("beside {n}")));
     let edits = edits.collect::<Result<Vec<Edit>>>()?;

@@ -16,7 +16,7 @@ const ALL: &str = "/restconf/data/espalier-bench-large-list:x";
 /// Entries in a page.
 const PAGE: u64 = 10;
 
-/// Does something with a connection to a server that serves running.
+/// Runs an operation with a connection to a server that serves running.
 fn connected<T>(
     fixture: &Fixture,
     operation: impl FnOnce(&mut Connection) -> Result<T>,
@@ -38,10 +38,10 @@ fn body(entry: u64, text: &str) -> String {
     format!(r#"{{"{}:y":[{{"a":{entry},"b":"{text}"}}]}}"#, MODEL.name)
 }
 
-/// Fails unless a document has so many entries, from this one on.
+/// Fails unless a document has exactly the entries `first` to `first + count`.
 fn expect_entries(document: &[u8], first: u64, count: u64) -> Result<()> {
     let document: Value = serde_json::from_slice(document)
-        .map_err(|error| Failure::data(format!("the answer is no JSON: {error}")))?;
+        .map_err(|error| Failure::data(format!("the response is not JSON: {error}")))?;
     let container = format!("{}:x", MODEL.name);
     let list = format!("{}:y", MODEL.name);
     let entries = document[&list].as_array();
@@ -66,7 +66,7 @@ pub fn get_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     })
 }
 
-/// PUT of the container, over as many entries with other texts, or into nothing.
+/// PUT of the container, replacing as many entries with other texts, or creating all.
 pub fn put_all(fixture: &Fixture, spec: RowSpec, status: u16) -> Result<Row> {
     let bodies = ["one", "other"].map(|word| fixture.document(|n| format!("{word} {n}")));
     let body = |call: u64| &bodies[call as usize % bodies.len()];
@@ -102,10 +102,10 @@ pub fn put_all(fixture: &Fixture, spec: RowSpec, status: u16) -> Result<Row> {
     Ok(row)
 }
 
-/// The status of a PUT that made something.
+/// The status of a PUT that created a resource.
 pub const CREATED: u16 = 201;
 
-/// The status of a PUT over something.
+/// The status of a PUT that replaced a resource.
 pub const NO_CONTENT: u16 = 204;
 
 /// GET of one entry.
@@ -123,7 +123,7 @@ pub fn get_one(fixture: &Fixture, spec: RowSpec, query: &str) -> Result<Row> {
     })
 }
 
-/// Another text for one entry.
+/// Sets a new text of one entry.
 pub fn write_one(fixture: &Fixture, spec: RowSpec, method: &str) -> Result<Row> {
     let text = |call| format!("{method} {call}");
     let row = connected(fixture, |connection| {
@@ -147,7 +147,7 @@ pub fn write_one(fixture: &Fixture, spec: RowSpec, method: &str) -> Result<Row> 
     Ok(row)
 }
 
-/// POST of an entry that is new; it is deleted again outside the measured time.
+/// POST of a new entry, which is deleted outside the measured time.
 pub fn post_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let entry = fixture.size;
     connected(fixture, |connection| {
@@ -171,7 +171,7 @@ pub fn post_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     })
 }
 
-/// DELETE of an entry; it is put back outside the measured time.
+/// DELETE of an entry, which is restored outside the measured time.
 pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
@@ -196,7 +196,7 @@ pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     })
 }
 
-/// GET of a page of the list, from an entry on.
+/// GET of a page of the list, from an offset.
 pub fn page(fixture: &Fixture, spec: RowSpec, offset: u64) -> Result<Row> {
     let path = match offset {
         0 => format!("{ALL}/y?limit={PAGE}"),

@@ -1,4 +1,4 @@
-//! Running the rows.
+//! Runs the rows.
 
 use super::fixture::{Fixture, RowSpec};
 use super::startup::startup;
@@ -9,15 +9,15 @@ use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Clixon {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
     for &size in &clixon.sizes {
         for configuration in &clixon.configurations {
@@ -29,7 +29,7 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
                 let row = measure(&fixture, RowSpec { row, note })?;
                 output.row(&Row { rank, ..row })?;
             }
-            // Memory has nothing to open.
+            // A store in memory cannot be reopened.
             if configuration.engine != Engine::Memory {
                 let rank = ROWS.len();
                 output.row(&Row {
@@ -42,21 +42,21 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// A row: its name, what is done, and how it is measured.
+/// A row: its name, its description, and its measurement.
 type Measured = (
     &'static str,
     &'static str,
     fn(&Fixture, RowSpec) -> Result<Row>,
 );
 
-/// The first row for which running has every entry; before, it is empty.
+/// The first row with every entry in running, which is empty before it.
 const FIRST_OF_FULL: &str = "read N";
 
 /// All rows, in the order of the published table.
 const ROWS: [Measured; 26] = [
     (
         "write N in one edit",
-        "a JSON document is parsed and replaces the empty candidate; through the library, in the place of NETCONF",
+        "a JSON document is parsed and replaces the empty candidate; through the library instead of NETCONF",
         candidate::write_all,
     ),
     (
@@ -76,18 +76,18 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "read 1, subtree filter on key",
-        "path and selection of both leaves are parsed, the entry printed as XML; through the library, which has no filter \
-         of subtrees yet",
+        "path and selection of both leaves are parsed, the entry printed as XML; through the library, which has no \
+         subtree filter",
         library::read_by_selection,
     ),
     (
         "read 1, xpath on non-key leaf",
-        "the leaf has no index, so every entry is looked at; printed as XML; through the library",
+        "the leaf has no index, so every entry is read; printed as XML; through the library",
         library::read_by_leaf,
     ),
     (
         "write 1, same value",
-        "a leaf is set in the candidate to what it is, by a path that is parsed; through the library",
+        "a leaf is set in the candidate to its current value, by a path that is parsed; through the library",
         candidate::write_same,
     ),
     (
@@ -127,7 +127,7 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "read 1, beside commits",
-        "an entry by an expression on its key, while another session sets a leaf and commits again and again; through \
+        "an entry by an expression on its key, while another session repeatedly sets a leaf and commits; through \
          the library",
         library::read_during_commits,
     ),
@@ -138,7 +138,7 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "PUT all, over N existing",
-        "over RESTCONF; every entry gets another text, and it is committed",
+        "over RESTCONF; every entry gets a new text; committed",
         |fixture, spec| resource::put_all(fixture, spec, resource::NO_CONTENT),
     ),
     (
@@ -154,12 +154,12 @@ const ROWS: [Measured; 26] = [
     }),
     (
         "PUT 1",
-        "over RESTCONF; an entry gets another text, and it is committed",
+        "over RESTCONF; an entry gets a new text; committed",
         |fixture, spec| resource::write_one(fixture, spec, "PUT"),
     ),
     (
         "PATCH 1",
-        "over RESTCONF; an entry gets another text, and it is committed",
+        "over RESTCONF; an entry gets a new text; committed",
         |fixture, spec| resource::write_one(fixture, spec, "PATCH"),
     ),
     (
@@ -169,7 +169,7 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "DELETE 1",
-        "over RESTCONF; committed, and put back outside the measured time",
+        "over RESTCONF; committed, and restored outside the measured time",
         resource::delete_one,
     ),
     ("GET page, limit=10", "over RESTCONF", |fixture, spec| {
@@ -177,7 +177,7 @@ const ROWS: [Measured; 26] = [
     }),
     (
         "GET page, limit=10&offset=N/2",
-        "over RESTCONF; an offset costs as much as reading the keys that it leaves out",
+        "over RESTCONF; an offset costs as much as reading the skipped keys",
         |fixture, spec| resource::page(fixture, spec, fixture.size / 2),
     ),
 ];

@@ -1,4 +1,4 @@
-//! The row of a store that is opened.
+//! The row that opens a store.
 
 use std::cell::Cell;
 
@@ -9,16 +9,16 @@ use crate::harness::{Repetitions, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// What is about it.
+/// The name and the note of the row.
 const STARTUP: RowSpec = RowSpec {
     row: "startup",
     note: "in this process: engine and store are opened, the model is compiled, and one entry is read",
 };
 
-/// How often it is opened.
+/// The number of repetitions.
 const TIMES: u64 = 10;
 
-/// The store is closed, and opened again with the first entry read.
+/// Closes the store, then measures opening it and reading the first entry.
 pub fn startup(fixture: Fixture) -> Result<Row> {
     let entry = fixture.entry(0);
     let empty = fixture.row(STARTUP);

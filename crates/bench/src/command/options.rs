@@ -44,13 +44,13 @@ pub struct Bench {
     #[arg(value_enum, required_unless_present = "from")]
     pub(super) suites: Vec<Suite>,
 
-    /// Numbers of list entries, documents or devices; by default those of each suite's original
+    /// Numbers of list entries, documents or devices; the default depends on the suite
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub(super) sizes: Vec<u64>,
 
     /// Engines: memory, embedded, file, sqlite; one of them with a folder for its stores
     /// (embedded:DIR); the URL of a server; local (those without a server); servers (those in
-    /// ESPALIER_BENCH_SERVERS); all. By default those of each suite's original
+    /// ESPALIER_BENCH_SERVERS); all. The default depends on the suite
     #[arg(long, alias = "store", value_name = "LIST")]
     pub(super) drivers: Vec<String>,
 

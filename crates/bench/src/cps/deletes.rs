@@ -1,4 +1,4 @@
-//! Rows that delete; what they delete is put back outside the measured time.
+//! Rows that delete; deletes are reverted outside the measured time.
 
 use espalier_store::Edit;
 use espalier_yang::data::DataTree;
@@ -9,19 +9,19 @@ use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// Nodes that are deleted.
+/// The number of deleted nodes.
 const DELETED: u64 = 100;
 
-/// How many commits delete them.
+/// The number of commits that delete the nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Commits {
-    /// One for each.
+    /// One for each node.
     Each,
-    /// One for all of them.
+    /// One for all nodes.
     One,
 }
 
-/// The nodes of some devices, at a path below each, are deleted. Paths are parsed each time.
+/// Deletes a node of each of several devices, at a path relative to the device. Paths are parsed each time.
 pub fn nodes(
     fixture: &Fixture,
     spec: RowSpec,
@@ -61,11 +61,11 @@ pub fn nodes(
     )?;
     Ok(match count {
         DELETED => row,
-        _ => row.note(format!("there are but {count}")),
+        _ => row.note(format!("only {count} devices")),
     })
 }
 
-/// What one node holds that is everything.
+/// The node whose deletion deletes everything.
 #[derive(Clone, Copy)]
 pub enum Everything {
     /// The container of all devices.
@@ -74,7 +74,7 @@ pub enum Everything {
     Root,
 }
 
-/// Everything is deleted.
+/// Deletes everything.
 pub fn everything(fixture: &Fixture, spec: RowSpec, what: Everything) -> Result<Row> {
     fixture.measure_write(
         spec,
@@ -91,13 +91,13 @@ pub fn everything(fixture: &Fixture, spec: RowSpec, what: Everything) -> Result<
                 .tree
                 .view()?
                 .has_content(&fixture.store.path(DEVICES)?)?;
-            expect(!is_there, || "there are devices still".to_owned())?;
+            expect(!is_there, || "devices still exist".to_owned())?;
             fixture.load(&fixture.store.tree)
         },
     )
 }
 
-/// Devices that are not there are deleted in one commit, which is refused with an error for each.
+/// Deletes devices that do not exist, in one commit, which is rejected with an error for each.
 pub fn missing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let numbers = fixture.size..fixture.size + DELETED;
     let texts: Vec<_> = numbers.map(path_of).collect();
@@ -109,7 +109,7 @@ pub fn missing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
                 .map(|text| Ok(Edit::delete(fixture.store.path(text)?)));
             let edits = edits.collect::<Result<Vec<_>>>()?;
             match fixture.store.commit(&edits) {
-                Ok(_) => Err(Failure::data("what is not there was deleted")),
+                Ok(_) => Err(Failure::data("nonexistent devices were deleted")),
                 Err(error) => Ok(error),
             }
         },

@@ -1,4 +1,4 @@
-//! Rows that compare two states of an anchor, and make one the other.
+//! Rows that compare two states of an anchor, and change one into the other.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 
@@ -12,19 +12,18 @@ use espalier_terminal::Result;
 /// The devices of two states.
 #[derive(Clone, Copy)]
 struct States {
-    /// Devices of the source, from 0.
+    /// The number of devices of the source, which begin at 0.
     source: u64,
-    /// The first device of the target; those before are removed.
+    /// The first device of the target; earlier ones are removed.
     first: u64,
-    /// The first device of the target that has not another status. The source has those from
-    /// `first` on that have, and more are created.
+    /// The first device of the target with unchanged status. Devices from `first` up to it are changed.
     changed: u64,
-    /// The first device that is not in the target.
+    /// The first device after the target.
     end: u64,
 }
 
 impl States {
-    /// In the same parts as CPS': 300 devices, and 1,000 of which 100 are among them.
+    /// The same proportions as in CPS: 300 devices, and 1,000 that include 100 of them.
     fn of(size: u64) -> Self {
         let (source, first) = (size * 3 / 10, size / 5);
         Self {
@@ -35,7 +34,7 @@ impl States {
         }
     }
 
-    /// Devices that are removed, created or changed.
+    /// The number of devices that are removed, created or changed.
     fn differences(self) -> u64 {
         self.first + (self.end - self.source) + (self.source - self.first)
     }
@@ -52,7 +51,7 @@ fn replacing(fixture: &Fixture, document: GeneratedDocument<'_>) -> Result<Edit>
     Ok(Edit::replace_all(fixture.store.document(document)?))
 }
 
-/// Has a tree hold the target.
+/// Commits the target to a tree; returns its version.
 fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
     let options = CommitOptions::default();
     let states = States::of(fixture.size);
@@ -62,7 +61,7 @@ fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
     Ok(tree.commit(&[changed], options)?.version)
 }
 
-/// What is different between two versions of an anchor, as a list of changes.
+/// Lists the differences between two versions of an anchor.
 pub fn versions(fixture: &mut Fixture, spec: RowSpec) -> Result<Row> {
     let from = fixture.store.commit(&[source(fixture)?])?.version;
     let to = put_target(fixture, &fixture.store.tree)?;
@@ -80,7 +79,7 @@ pub fn versions(fixture: &mut Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// An anchor is made what another datastore of it is: the differences are found and committed.
+/// Copies another datastore to running: the differences are computed and committed.
 pub fn apply(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let running = &fixture.store.tree;
     let startup = running.beside(Datastore::Startup, "")?;

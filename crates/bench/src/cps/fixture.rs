@@ -1,4 +1,4 @@
-//! An open store, and what rows share.
+//! The fixture: an open store.
 
 use std::sync::LazyLock;
 
@@ -15,17 +15,17 @@ use crate::model_store::{Model, ModelStore};
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What CPS takes.
+/// The figures of CPS.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/cps.toml")));
 
 /// The suite's name in rows.
 pub const SUITE: &str = "cps";
 
-/// Devices up to which rows about all of them are measured more than once.
+/// The number of devices up to which rows on all of them are repeated.
 const REPEATED_MAX: u64 = 1_000;
 
-/// A new store of a model, empty.
+/// Opens a new, empty store of a model.
 pub fn open(configuration: &Configuration, model: Model, size: u64) -> Result<Fixture> {
     Ok(Fixture {
         store: ModelStore::open(configuration, model)?,
@@ -36,25 +36,25 @@ pub fn open(configuration: &Configuration, model: Model, size: u64) -> Result<Fi
 
 /// An open store.
 pub struct Fixture {
-    /// Its first anchor.
+    /// The running datastore of the first anchor.
     pub store: ModelStore,
-    /// How many devices, or books.
+    /// The number of devices or books.
     pub size: u64,
     /// The raw engine for rows that only read.
     raw: Option<RawClient>,
 }
 
-/// What a row is about.
+/// The name and the note of a row.
 #[derive(Clone, Copy)]
 pub struct RowSpec {
-    /// Its title.
+    /// The title.
     pub row: &'static str,
-    /// What exactly is done.
+    /// The description of the operation.
     pub note: &'static str,
 }
 
 impl Fixture {
-    /// For what is about all data.
+    /// The repetitions of an operation on all data.
     pub fn all_entries_repetitions(&self) -> Repetitions {
         match self.size <= REPEATED_MAX {
             true => Repetitions::few(3),
@@ -62,7 +62,7 @@ impl Fixture {
         }
     }
 
-    /// For what is about one node, or nothing.
+    /// The repetitions of an operation on one node, or on none.
     pub fn one_entry_repetitions(&self) -> Repetitions {
         Repetitions::many(200)
     }
@@ -76,13 +76,13 @@ impl Fixture {
         })
     }
 
-    /// Has rows that only read stand beside the raw engine, which holds what the store holds now.
+    /// Copies the current content of the store to a raw client, for rows that only read.
     pub fn attach_raw_client(&mut self) -> Result<()> {
         self.raw = self.store.raw_copy()?;
         Ok(())
     }
 
-    /// A row with nothing measured yet, beside CPS' figures.
+    /// A row without measurements, with CPS' figures.
     pub fn row(&self, spec: RowSpec) -> Row {
         let row = self.store.row(SUITE, spec.row, self.size);
         row.note(spec.note)
@@ -103,7 +103,7 @@ impl Fixture {
             .measured_with_raw(raw, row, plan, |_| operation(), check)
     }
 
-    /// Measures a row that writes much; see [`ModelStore::measured`].
+    /// Measures a row that writes; see [`ModelStore::measured`].
     pub fn measure_write<T>(
         &self,
         spec: RowSpec,
@@ -115,7 +115,7 @@ impl Fixture {
             .measured(row, self.all_entries_repetitions(), operation, check)
     }
 
-    /// The edit that a document makes.
+    /// An edit that merges a document.
     pub fn parsed(&self, document: GeneratedDocument<'_>) -> Result<Edit> {
         let tree = self.store.document(document)?;
         Ok(Edit::merge(InstancePath::root(), tree))

@@ -11,12 +11,12 @@ use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// How much is read below a node.
+/// The descendants to read of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Descendants {
-    /// Its leaves.
+    /// Only its leaves.
     None,
-    /// Its leaves, and the containers and entries in it with their leaves.
+    /// Its leaves, and its child containers and entries with their leaves.
     Direct,
     /// Everything.
     All,
@@ -26,7 +26,7 @@ pub enum Descendants {
 const LEAVES: &str = "device-id;ne-state;commission-date-time;status";
 
 impl Descendants {
-    /// What to read at a path of the container or of devices.
+    /// The selection for a path of the container or of devices.
     fn selection(self, schema: &Schema, path: &InstancePath) -> Result<Selection> {
         let is_container = path.steps.len() == 1;
         let fields = match (self, is_container) {
@@ -50,7 +50,7 @@ impl Descendants {
     }
 }
 
-/// What is at paths, which are all of the container or all of devices, as trees.
+/// Reads the nodes at paths as trees. All paths are of the container, or all of devices.
 pub fn read(
     view: &View,
     paths: &[InstancePath],
@@ -70,7 +70,7 @@ pub fn read(
     Ok(trees)
 }
 
-/// Fails unless trees have so many fragments.
+/// Fails unless trees have the expected number of fragments.
 pub fn expect_fragments(trees: &[DataTree], expected: u64) -> Result<()> {
     let found: u64 = trees.iter().map(|tree| fragments(&tree.nodes)).sum();
     expect(found == expected, || {
@@ -78,7 +78,7 @@ pub fn expect_fragments(trees: &[DataTree], expected: u64) -> Result<()> {
     })
 }
 
-/// Reads one path, parsed each time.
+/// Measures reading one path, which is parsed each time.
 fn one(
     fixture: &Fixture,
     spec: RowSpec,
@@ -99,12 +99,12 @@ fn one(
     )
 }
 
-/// The container without anything in it.
+/// Reads the container without descendants.
 pub fn without_descendants(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     one(fixture, spec, DEVICES, Descendants::None, 1)
 }
 
-/// The container, and every device with its leaves.
+/// Reads the container, and every device with its leaves.
 pub fn direct_descendants(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     one(
         fixture,
@@ -115,19 +115,19 @@ pub fn direct_descendants(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Everything, by the path of the container.
+/// Reads everything, by the path of the container.
 pub fn top_element(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let expected = 1 + fixture.size * FRAGMENTS;
     one(fixture, spec, DEVICES, Descendants::All, expected)
 }
 
-/// Every device with everything in it.
+/// Reads every device with its descendants.
 pub fn whole_list(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let expected = fixture.size * FRAGMENTS;
     one(fixture, spec, DEVICE, Descendants::All, expected)
 }
 
-/// Everything, by the root.
+/// Reads everything, by the root path.
 pub fn root(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let (tree, root) = (&fixture.store.tree, InstancePath::root());
     let expected = 1 + fixture.size * FRAGMENTS;
@@ -139,17 +139,17 @@ pub fn root(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Every device by a path of its own.
+/// Reads every device by its own path.
 pub fn many_paths(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let paths: Vec<_> = (0..fixture.size).map(path_of).collect();
     let expected = fixture.size * FRAGMENTS;
     of_paths(fixture, spec, &paths, expected)
 }
 
-/// Paths of devices that are not there.
+/// The number of paths of nonexistent devices.
 const UNKNOWN: u64 = 500;
 
-/// Devices that are not there.
+/// Reads devices that do not exist.
 pub fn unknown_paths(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let numbers = fixture.size..fixture.size + UNKNOWN;
     let paths: Vec<_> = numbers.map(path_of).collect();

@@ -1,4 +1,4 @@
-//! Rows that replace and change devices: documents are parsed each time, and committed at once.
+//! Rows that replace and change devices. Documents are parsed each time, and each update is one commit.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Devices that are there, or that are put there.
+/// Devices in the store, or to be put into it.
 #[derive(Clone)]
 pub struct Devices {
     /// Their numbers.
@@ -20,19 +20,19 @@ pub struct Devices {
     pub status: &'static str,
 }
 
-/// Some devices.
+/// Devices with the initial status.
 pub fn devices(numbers: Range<u64>) -> Devices {
     let status = SUCCESS;
     Devices { numbers, status }
 }
 
-/// The same devices with another status.
+/// Devices with a different status.
 pub fn changed(numbers: Range<u64>) -> Devices {
     let status = FAIL;
     Devices { numbers, status }
 }
 
-/// How devices are replaced.
+/// The node that is replaced.
 #[derive(Clone, Copy)]
 pub enum Replaced {
     /// The container.
@@ -41,7 +41,7 @@ pub enum Replaced {
     List,
 }
 
-/// The edits that put devices in the place of those that are there.
+/// The edits that replace the devices in the store.
 fn replace(fixture: &Fixture, devices: &Devices, replaced: Replaced) -> Result<Vec<Edit>> {
     let tree = fixture
         .store
@@ -75,7 +75,7 @@ fn expect_status(fixture: &Fixture, number: u64, status: &str) -> Result<()> {
     })
 }
 
-/// Devices are put in the place of others; the others are put back outside the measured time.
+/// Replaces devices by others; the first ones are restored outside the measured time.
 pub fn replacing(
     fixture: &Fixture,
     spec: RowSpec,
@@ -99,13 +99,13 @@ pub fn replacing(
     )
 }
 
-/// Devices of which two leaves are set.
+/// The number of devices of which two leaves are set.
 const UPDATED: u64 = 100;
 
-/// Devices among which they are.
+/// The number of devices in the store meanwhile.
 pub const AMONG: u64 = 2 * UPDATED;
 
-/// Two leaves of some devices are set in one commit.
+/// Sets two leaves of several devices in one commit.
 pub fn leaves(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture
         .store

@@ -1,4 +1,4 @@
-//! Rows that store devices and books: documents are parsed each time, and committed at once.
+//! Rows that store devices and books. Documents are parsed each time.
 
 use espalier_store::Edit;
 
@@ -9,7 +9,7 @@ use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Devices are stored in an empty anchor.
+/// Stores devices in an empty anchor.
 pub fn devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure_write(
         spec,
@@ -25,7 +25,7 @@ pub fn devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     )
 }
 
-/// Devices are added to the list, which is empty; the container is there.
+/// Adds devices to the list, which is empty; its container exists.
 pub fn list_of_devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let none = fixture.parsed(document(0..0, SUCCESS))?;
     fixture.store.commit(&[none])?;
@@ -49,7 +49,7 @@ pub fn list_of_devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
 /// The books of the category.
 const BOOK: &str = "/espalier-bench-books:shop/category[code='1']/book";
 
-/// Books are stored under a category that is there.
+/// Stores books under an existing category.
 pub fn all_books(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
     fixture.measure_write(
@@ -71,10 +71,10 @@ fn delete_books(fixture: &Fixture) -> Result<()> {
     fixture.store.commit(&[Edit::delete(list)]).map(drop)
 }
 
-/// Books stored at once.
+/// The number of books in one commit.
 const AT_ONCE: u64 = 100;
 
-/// Books are stored under a category, some at once.
+/// Stores books under a category in several commits.
 pub fn books_in_parts(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
     fixture.measure_write(

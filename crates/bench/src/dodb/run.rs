@@ -1,4 +1,4 @@
-//! Measuring.
+//! Runs the rows.
 
 use std::hint::black_box;
 use std::sync::{Arc, LazyLock};
@@ -17,46 +17,46 @@ use crate::recorder::{Recorder, Trace};
 use crate::row::{EngineLabels, Peer, Row};
 use espalier_terminal::{Failure, Result};
 
-/// What DODB takes.
+/// The figures of DODB.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/dodb.toml")));
 
-/// Documents of one commit while the collection is filled.
+/// The number of documents per commit while the collection is filled.
 const BULK: u64 = 1000;
 
-/// Queries that are timed together, as one takes less than reading the clock.
+/// The number of queries timed together: one takes less time than reading the clock.
 const BATCH: u64 = 100;
 
-/// Cars that are added one by one, at most.
+/// The largest number of cars added one by one.
 const SINGLE_INSERTS: u64 = 2000;
 
-/// Threads that add cars at the same time, and how many each adds.
+/// The number of threads that add cars concurrently, and of the cars each adds.
 const THREADS: u64 = 8;
 const INSERTS_OF_A_THREAD: u64 = 500;
 
-/// How often the raw engine does what a row did.
+/// The number of calls of a row that the raw engine replays.
 const TRACES: u64 = 50;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Dodb {
     /// Numbers of cars, ascending.
     pub sizes: Vec<u64>,
-    /// Numbers of cars that a partition, and a tag, has.
+    /// Numbers of cars in a partition, and with a tag.
     pub matches: Vec<u64>,
     /// The policies.
     pub policies: Vec<Policy>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
     for (number, configuration) in dodb.configurations.iter().enumerate() {
         for (at, &size) in dodb.sizes.iter().enumerate() {
             let is_last = at + 1 == dodb.sizes.len();
             for &policy in &dodb.policies {
                 if policy == Policy::Ram && number > 0 {
-                    // The same everywhere.
+                    // This policy is the same on every engine.
                     continue;
                 }
                 let mut fixture = Fixture::open(dodb, configuration, policy, size, output)?;
@@ -83,9 +83,9 @@ struct Fixture<'a> {
     sizes: Vec<u64>,
     documents: Documents,
     cars: Collection<Car>,
-    /// Notes what is asked of the driver.
+    /// Records the reads and writes that reach the driver.
     recorder: Arc<Recorder>,
-    /// The engine's own client, where documents are read from the engine.
+    /// The engine's own client, if documents are read from the engine.
     raw: Option<RawClient>,
     location: StoreLocation,
 }
@@ -130,8 +130,7 @@ impl<'a> Fixture<'a> {
         Ok(fixture)
     }
 
-    /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
-    /// asked of it.
+    /// The time of the raw engine for the reads and writes of `operation`; none if the driver is not accessed.
     fn raw(&self, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Option<Timing>> {
         let Some(raw) = &self.raw else {
             return Ok(None);
@@ -144,7 +143,7 @@ impl<'a> Fixture<'a> {
         }
     }
 
-    /// The figures of DODB, and of plain files, for a row.
+    /// The figures of DODB and of plain files for a row.
     fn figures(&self, row: &str, size: u64) -> Vec<Peer> {
         let policy = match self.policy {
             Policy::Recent { .. } => Policy::Uncached,
@@ -185,10 +184,10 @@ impl<'a> Fixture<'a> {
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("of one car, three indexes, all cars"))
+            .row(&row.note("per car, three indexes, all cars"))
     }
 
-    /// The first graph: one car by index.
+    /// The first graph: get one car by index.
     fn get(&mut self) -> Result<()> {
         let mut random = StdRng::seed_from_u64(self.size);
         let index = self.cars.index("name")?;
@@ -229,11 +228,11 @@ impl<'a> Fixture<'a> {
             .raw(raw.as_ref())
             .peers(self.figures("get by index", self.size));
         self.output.row(&row.note(format!(
-            "{BATCH} random cars at once, each on average: none was asked for shortly before"
+            "{BATCH} random cars together, average per car: none was read shortly before"
         )))
     }
 
-    /// The same 100 cars again and again, as DODB's figures are of.
+    /// Gets the same 100 cars repeatedly, as in DODB's figures.
     fn get_again(&mut self) -> Result<()> {
         let mut random = StdRng::seed_from_u64(self.size);
         let index = self.cars.index("name")?;
@@ -255,7 +254,7 @@ impl<'a> Fixture<'a> {
             .timed(&timing.per_operation(BATCH))
             .peers(self.figures("get by index, again", self.size));
         self.output.row(&row.note(format!(
-            "the same {BATCH} random cars again and again, each on average"
+            "the same {BATCH} random cars repeatedly, average per car"
         )))
     }
 
@@ -311,7 +310,7 @@ impl<'a> Fixture<'a> {
         let mut groups = Groups::new(&[], u64::MAX);
         let size = self.size;
         let plan = Repetitions::many(SINGLE_INSERTS);
-        // Making a car is no part of adding it.
+        // Generate the cars outside the measured time.
         let made: Vec<_> = (0..plan.calls_max())
             .map(|call| groups.car(size + call))
             .collect();
@@ -333,11 +332,11 @@ impl<'a> Fixture<'a> {
         let row = self.row("add", self.size).timed(&timing).peers(peers);
         self.output.row(
             &row.raw(raw.as_ref())
-                .note("three indexes, six entries, a commit each"),
+                .note("three indexes, six entries, one commit per car"),
         )
     }
 
-    /// Each call returns when its car is there; calls at the same time share a commit.
+    /// Adds cars by several threads. Each call returns when its car is stored; concurrent calls share a commit.
     fn insert_by_threads(&mut self) -> Result<()> {
         let (cars, next) = (&self.cars, self.cars.next_key()?);
         let timing = run_threads(THREADS, INSERTS_OF_A_THREAD, |thread| {
@@ -356,7 +355,7 @@ impl<'a> Fixture<'a> {
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("of one car, over all threads; calls at once share a commit"))?;
+            .row(&row.note("per car, over all threads; concurrent calls share a commit"))?;
         self.documents.flush()?;
         Ok(())
     }
@@ -366,5 +365,5 @@ fn expect_right(is_right: bool, what: &str) -> Result<()> {
     if is_right {
         return Ok(());
     }
-    Err(Failure::data(format!("{what}: the answer is wrong")))
+    Err(Failure::data(format!("{what}: wrong result")))
 }

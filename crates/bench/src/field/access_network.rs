@@ -18,16 +18,16 @@ const MODEL: Model = Model {
     text: include_str!("../models/espalier-bench-access.yang"),
 };
 
-/// Devices at a channel termination.
+/// The number of devices at a channel termination.
 const PER_TERMINATION: u64 = 64;
 
-/// Ports of a device; each has a tagged interface, a transmission container and a stream.
+/// The number of ports of a device; each has a tagged interface, a transmission container and a stream.
 const PORTS: u64 = 2;
 
-/// Commits at the beginning and at the end that are looked at by themselves.
+/// The number of first and of last commits that have a row of their own.
 const EDGE_COMMITS: usize = 16;
 
-/// What is there before the first device.
+/// The content of the store before the first device.
 fn terminations(size: u64) -> GeneratedDocument<'static> {
     let terminations = (0..=size / PER_TERMINATION)
         .map(|n| format!(r#"{{"name":"termination-{n}","type":"termination"}}"#));
@@ -45,7 +45,7 @@ fn terminations(size: u64) -> GeneratedDocument<'static> {
     GeneratedDocument::lists(lists, "]}}")
 }
 
-/// All that belongs to one device: 53 nodes.
+/// The nodes of one device: 53.
 fn device(n: u64) -> GeneratedDocument<'static> {
     let (termination, id) = (n / PER_TERMINATION, n % PER_TERMINATION);
     let onu = format!(
@@ -87,12 +87,12 @@ fn device(n: u64) -> GeneratedDocument<'static> {
     GeneratedDocument::lists(lists, "]}}")
 }
 
-/// What adding the devices took.
+/// The measurements of adding the devices.
 #[derive(Default)]
 struct Added {
     seconds: Vec<f64>,
     cpu: Vec<Duration>,
-    /// Of the last commits.
+    /// The traces of the last commits.
     traces: Vec<Trace>,
 }
 
@@ -115,7 +115,7 @@ fn add(store: &ModelStore, edits: &[Edit]) -> Result<Added> {
     Ok(added)
 }
 
-/// Measures it at a size: so many devices.
+/// Measures the case with `size` devices.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let store = report.store(MODEL)?;
     store.load(terminations(size))?;
@@ -165,7 +165,7 @@ fn median(seconds: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Everything is there, and the rules are kept.
+/// Checks that all devices are stored and that the constraints are enforced.
 fn check(store: &ModelStore, size: u64) -> Result<()> {
     let interfaces = store.count("/espalier-bench-access:interfaces/interface")?;
     let expected = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
@@ -182,7 +182,7 @@ fn check(store: &ModelStore, size: u64) -> Result<()> {
     ];
     for edit in wrong {
         let is_refused = store.commit(&[edit]).is_err();
-        expect(is_refused, || "a rule was not kept".to_owned())?;
+        expect(is_refused, || "a constraint was not enforced".to_owned())?;
     }
     Ok(())
 }

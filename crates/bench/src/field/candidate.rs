@@ -9,13 +9,13 @@ use crate::harness::{Repetitions, Timing, measure};
 use crate::memory;
 use espalier_terminal::Result;
 
-/// Changes in a candidate.
+/// The number of changes in a candidate.
 const CHANGES: u64 = 10;
 
-/// How often the candidate is filled and committed.
+/// The number of times that the candidate is edited and committed.
 const ROUNDS: u64 = 20;
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let rounds = (0..ROUNDS)
@@ -50,7 +50,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     report.emit_one(row.timed(&discarded))
 }
 
-/// Fills and commits the candidate again and again: the times of both.
+/// Repeatedly edits and commits the candidate; returns the times of both.
 fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, Timing)> {
     let store = &hosts.store;
     let candidate = store.tree.beside(Datastore::Candidate, "")?;
@@ -78,7 +78,7 @@ fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, T
     Ok((Timing::combined(&edited)?, Timing::combined(&committed)?))
 }
 
-/// Fills and discards it.
+/// Repeatedly edits the candidate and discards the changes; returns the time of discarding.
 fn discard(hosts: &mut Hosts) -> Result<Timing> {
     let count = CHANGES * ROUNDS;
     let changes = hosts.port_changes(count)?;

@@ -8,7 +8,7 @@ use crate::dataset::expect;
 use crate::harness::{Repetitions, measure};
 use espalier_terminal::Result;
 
-/// Changes of the port of every host, each an edit of its own.
+/// Changes of the port of every host, each as a separate edit.
 fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>)> {
     let changes = (0..size)
         .map(|n| {
@@ -22,7 +22,7 @@ fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>
     Ok((changes, edits))
 }
 
-/// Measures it at a size: so many hosts, and as many edits.
+/// Measures the case with `size` hosts and as many edits.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let hosts = Hosts::load(report, size)?;
     let store = &hosts.store;

@@ -1,4 +1,4 @@
-//! Case h: how long a reader waits while another session commits.
+//! Case h: the latency of a reader while another session commits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -12,16 +12,16 @@ use crate::harness::{Repetitions, Timing, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// Reads of each kind, at most.
+/// The largest number of reads of each kind.
 const READS_MAX: u64 = 20_000;
 
-/// Edits of a large commit.
+/// The largest number of edits in a large commit.
 const EDITS_MAX: u64 = 10_000;
 
-/// How many different commits the other session makes, in turn.
+/// The number of different commits of the other session.
 const COMMITS: u64 = 8;
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let idle = read(&mut hosts)?;
@@ -63,7 +63,7 @@ fn read(hosts: &mut Hosts) -> Result<Timing> {
     )
 }
 
-/// Commits that each change something whichever of the others came before.
+/// Commits that each change something, whichever other one came before.
 fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
     (0..COMMITS)
         .map(|round| {
@@ -78,7 +78,7 @@ fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
         .collect()
 }
 
-/// Reads while another thread commits; how many commits it made.
+/// Reads while another thread commits. Also returns the number of its commits.
 fn read_during_commits(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let tree = hosts.store.tree.clone();

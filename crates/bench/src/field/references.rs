@@ -1,4 +1,4 @@
-//! Case a: entries that each refer to another list. Case g: deleting what is referred to.
+//! Case a: entries that each refer to another list. Case g: deletes of referenced entries.
 
 use espalier_store::{CommitOptions, Edit, Error};
 
@@ -99,7 +99,7 @@ pub fn delete_all(report: &mut Report<'_>, size: u64) -> Result<()> {
     report.emit(&timing.iter().fold(row, |row, timing| row.timed(timing)))
 }
 
-/// While referrers remain, the list cannot be deleted.
+/// Measures a delete that is rejected, because entries refer to the list.
 fn delete_referenced(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let edits = [Edit::delete(store.path(&format!("{LIST}/profile"))?)];
     let before = store.validation_cost();
@@ -121,12 +121,12 @@ fn delete_referenced(report: &mut Report<'_>, store: &ModelStore, size: u64) -> 
     let row = report.row(store, "g: delete a list that is referred to", size);
     let row = row
         .timed(&timing)
-        .note(format!("refused with {errors} errors"));
+        .note(format!("rejected with {errors} errors"));
     let commits = timing.n;
     report.emit(&row.note(validation_note(before, store.validation_cost(), commits)))
 }
 
-/// An entry that nothing refers to can be deleted.
+/// Measures deletes of entries without references.
 fn delete_unreferenced(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let count = CHANGES_MAX.min(size);
     let name = |n| format!("spare-{:08}", (n * 7919) % (count * 100));

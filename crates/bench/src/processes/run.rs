@@ -1,4 +1,4 @@
-//! The process that starts the others, and measures.
+//! The main process, which starts the worker processes and measures.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,35 +18,35 @@ use espalier_terminal::{Failure, Result};
 
 const SUITE: &str = "processes";
 
-/// How many processes there are, beside one.
+/// The number of concurrent worker processes.
 const PROCESSES: u64 = 3;
 
-/// For how long they read.
+/// The time for which the workers read, in seconds.
 const SECONDS: f64 = 2.0;
 
-/// Changes whose way is timed, after some that are not.
+/// The number of changes whose visibility is timed, and of those before that are not.
 const CHANGES: u64 = 100;
 const CHANGES_UNTIMED: u64 = 5;
 
-/// Engines that one process has for itself.
+/// Engines that only one process can open.
 const SINGLE_PROCESS: [&str; 2] = ["memory", "file"];
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Processes {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// The engines, under their policies; those that one process has for itself are left out.
+    /// The engines with their policies; engines that only one process can open are skipped.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
     let is_shared =
         |configuration: &&Configuration| !SINGLE_PROCESS.contains(&configuration.engine.scheme());
     let configurations: Vec<_> = processes.configurations.iter().filter(is_shared).collect();
     if configurations.is_empty() {
         return Err(Failure::usage(
-            "processes measures engines that several processes may have open; memory and file are none",
+            "processes measures engines that several processes can open at once; memory and file cannot be shared",
         ));
     }
     for &size in &processes.sizes {
@@ -57,7 +57,7 @@ pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// A store that processes open.
+/// A store opened by several processes.
 struct SharedStore<'a> {
     configuration: &'a Configuration,
     size: u64,
@@ -68,7 +68,7 @@ struct SharedStore<'a> {
 impl<'a> SharedStore<'a> {
     fn new(configuration: &'a Configuration, size: u64) -> Result<Self> {
         let mut location = configuration.location()?;
-        // The home removes what it has opened itself.
+        // The location removes only a store that it has opened.
         drop(location.open()?);
         let fixture = Fixture::open(location.url())?;
         let folder = new_folder(&std::env::temp_dir())?;
@@ -97,7 +97,7 @@ impl<'a> SharedStore<'a> {
         let name = format!("read one entry, {PROCESSES} processes");
         let row = self.row(&name).timed(&all.timing());
         output.row(&row.note(self.ratio_with_cores(&alone, &all)).note(format!(
-            "{:.0} reads/s, {times:.2} times one process's, on {cores} cores that they share with \
+            "{:.0} reads/s, {times:.2} times the rate of one process, on {cores} cores shared with \
              the engine",
             all.per_second()
         )))?;
@@ -106,18 +106,18 @@ impl<'a> SharedStore<'a> {
             &self
                 .row(&name)
                 .timed(&self.visibility()?)
-                .note("from its acknowledgement until the last of them shows it"),
+                .note("from its acknowledgement until it is visible in the last of them"),
         )
     }
 
-    /// What more cores would allow: where reads ask no engine, processes need nothing but processor
-    /// time, and what they take from each other shows in how much of it a read needs.
+    /// A note on the ratio that more cores would allow. If reads need no engine, processes need only processor time;
+    /// the processor time per read shows how much they slow each other down.
     fn ratio_with_cores(&self, alone: &Rate, all: &Rate) -> String {
         if self.configuration.policy != Policy::Cached {
             return String::new();
         }
         let times = PROCESSES as f64 * alone.timing().cpu_s / all.timing().cpu_s;
-        format!("by processor time {times:.1} times one process's where each has a core")
+        format!("by processor time {times:.1} times the rate of one process if each has a core")
     }
 
     fn row(&self, name: &str) -> Row {
@@ -134,7 +134,7 @@ impl<'a> SharedStore<'a> {
         })
     }
 
-    /// What so many processes read at once.
+    /// The read rate of `count` concurrent processes.
     fn rate(&self, count: u64) -> Result<Rate> {
         let seconds = SECONDS;
         let workers = (0..count).map(|seed| self.start_worker(Task::Read { seconds, seed }));
@@ -154,7 +154,7 @@ impl<'a> SharedStore<'a> {
         Ok(rate)
     }
 
-    /// How long changes take to be visible in all processes.
+    /// The time until changes are visible in all processes.
     fn visibility(&self) -> Result<Timing> {
         let changes = CHANGES_UNTIMED + CHANGES;
         let workers = (0..PROCESSES).map(|_| self.start_worker(Task::ReportVisibility { changes }));
@@ -204,7 +204,7 @@ impl Rate {
     }
 }
 
-/// A process, ended when it is dropped.
+/// A worker process, killed when dropped.
 struct WorkerProcess {
     child: Child,
     input: ChildStdin,
@@ -245,7 +245,9 @@ impl WorkerProcess {
 
     fn wait_ready(&mut self) -> Result<()> {
         let line = self.read_line()?;
-        expect(line.trim() == READY, || format!("a process says {line:?}"))
+        expect(line.trim() == READY, || {
+            format!("a process printed {line:?}")
+        })
     }
 
     fn failure(&self) -> Failure {
@@ -255,7 +257,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It may have ended already, which is as good.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

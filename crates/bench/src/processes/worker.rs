@@ -1,4 +1,4 @@
-//! One of the processes: what it is told on its standard input, and what it says.
+//! A worker process: it gets its job on standard input, and prints its results.
 
 use std::io::{BufRead, Stdin, Write};
 use std::thread;
@@ -16,47 +16,47 @@ use crate::harness::cpu_time;
 use crate::scale::Fixture;
 use espalier_terminal::Result;
 
-/// How often a process looks whether a change is there.
+/// The interval at which a process checks whether a change is visible.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Said when the store is open.
+/// The line that a worker prints when its store is open.
 pub const READY: &str = "ready";
 
-/// What a process is to do. It stands on the first line of the standard input, as URLs may have
+/// The job of a process. It is passed on the first line of standard input, not as an argument, as URLs can have
 /// passwords in them.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Job {
     /// The store, with its policy.
     pub url: String,
-    /// How many entries it has.
+    /// The number of entries of the store.
     pub size: u64,
-    /// What to do with it.
+    /// The task.
     pub task: Task,
 }
 
-/// What there is to do.
+/// The task of a worker.
 #[derive(Debug, Deserialize, Serialize)]
 pub enum Task {
-    /// Read entries for so many seconds, from the next line of the input on, and say [`Read`].
+    /// Read entries for some time, beginning with the next line of the input, and print [`Read`].
     Read {
-        /// For how long.
+        /// The time to read, in seconds.
         seconds: f64,
-        /// What draws the entries.
+        /// The seed of the random entries.
         seed: u64,
     },
-    /// Say when each of so many changes is visible, by [`now_ns`].
+    /// Print the time when each of the changes becomes visible, by [`now_ns`].
     ReportVisibility {
-        /// How many changes.
+        /// The number of changes.
         changes: u64,
     },
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Read {
-    /// How many entries.
+    /// The number of entries read.
     pub reads: u64,
-    /// The processor time that this process took for it.
+    /// The processor time that this process needed.
     pub cpu_s: f64,
 }
 
@@ -65,13 +65,13 @@ pub fn text_of(change: u64) -> String {
     format!("change {change}")
 }
 
-/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+/// The machine's monotonic clock in nanoseconds, the same for all processes.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Does what the standard input says.
+/// Runs the job on standard input.
 pub fn run() -> Result<()> {
     let input = std::io::stdin();
     let job: Job = serde_json::from_str(&read_line(&input)?).map_err(std::io::Error::from)?;

@@ -1,4 +1,4 @@
-//! etcd alone: its own keys, a transaction for as many operations as it takes in one.
+//! etcd without Espalier: one key per key, a transaction for as many operations as it accepts.
 
 use espalier_keyspace::{Direction, KeyRange, Operation};
 use http::uri::PathAndQuery;
@@ -16,16 +16,16 @@ use super::remote::{Remote, replay};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// Operations that a transaction of a server takes as it is installed.
+/// The largest number of operations that a server accepts in a transaction by default.
 const OPERATIONS_MAX: usize = 128;
 
-/// Bytes of a transaction, below what a server takes as it is installed: 1.5 MiB.
+/// The largest transaction in bytes, below the default limit of a server: 1.5 MiB.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of an answer.
+/// The largest response in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// A channel, and a prefix of its own.
+/// A channel and a separate key prefix.
 pub struct Etcd {
     runtime: Runtime,
     channel: Channel,
@@ -122,7 +122,7 @@ struct Done {
 }
 
 impl Etcd {
-    /// An empty prefix of a name.
+    /// Connects, with an empty prefix of a name.
     pub fn create(url: &str, name: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -178,7 +178,7 @@ impl Etcd {
                 key: self.key(&range.start),
                 end: self.key(range_end(range)),
             }),
-            // etcd adds nothing itself: the driver reads, and puts the sum.
+            // etcd has no counters: the driver reads, then puts the sum.
             Operation::Add { key, delta } => Change::Put(Put {
                 key: self.key(key),
                 value: delta.to_le_bytes().to_vec(),
@@ -275,7 +275,7 @@ impl Drop for Etcd {
     fn drop(&mut self) {
         let all = Operation::DeleteRange(KeyRange::all());
         let steps = [self.step(&all)];
-        // What is left has a name of its own, and is in nobody's way.
+        // Anything left over has a unique name and disturbs nothing.
         drop(self.runtime.block_on(self.send(&steps)));
     }
 }

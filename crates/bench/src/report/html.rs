@@ -1,4 +1,4 @@
-//! A page with everything in it: a table and plots for each suite.
+//! The HTML report: one self-contained page with a table and plots for each suite.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ details{margin:.4rem 0}summary{cursor:pointer}
 ";
 
 impl Page<'_> {
-    /// The report as a page with everything in it.
+    /// The report as a self-contained HTML page.
     pub fn html(&self) -> Result<String> {
         page(self.rows, &self.findings(), self.baseline, self.command)
     }
@@ -49,9 +49,9 @@ fn page(
     // Writing to a string cannot fail.
     let _ = write!(
         page,
-        "<p>Espalier {version}, {cores} cores. Made by <code>{}</code>.</p>\
-         <p>Seconds are of one operation. <b>raw</b>: the raw engine doing the same reads and writes. \
-         <b>peer</b>: another system's figure, which was measured on another machine or at another time: compare \
+        "<p>Espalier {version}, {cores} cores. Produced by <code>{}</code>.</p>\
+         <p>Seconds are per operation. <b>raw</b>: the raw engine doing the same reads and writes. \
+         <b>peer</b>: another system's figure, measured on another machine or at another time: compare \
          orders of magnitude, and growth with size. Dashed lines are peers.</p>",
         escaped(command)
     );

@@ -21,25 +21,25 @@ use crate::row::{EngineLabels, Row};
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
-/// The same entries are chosen in every run.
+/// The seed: every run chooses the same entries.
 const SEED: u64 = 0x6573_7061_6c69_6572;
 
-/// Traces that are kept of one row, for the raw engine.
+/// The largest number of traces of a row that the raw engine replays.
 const TRACES_MAX: u64 = 2000;
 
-/// Entries deleted in one commit.
+/// The number of entries deleted in one commit.
 const DELETES_PER_COMMIT: u64 = 1000;
 
-/// The number of the store that other processes load and export.
+/// The number of the store that the commands `espalier load` and `espalier export` use.
 const MEMORY_STORE_NUMBER: u64 = 1000;
 
-/// Entries in a page.
+/// The number of entries in a page.
 const PAGE: u64 = 10;
 
 /// Measures one size.
 pub struct Rows<'a> {
     size: u64,
-    /// Where the stores are; `None` for memory.
+    /// The folder of the stores; `None` for memory.
     folder: Option<&'a Path>,
     document: PathBuf,
     _document_folder: tempfile::TempDir,
@@ -71,8 +71,8 @@ impl<'a> Rows<'a> {
     pub fn run(&mut self) -> Result<()> {
         let (fixture, durability) = self.load()?;
         let raw = self.raw_engine(&fixture, durability)?;
-        // Reading all comes first: it maps every page into this process, as in a server that runs
-        // for some time. Raw is scanned for the same reason.
+        // Read everything first: it maps every page into this process, as in a server that has run for some time. The
+        // raw engine is scanned for the same reason.
         self.read_all(&fixture, durability, raw.as_ref())?;
         self.get_one(&fixture, durability, raw.as_ref())?;
         self.page(&fixture, durability, raw.as_ref())?;
@@ -111,7 +111,7 @@ impl<'a> Rows<'a> {
         Row::new(SUITE, name, labels, self.size)
     }
 
-    /// Loads into new stores; the first of them stays, for the other rows.
+    /// Measures loads into new stores; returns the first of them, for the other rows.
     fn load(&mut self) -> Result<(Fixture, Durability)> {
         let durability = match self.folder {
             Some(_) => Durability::Durable,
@@ -129,7 +129,7 @@ impl<'a> Rows<'a> {
                 let fragments = size + 1;
                 expect(
                     report.fragments == fragments && report.values == 3 * size,
-                    || format!("loading told {} fragments", report.fragments),
+                    || format!("loading reported {} fragments", report.fragments),
                 )
             },
         )?;
@@ -176,7 +176,7 @@ impl<'a> Rows<'a> {
         Ok(folder?)
     }
 
-    /// The raw engine with what the store holds now; none for memory.
+    /// The raw engine with a copy of the current content of the store; none for memory.
     fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<RawLmdb>> {
         if self.folder.is_none() {
             return Ok(None);
@@ -284,7 +284,7 @@ impl<'a> Rows<'a> {
             .read(&InstancePath::root(), &selection, &mut received)?;
         let sum = size * (size - 1) / 2;
         expect(received.entries == size && received.sum == sum, || {
-            format!("reading all gave {} entries", received.entries)
+            format!("reading everything returned {} entries", received.entries)
         })?;
         let export = |_: u64| {
             let options = PrintOptions::default();
@@ -314,7 +314,7 @@ impl<'a> Rows<'a> {
         (self.emit)(row)
     }
 
-    /// What `espalier load` takes for the same document.
+    /// A note on the memory that `espalier load` needs for the same document.
     fn load_memory(&self) -> Result<String> {
         let Some(folder) = self.folder else {
             return Ok(String::new());
@@ -328,12 +328,12 @@ impl<'a> Rows<'a> {
         );
         let peak = memory::peak_of(&["load", &document, "--store", &store, "--yang", &model])?;
         Ok(format!(
-            "`espalier load` takes at most {} MB of private memory",
+            "`espalier load` needs at most {} MB of private memory",
             peak >> 20
         ))
     }
 
-    /// What `espalier export` takes.
+    /// A note on the memory that `espalier export` needs.
     fn export_memory(&self) -> Result<String> {
         if self.folder.is_none() {
             return Ok(String::new());
@@ -341,7 +341,7 @@ impl<'a> Rows<'a> {
         let store = self.url(MEMORY_STORE_NUMBER, Durability::Durable);
         let peak = memory::peak_of(&["export", "--store", &store, "-o", "/dev/null"])?;
         Ok(format!(
-            "`espalier export` takes at most {} MB of private memory",
+            "`espalier export` needs at most {} MB of private memory",
             peak >> 20
         ))
     }
@@ -362,7 +362,7 @@ impl<'a> Rows<'a> {
                 let number = format!("\"number\":{}", numbers[call as usize]);
                 let text: String = String::from_utf8_lossy(&body).split_whitespace().collect();
                 expect(text.contains(&number), || {
-                    format!("the server answered {text}")
+                    format!("the server responded {text}")
                 })
             },
         )?;
@@ -373,7 +373,7 @@ impl<'a> Rows<'a> {
             .timed(&timing);
         (self.emit)(row.note(format!(
             "one keep-alive connection, client and server on one core; {:.0} requests/s, \
-             {:.0} requests a processor second",
+             {:.0} requests per processor second",
             1.0 / timing.median_s,
             1.0 / timing.cpu_s
         )))
@@ -409,7 +409,10 @@ impl<'a> Rows<'a> {
                 .read(&path, &selection, &mut received)?;
             let text = espalier_yang::Value::string(texts[call as usize].as_str());
             expect(commit.is_changed && received.text == Some(text), || {
-                format!("setting entry {} did not show", numbers[call as usize])
+                format!(
+                    "the new text of entry {} is not visible",
+                    numbers[call as usize]
+                )
             })
         })?;
         let again = self.choose(TRACES_MAX);
@@ -469,7 +472,7 @@ impl<'a> Rows<'a> {
             .timed(&timing)
             .raw(raw.as_ref());
         (self.emit)(row.note(format!(
-            "every second entry, {DELETES_PER_COMMIT} in a commit; {rate:.0} entries/s"
+            "every second entry, {DELETES_PER_COMMIT} per commit; {rate:.0} entries/s"
         )))
     }
 
@@ -489,7 +492,7 @@ impl<'a> Rows<'a> {
             .first()
             .map_or(0, |trace| trace.commits.iter().map(Vec::len).sum());
         (self.emit)(row.raw(Some(&timing)).note(format!(
-            "asks the engine for {reads} reads and {writes} writes, as raw does"
+            "{reads} reads and {writes} writes of the engine, as in raw"
         )))
     }
 }
@@ -511,7 +514,7 @@ fn map_all_pages(fixture: &Fixture, raw: Option<&RawLmdb>) -> Result<()> {
     raw.map_or(Ok(0), |raw| raw.engine.scan()).map(drop)
 }
 
-/// What the store asks of its driver in each of some calls.
+/// The reads and writes of the store in its driver for each of some calls.
 fn traces(fixture: &Fixture, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     for call in 0..TRACES_MAX {

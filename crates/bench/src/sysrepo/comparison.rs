@@ -1,4 +1,4 @@
-//! Where the rows go, and what is said of one by those before it.
+//! Emits rows, with notes that compare them with sysrepo's figures and with earlier rows.
 
 use std::sync::LazyLock;
 
@@ -9,24 +9,24 @@ use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What sysrepo takes.
+/// The figures of sysrepo.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/sysrepo.toml")));
 
-/// The row that is compared with the one of a user's order.
+/// The row of the unordered list, which is compared with that of the user-ordered list.
 const UNORDERED: &str = "create all items";
 const USER_ORDERED: &str = "create user ordered items";
 
-/// The rows of a suite.
+/// The rows of a suite measured so far.
 pub struct Comparison<'o> {
-    /// What the suite is called in rows.
+    /// The name of the suite in rows.
     pub suite: &'static str,
     output: &'o mut Output,
     measured: Vec<Row>,
 }
 
 impl<'o> Comparison<'o> {
-    /// No rows yet.
+    /// Creates a comparison without rows.
     pub fn new(suite: &'static str, output: &'o mut Output) -> Self {
         Self {
             suite,
@@ -35,7 +35,7 @@ impl<'o> Comparison<'o> {
         }
     }
 
-    /// Takes a row, with what it has to be compared with.
+    /// Emits a row, with notes on its comparisons.
     pub fn row(&mut self, configuration: &Configuration, mut row: Row) -> Result<()> {
         let is_local = !matches!(configuration.engine, Engine::Server { .. });
         let plugin = plugin_of(&row.driver);
@@ -43,7 +43,7 @@ impl<'o> Comparison<'o> {
         let cpu_s = seconds("sysrepo, cpu");
         let published_s = seconds(&format!("sysrepo, {plugin}"));
         match (cpu_s, row.cpu_s) {
-            // What a server takes is not in this process's time.
+            // The processor time of a server is not in that of this process.
             (Some(theirs), Some(ours)) if is_local => {
                 row = row.note(format!("cpu x{:.1} less than sysrepo's", theirs / ours));
             }
@@ -62,7 +62,7 @@ impl<'o> Comparison<'o> {
                 self.measured_row(&row.row, row.size, |row| row.driver == "memory")
         {
             let factor = row.factor(row.median_s, memory.median_s);
-            row = row.note(format!("{factor} of memory's"));
+            row = row.note(format!("{factor} of memory"));
         }
         let on_same = |other: &Row| other.key()[2..] == row.key()[2..];
         let other = match row.row.as_str() {
@@ -93,7 +93,7 @@ impl<'o> Comparison<'o> {
     }
 }
 
-/// sysrepo's plugin for the engine of a driver, or the nearest one.
+/// sysrepo's plugin for the engine of a driver, or the closest one.
 fn plugin_of(driver: &str) -> &'static str {
     match driver {
         "redis" | "rediss" => "REDIS DS",

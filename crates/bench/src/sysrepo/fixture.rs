@@ -1,4 +1,4 @@
-//! A store with the data of one size, and how rows are measured on it.
+//! The fixture: a store with the data of one size, on which rows are measured.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
@@ -25,10 +25,10 @@ pub const TABLES: &str = "/espalier-bench-tables:tables";
 /// The list in the order of its keys.
 pub const ROWS: &str = "/espalier-bench-tables:tables/row";
 
-/// The list in the order of its user.
+/// The user-ordered list.
 pub const STEPS: &str = "/espalier-bench-tables:tables/step";
 
-/// What running holds.
+/// The content of running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunningContent {
     /// Nothing.
@@ -44,9 +44,9 @@ pub enum RunningContent {
 pub struct Nodes {
     /// The container.
     pub tables: NodeId,
-    /// A list, its keys and its text.
+    /// The list, its keys and its text.
     pub row: (NodeId, NodeId, NodeId, NodeId),
-    /// A list, its key and its text.
+    /// The list, its key and its text.
     pub step: (NodeId, NodeId, NodeId),
 }
 
@@ -67,7 +67,7 @@ impl Nodes {
         })
     }
 
-    /// A tree with so many rows.
+    /// A tree with `size` rows.
     pub fn rows(self, size: u64) -> DataTree {
         let (row, number, name, text) = self.row;
         let leaf = |node, value| DataNode::new(node, Content::Value(value));
@@ -82,7 +82,7 @@ impl Nodes {
         self.tree(rows.collect())
     }
 
-    /// A tree with so many steps.
+    /// A tree with `size` steps.
     pub fn steps(self, size: u64) -> DataTree {
         let (step, number, text) = self.step;
         let leaf = |node, value| DataNode::new(node, Content::Value(value));
@@ -116,33 +116,33 @@ pub fn text_of_step(n: u64) -> String {
 
 /// A store with the data of one size.
 pub struct Fixture<'a, 'o> {
-    /// Its running datastore.
+    /// The running datastore.
     pub store: ModelStore,
-    /// Its operational datastore.
+    /// The operational datastore.
     pub operational: Tree,
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
     /// The nodes of its model.
     pub nodes: Nodes,
-    /// The place of the row that is measured, among those of the suite.
+    /// The position of the measured row among those of the suite.
     pub rank: usize,
     data: RunningContent,
     comparison: &'a mut Comparison<'o>,
 }
 
-/// What a row is about.
+/// The name, the note and the repetitions of a row.
 #[derive(Clone, Copy)]
 pub struct RowSpec<'r> {
     /// Its name.
     pub row: &'r str,
-    /// What else there is to know.
+    /// Further information.
     pub note: &'r str,
-    /// How often it is done.
+    /// The repetitions.
     pub plan: Repetitions,
 }
 
 impl<'a, 'o> Fixture<'a, 'o> {
-    /// A new store, empty.
+    /// Opens a new, empty store.
     pub fn open(
         configuration: &Configuration,
         size: u64,
@@ -161,12 +161,12 @@ impl<'a, 'o> Fixture<'a, 'o> {
         })
     }
 
-    /// The entry that single rows are about.
+    /// The entry that rows on one entry use.
     pub fn middle(&self) -> u64 {
         self.size / 2
     }
 
-    /// For one entry.
+    /// The repetitions of an operation on one entry.
     pub fn one_entry_repetitions(&self) -> Repetitions {
         match self.store.configuration.durability {
             Durability::Durable => Repetitions::many(200),
@@ -174,12 +174,12 @@ impl<'a, 'o> Fixture<'a, 'o> {
         }
     }
 
-    /// For all entries.
+    /// The repetitions of an operation on all entries.
     pub fn all_entries_repetitions(&self) -> Repetitions {
         Repetitions::few(5)
     }
 
-    /// Has running hold this, outside the measured time.
+    /// Gives running this content, outside the measured time.
     pub fn fill_running(&mut self, data: RunningContent) -> Result<()> {
         if self.data == data {
             return Ok(());
@@ -197,8 +197,7 @@ impl<'a, 'o> Fixture<'a, 'o> {
         Ok(())
     }
 
-    /// Measures a row and prints it. What `operation` does is done again each time, and undone by
-    /// `check`.
+    /// Measures a row and emits it. `check` must revert what `operation` changes.
     pub fn measure<T>(
         &mut self,
         spec: RowSpec<'_>,
@@ -218,7 +217,7 @@ impl<'a, 'o> Fixture<'a, 'o> {
     }
 }
 
-/// Fails unless the list has so many entries.
+/// Fails unless the list has the expected number of entries.
 pub fn expect_entries(tree: &Tree, list: &InstancePath, expected: u64) -> Result<()> {
     let found = tree.view()?.count(list)?;
     expect(found == expected, || {

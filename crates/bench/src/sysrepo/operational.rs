@@ -17,14 +17,14 @@ use crate::dataset::expect;
 use crate::harness::Repetitions;
 use espalier_terminal::Result;
 
-/// Subscribers to every change.
+/// The number of subscribers to every change.
 const SUBSCRIBERS: u64 = 12;
 
-/// How often all items are created and removed before them.
+/// The number of times that all items are created and removed.
 const ITERATIONS: u64 = 10;
 
-/// Row 5: the whole container of the operational datastore, which a provider makes of N entries
-/// when it is asked, as a tree. Running is empty.
+/// Row 5: the whole container of the operational datastore, as a tree. A provider generates its N entries on each
+/// read. Running is empty.
 pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Nothing)?;
     let (size, nodes, plan) = (
@@ -37,7 +37,7 @@ pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     let registration = tree.provide(path.clone(), provider);
     let spec = RowSpec {
         row: "get oper tree",
-        note: "from a provider, which is validated each time",
+        note: "from a provider, which is called each time",
         plan,
     };
     let expected = nodes.rows(size);
@@ -58,7 +58,7 @@ pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Row 9: N leaves are set by their paths in the operational datastore, in one commit.
+/// Row 9: sets N leaves by their paths in the operational datastore, in one commit.
 pub fn create_all_items_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Nothing)?;
     let (size, plan, tree) = (
@@ -83,7 +83,7 @@ pub fn create_all_items_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
-/// Is told of every commit twice, and counts what it is told of.
+/// A subscriber that counts the changes it validates and those it is notified of.
 #[derive(Default)]
 struct Counting {
     validated: AtomicU64,
@@ -103,8 +103,8 @@ impl Subscriber for Counting {
     }
 }
 
-/// Row 10: all items are created and removed ten times before twelve subscribers, who are asked of
-/// each commit and told of it.
+/// Row 10: creates and removes all items ten times, with twelve subscribers that validate each commit and are
+/// notified of it.
 pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Nothing)?;
     let (size, tree) = (fixture.size, fixture.operational.clone());
@@ -123,7 +123,7 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(&tree, &[Edit::delete(fixture.store.path(ROWS)?)])?;
     let spec = RowSpec {
         row: "many oper change_subs",
-        note: "20 commits before 12 subscribers, who share a diff for each",
+        note: "20 commits with 12 subscribers, which share a diff of each",
         plan: Repetitions::few(3),
     };
     let counts = |subscribers: &[Arc<Counting>]| -> Vec<u64> {
@@ -144,11 +144,11 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
         },
         |store, ()| {
             expect_entries(&tree, &store.path(ROWS)?, 0)?;
-            // Each entry and its text came and went.
+            // Each entry and its text were created and removed.
             let expected = ITERATIONS * 2 * 2 * size;
             let found = counts(&subscribers);
             expect(found.iter().all(|&count| count == expected), || {
-                format!("the subscribers were told of {found:?} nodes instead of {expected}")
+                format!("the subscribers were notified of {found:?} nodes instead of {expected}")
             })
         },
     )?;
@@ -156,8 +156,7 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
-/// Row 14: a leaf of the entry in the middle is created in the operational datastore, which holds
-/// N entries.
+/// Row 14: creates a leaf of the middle entry in the operational datastore, which has N entries.
 pub fn create_an_item_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Nothing)?;
     let (text, plan, tree) = (

@@ -9,12 +9,12 @@ use crate::model_store::ModelStore;
 use espalier_terminal::Result;
 use espalier_terminal::single_node::tree_of;
 
-/// The text of an entry by an expression that is no path by keys, as a user writes it.
+/// An expression for the text of an entry that is not a path of keys, as a user writes it.
 fn by_condition(n: u64) -> String {
     format!("/espalier-bench-tables:tables/row[number='{n}' and name='str{n}']/text")
 }
 
-/// A leaf with the nodes around it.
+/// A leaf with its ancestors.
 fn with_parents(store: &ModelStore, path: &InstancePath, value: &Value) -> Result<DataTree> {
     tree_of(store.tree.schema(), path, Some(&value.to_string()))
 }
@@ -26,11 +26,11 @@ fn expect_text(store: &ModelStore, tree: &DataTree, n: u64) -> Result<()> {
         &Value::string(format!("l{n}")),
     )?;
     expect(*tree == expected, || {
-        format!("reading the text of {n} gave {tree:?}")
+        format!("reading the text of {n} returned {tree:?}")
     })
 }
 
-/// Row 1: one leaf of N entries by a condition, with the nodes around it.
+/// Row 1: one leaf of N entries by a condition, with its ancestors.
 pub fn get_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (middle, plan) = (fixture.middle(), fixture.one_entry_repetitions());
@@ -50,7 +50,7 @@ pub fn get_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     )
 }
 
-/// Row 2: the same, the value alone.
+/// Row 2: the same, only the value.
 pub fn get_item(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (middle, plan) = (fixture.middle(), fixture.one_entry_repetitions());
@@ -70,7 +70,7 @@ pub fn get_item(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     )
 }
 
-/// Rows 3 and 17: one leaf by the keys of its entry, with the nodes around it.
+/// Rows 3 and 17: one leaf by the keys of its entry, with its ancestors.
 pub fn get_tree_hash(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (middle, plan) = (fixture.middle(), fixture.one_entry_repetitions());
@@ -87,7 +87,7 @@ pub fn get_tree_hash(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Re
     )
 }
 
-/// Row 4: the whole container with N entries in the order of their user, as a tree.
+/// Row 4: the whole container with N user-ordered entries, as a tree.
 pub fn get_user_ordered_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Steps)?;
     let plan = fixture.all_entries_repetitions();

@@ -1,4 +1,4 @@
-//! Running the rows.
+//! Runs the rows.
 
 use super::comparison::Comparison;
 use super::fixture::{Fixture, RunningContent};
@@ -8,22 +8,22 @@ use crate::harness::shuffle;
 use crate::output::Output;
 use espalier_terminal::{Failure, Result};
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Sysrepo {
-    /// What the suite is called in rows: the same rows are the suite of drivers, too.
+    /// The name of the suite in rows: the suite `drivers` has the same rows.
     pub suite: &'static str,
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
-    /// Parts of the names of the rows that are measured; none for all of them.
+    /// Parts of the names of the rows to measure; empty for all rows.
     pub rows: Vec<String>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(sysrepo: &Sysrepo, output: &mut Output) -> Result<()> {
     let selected = selected_rows(&sysrepo.rows)?;
-    // Another order in each pass, the same in each run.
+    // The order differs between passes, and is the same in each run.
     let pass = output.pass();
     let mut comparison = Comparison::new(sysrepo.suite, output);
     for &size in &sysrepo.sizes {
@@ -38,8 +38,8 @@ pub fn run(sysrepo: &Sysrepo, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// The rows in an order that is drawn, so that what one leaves behind does not always help or hinder
-/// the same other. Those on the same data follow one another: filling takes longer than measuring.
+/// Shuffles the rows, so that the after-effects of one row do not always affect the same other row. Rows on the same
+/// data stay together, as filling takes longer than measuring.
 fn in_random_order(rows: &[Row], seed: u64) -> Vec<Row> {
     let mut kinds = [
         RunningContent::Nothing,
@@ -55,10 +55,10 @@ fn in_random_order(rows: &[Row], seed: u64) -> Vec<Row> {
     kinds.into_iter().flat_map(of_kind).collect()
 }
 
-/// Said of the rows that sysrepo measures a second time, with its cache of running switched on.
-const CACHED: &str = "there is no such mode here: the same work again";
+/// The note of the rows that sysrepo measures a second time, with its cache of running enabled.
+const CACHED: &str = "Espalier has no such mode: the same work again";
 
-/// A row: its name, what it is measured on, and how.
+/// A row: its name, the content of running, and the measurement.
 type Row = (
     &'static str,
     RunningContent,
@@ -159,15 +159,15 @@ const ROWS: [Row; 22] = [
     ),
 ];
 
-/// The rows with one of these in their name, all where none is named. Refuses what is part of no
-/// row's name.
+/// The rows whose name contains one of these texts; all rows if there is none. Rejects a text that no row name
+/// contains.
 fn selected_rows(named: &[String]) -> Result<Vec<Row>> {
     for name in named {
         if !ROWS.iter().any(|row| row.0.contains(name.as_str())) {
             let names: Vec<_> = ROWS.iter().map(|row| row.0).collect();
             let names = names.join(", ");
             return Err(Failure::usage(format!(
-                "no row has {name:?} in its name; the rows are {names}"
+                "no row name contains {name:?}; the rows are {names}"
             )));
         }
     }

@@ -12,7 +12,7 @@ use crate::dataset::expect;
 use crate::model_store::ModelStore;
 use espalier_terminal::Result;
 
-/// Row 6: a tree of N entries is built and merged.
+/// Row 6: builds a tree of N entries and merges it.
 pub fn create_batch(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     fixture.fill_running(RunningContent::Nothing)?;
     let (size, nodes, plan) = (
@@ -31,27 +31,27 @@ pub fn create_batch(fixture: &mut Fixture<'_, '_>) -> Result<()> {
             let edit = Edit::merge(InstancePath::root(), nodes.rows(size));
             commit(&store.tree, &[edit])
         },
-        |store, ()| created(store, ROWS, size),
+        |store, ()| check_and_delete(store, ROWS, size),
     )?;
-    emptied(fixture)
+    delete_container(fixture)
 }
 
-/// The entries are there; they are deleted again.
-fn created(store: &ModelStore, list: &str, size: u64) -> Result<()> {
+/// Checks that the entries exist, and deletes them.
+fn check_and_delete(store: &ModelStore, list: &str, size: u64) -> Result<()> {
     let list = store.path(list)?;
     expect_entries(&store.tree, &list, size)?;
     commit(&store.tree, &[Edit::delete(list)])
 }
 
-/// The container that is left goes.
-fn emptied(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+/// Deletes the remaining container.
+fn delete_container(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(
         &fixture.store.tree,
         &[Edit::delete(fixture.store.path(TABLES)?)],
     )
 }
 
-/// Row 7: N leaves are set by their paths, in one commit; each creates its entry.
+/// Row 7: sets N leaves by their paths, in one commit; each creates its entry.
 pub fn create_user_ordered_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     create_items(fixture, "create user ordered items", STEPS, text_of_step)
 }
@@ -61,7 +61,7 @@ pub fn create_all_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     create_items(fixture, "create all items", ROWS, text_of_row)
 }
 
-/// Said of rows that set N items.
+/// The note of rows that set N items.
 pub const BY_PATHS: &str = "an edit for each path, parsed; one commit";
 
 /// The edits that set N leaves, from the texts of their paths.
@@ -89,12 +89,12 @@ fn create_items(
     fixture.measure(
         spec,
         |store, _| commit(&store.tree, &set_items(store, size, path)?),
-        |store, ()| created(store, list, size),
+        |store, ()| check_and_delete(store, list, size),
     )?;
-    emptied(fixture)
+    delete_container(fixture)
 }
 
-/// Rows 11 and 18: the list is removed, the container stays.
+/// Rows 11 and 18: removes the list; the container stays.
 pub fn remove_all_items(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         fixture,
@@ -107,7 +107,7 @@ pub fn remove_all_items(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) ->
     )
 }
 
-/// Rows 12 and 19: the container is removed with the list.
+/// Rows 12 and 19: removes the container with the list.
 pub fn remove_whole_subtree(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         fixture,
@@ -142,7 +142,7 @@ fn expect_text(store: &ModelStore, path: &str, expected: Option<&str>) -> Result
     expect(found == expected, || format!("{path} holds {found:?}"))
 }
 
-/// Rows 13 and 20: a leaf of the entry in the middle is created; it must not exist.
+/// Rows 13 and 20: creates a leaf of the middle entry; it must not exist.
 pub fn create_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (text, plan) = (
@@ -171,7 +171,7 @@ pub fn create_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> R
     commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
-/// Rows 15 and 21: the leaf of the entry in the middle gets another value.
+/// Rows 15 and 21: changes the value of a leaf of the middle entry.
 pub fn modify_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (text, plan) = (
@@ -192,7 +192,7 @@ pub fn modify_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> R
     commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
-/// Rows 16 and 22: the leaf of the entry in the middle is removed.
+/// Rows 16 and 22: removes a leaf of the middle entry.
 pub fn remove_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     fixture.fill_running(RunningContent::Rows)?;
     let (text, plan) = (

@@ -1,4 +1,4 @@
-//! What their table leaves out: many threads at once, and a range of many buckets.
+//! Rows that the published table leaves out: several threads, and a range of many buckets.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,18 +13,18 @@ use crate::harness::{Timing, cpu_time, run_threads};
 use crate::output::Output;
 use espalier_terminal::{Failure, Result};
 
-/// Threads that write.
+/// The number of writing threads.
 const THREADS: u64 = 4;
 
-/// Calls of each thread without a buffer, and with one.
+/// The number of calls of each thread, without and with a buffer.
 const CALLS: u64 = 500;
 const BUFFERED_CALLS: u64 = 250_000;
 
-/// Buckets of the long range, and how many of them are read one by one.
+/// The number of buckets of the long range, and of those read one by one.
 const BUCKETS: i64 = 10_000;
 const ONE_BY_ONE: i64 = 1_000;
 
-/// When everything begins, the start of a minute.
+/// The timestamp of the first bucket in seconds, the start of a minute.
 const FIRST_SECOND: i64 = 1_741_176_000;
 
 /// Measures these rows on an engine.
@@ -34,7 +34,7 @@ pub fn run(engine: &Engine, output: &mut Output) -> Result<()> {
     long_range(engine, output)
 }
 
-/// Who writes: each thread to its own metric.
+/// The metric of a thread: each writes to its own.
 fn metric(thread: u64) -> Metric {
     Metric::new(format!("perf_{thread}"))
 }
@@ -43,7 +43,7 @@ fn one() -> Result<PathValues> {
     Ok(PathValues::one(Path::parse("a")?, Number::from(1)))
 }
 
-/// That each thread's calls are there, exactly.
+/// Checks that the calls of each thread are counted exactly.
 fn check(stats: &Stats, calls: u64) -> Result<()> {
     let at = timestamp(FIRST_SECOND)?;
     for thread in 0..THREADS {
@@ -60,7 +60,7 @@ fn check(stats: &Stats, calls: u64) -> Result<()> {
 }
 
 fn rate(timing: &Timing) -> String {
-    format!("{:.0} a second", 1.0 / timing.median_s)
+    format!("{:.0} calls per second", 1.0 / timing.median_s)
 }
 
 fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
@@ -91,7 +91,7 @@ fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
     output.row(
         &row.timed(&timing)
             .note(rate(&timing))
-            .note("the last flush is in it"),
+            .note("includes the last flush"),
     )
 }
 
@@ -140,7 +140,9 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
         && let Some(theirs) = comparison::one_by_one(peer, BUCKETS as u64)
     {
         let ratio = theirs.seconds / scan.median_s;
-        row = row.note(format!("x{ratio:.0} faster than theirs, bucket by bucket"));
+        row = row.note(format!(
+            "x{ratio:.0} faster than Trifle::Stats, bucket by bucket"
+        ));
         row = row.peers([theirs]);
     }
     output.row(&row)
