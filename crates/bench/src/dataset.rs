@@ -115,7 +115,7 @@ impl Nodes {
 }
 
 /// Receives entries, and stores the values that show whether they are the expected ones.
-pub struct Received {
+pub struct ReceivedEntries {
     nodes: Nodes,
     /// The number of entries.
     pub entries: u64,
@@ -129,7 +129,7 @@ pub struct Received {
     pub name: Option<Value>,
 }
 
-impl Received {
+impl ReceivedEntries {
     /// Creates an empty receiver.
     pub fn new(nodes: Nodes) -> Self {
         Self {
@@ -163,7 +163,7 @@ pub fn expect(is_right: bool, message: impl FnOnce() -> String) -> Result<()> {
     Err(Failure::data(format!("wrong result: {}", message())))
 }
 
-impl Sink for Received {
+impl Sink for ReceivedEntries {
     fn open(&mut self, node: NodeId, _: Mark) -> std::result::Result<(), Stop> {
         self.entries += u64::from(node == self.nodes.entry);
         Ok(())

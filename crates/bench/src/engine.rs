@@ -155,7 +155,7 @@ impl Engine {
     /// Returns whether the engine supports a durability. A server whose URL sets a durability supports only that one.
     pub fn takes(&self, durability: Durability) -> bool {
         match self.durability_option() {
-            Some(told) => told == durability.as_str(),
+            Some(option) => option == durability.as_str(),
             None => durability == Durability::Durable || self.can_relax(),
         }
     }
@@ -183,7 +183,7 @@ fn begins_item(part: &str) -> bool {
 fn has_driver_scheme(url: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default();
     let mut schemes = espalier_drivers::schemes().iter();
-    schemes.any(|known| known.name == scheme)
+    schemes.any(|driver| driver.name == scheme)
 }
 
 #[cfg(test)]

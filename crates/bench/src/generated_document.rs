@@ -33,7 +33,7 @@ impl<'a> GeneratedDocument<'a> {
     }
 }
 
-/// The entries of a list, as JSON.
+/// The entries of a list, each as JSON.
 pub type List<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
 impl Read for GeneratedDocument<'_> {

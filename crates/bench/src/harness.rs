@@ -75,8 +75,7 @@ const REPETITIONS_MIN: usize = 3;
 /// After this multiple of the time limit no further repetition is made at all.
 const TIME_MAX_FACTOR: u32 = 4;
 
-/// Repeats `operation`, which gets the number of the call, from 0. The time of `check`, which gets its result, is not
-/// measured.
+/// Repeats `operation`, which gets the number of the call, from 0. `check` gets its result; its time is not measured.
 pub fn measure<T>(
     plan: Repetitions,
     mut operation: impl FnMut(u64) -> Result<T>,

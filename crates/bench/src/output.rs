@@ -85,7 +85,7 @@ impl Output {
     }
 
     /// Adds a row. It is written at once if there is only one pass, otherwise when all its measurements are there.
-    pub fn row(&mut self, row: &Row) -> Result<()> {
+    pub fn add_row(&mut self, row: &Row) -> Result<()> {
         if self.destination.repeat <= 1 {
             self.write(row)?;
         }

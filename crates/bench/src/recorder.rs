@@ -193,8 +193,8 @@ impl Snapshot for RecordingSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let expected = keys.iter().map(|key| key.to_vec()).collect();
-        lock(&self.trace).reads.push(ReadStep::GetMany(expected));
+        let recorded = keys.iter().map(|key| key.to_vec()).collect();
+        lock(&self.trace).reads.push(ReadStep::GetMany(recorded));
         self.inner.get_many(keys)
     }
 

@@ -16,7 +16,7 @@ use crate::output::Form;
 /// The name of standard input and output.
 pub const STANDARD: &str = "-";
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// JSON (RFC 7951)

@@ -22,7 +22,7 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub enum FailureKind {
     /// The command line, the configuration or a path is wrong: exit status 2.
     Usage,
-    /// The data, the store or the server is not as needed: exit status 1.
+    /// The data, the store or the server causes the failure: exit status 1.
     Data,
     /// Another writer changed the same data concurrently, and nothing was written: exit status 1.
     Conflict,
@@ -32,7 +32,7 @@ pub enum FailureKind {
     Closed,
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failure {
     kind: FailureKind,

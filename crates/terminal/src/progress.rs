@@ -63,7 +63,7 @@ impl Progress {
         self.bar.set_position(done);
         if !self.is_shown && self.started.elapsed() > SHOWN_AFTER {
             self.is_shown = true;
-            // Hides itself where standard error is not a terminal.
+            // The target hides the bar if standard error is not a terminal.
             self.bar
                 .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }

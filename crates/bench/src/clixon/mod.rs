@@ -7,7 +7,7 @@
 mod candidate;
 mod fixture;
 mod library;
-mod resource;
+mod restconf;
 mod run;
 mod startup;
 

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, RowSpec};
 use super::startup::startup;
-use super::{candidate, library, resource};
+use super::{candidate, library, restconf};
 use crate::configuration::Configuration;
 use crate::engine::Engine;
 use crate::output::Output;
@@ -27,12 +27,12 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
                     fixture.fill()?;
                 }
                 let row = measure(&fixture, RowSpec { row, note })?;
-                output.row(&Row { rank, ..row })?;
+                output.add_row(&Row { rank, ..row })?;
             }
             // A store in memory cannot be reopened.
             if configuration.engine != Engine::Memory {
                 let rank = ROWS.len();
-                output.row(&Row {
+                output.add_row(&Row {
                     rank,
                     ..startup(fixture)?
                 })?;
@@ -134,50 +134,50 @@ const ROWS: [Measured; 26] = [
     (
         "GET all",
         "over RESTCONF on one keep-alive connection, as JSON",
-        resource::get_all,
+        restconf::get_all,
     ),
     (
         "PUT all, over N existing",
         "over RESTCONF; every entry gets a new text; committed",
-        |fixture, spec| resource::put_all(fixture, spec, resource::NO_CONTENT),
+        |fixture, spec| restconf::put_all(fixture, spec, restconf::NO_CONTENT),
     ),
     (
         "PUT all, into empty",
         "over RESTCONF; committed",
-        |fixture, spec| resource::put_all(fixture, spec, resource::CREATED),
+        |fixture, spec| restconf::put_all(fixture, spec, restconf::CREATED),
     ),
     ("GET 1, content=config", "over RESTCONF", |fixture, spec| {
-        resource::get_one(fixture, spec, "?content=config")
+        restconf::get_one(fixture, spec, "?content=config")
     }),
     ("GET 1", "over RESTCONF", |fixture, spec| {
-        resource::get_one(fixture, spec, "")
+        restconf::get_one(fixture, spec, "")
     }),
     (
         "PUT 1",
         "over RESTCONF; an entry gets a new text; committed",
-        |fixture, spec| resource::write_one(fixture, spec, "PUT"),
+        |fixture, spec| restconf::write_one(fixture, spec, "PUT"),
     ),
     (
         "PATCH 1",
         "over RESTCONF; an entry gets a new text; committed",
-        |fixture, spec| resource::write_one(fixture, spec, "PATCH"),
+        |fixture, spec| restconf::write_one(fixture, spec, "PATCH"),
     ),
     (
         "POST 1 new",
         "over RESTCONF; committed, and deleted again outside the measured time",
-        resource::post_one,
+        restconf::post_one,
     ),
     (
         "DELETE 1",
         "over RESTCONF; committed, and restored outside the measured time",
-        resource::delete_one,
+        restconf::delete_one,
     ),
     ("GET page, limit=10", "over RESTCONF", |fixture, spec| {
-        resource::page(fixture, spec, 0)
+        restconf::page(fixture, spec, 0)
     }),
     (
         "GET page, limit=10&offset=N/2",
         "over RESTCONF; an offset costs as much as reading the skipped keys",
-        |fixture, spec| resource::page(fixture, spec, fixture.size / 2),
+        |fixture, spec| restconf::page(fixture, spec, fixture.size / 2),
     ),
 ];

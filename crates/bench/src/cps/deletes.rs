@@ -109,7 +109,7 @@ pub fn missing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
                 .map(|text| Ok(Edit::delete(fixture.store.path(text)?)));
             let edits = edits.collect::<Result<Vec<_>>>()?;
             match fixture.store.commit(&edits) {
-                Ok(_) => Err(Failure::data("nonexistent devices were deleted")),
+                Ok(_) => Err(Failure::data("devices that do not exist were deleted")),
                 Err(error) => Ok(error),
             }
         },

@@ -181,27 +181,27 @@ fn read_rows(configuration: &Configuration, size: u64, output: &mut Output) -> R
         store.create_anchor(NAME, &name, NAME)?;
         anchors.push(store.tree(NAME, &name, Datastore::Running)?);
     }
-    output.row(&stored(&fixture, &anchors)?)?;
+    output.add_row(&stored(&fixture, &anchors)?)?;
     fixture.attach_raw_client()?;
     for (row, note, measured) in READS {
-        output.row(&measured(&fixture, RowSpec { row, note })?)?;
+        output.add_row(&measured(&fixture, RowSpec { row, note })?)?;
     }
     let spec = |row| RowSpec { row, note: QUERIED };
     for (row, text, descendants) in QUERIES {
         let query = Query { text, descendants };
         let row = queries::one_anchor(&fixture, spec(row), query)?;
-        output.row(&row.note(text))?;
+        output.add_row(&row.note(text))?;
     }
     for (row, text) in ACROSS {
         let descendants = Descendants::All;
         let query = Query { text, descendants };
         let row = queries::across_anchors(&fixture, spec(row), &anchors, query)?;
-        output.row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
+        output.add_row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
     }
     let note = "the distinct values that an expression selects, parsed each time";
     for (row, leaf, expected) in LEAVES {
         let spec = RowSpec { row, note };
-        output.row(&queries::leaf_values(&fixture, spec, leaf, expected(size))?)?;
+        output.add_row(&queries::leaf_values(&fixture, spec, leaf, expected(size))?)?;
     }
     Ok(())
 }
@@ -272,7 +272,7 @@ fn write_rows(
             .filter(|&size| size * fragments <= fragments_max)
         {
             let fixture = open(configuration, model, size)?;
-            output.row(&measured(&fixture, RowSpec { row, note })?)?;
+            output.add_row(&measured(&fixture, RowSpec { row, note })?)?;
         }
     }
     Ok(())
@@ -339,14 +339,14 @@ fn update_rows(configuration: &Configuration, output: &mut Output) -> Result<()>
             }
         };
         let row = updates::replacing(&fixture, RowSpec { row, note }, replaced, &before, &after)?;
-        output.row(&row)?;
+        output.add_row(&row)?;
     }
     let fixture = open(configuration, DEVICES_MODEL, AMONG)?;
     let spec = RowSpec {
         row: "Update leaves for 100 data nodes",
         note: "two leaves of each of 100 among 200 devices, by paths that are parsed, in one commit",
     };
-    output.row(&updates::leaves(&fixture, spec)?)
+    output.add_row(&updates::leaves(&fixture, spec)?)
 }
 
 /// The number of devices among which CPS deletes.
@@ -372,7 +372,7 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
             Commits::Each => "by paths that are parsed, a commit for each",
             Commits::One => "by paths that are parsed, in one commit",
         };
-        output.row(&deletes::nodes(
+        output.add_row(&deletes::nodes(
             &fixture,
             RowSpec { row, note },
             relative_path,
@@ -383,7 +383,7 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
         row: "Batch delete 100 non-existing data nodes",
         note: "by paths that are parsed, in one commit, which is rejected with 100 errors",
     };
-    output.row(&deletes::missing(&fixture, spec)?)?;
+    output.add_row(&deletes::missing(&fixture, spec)?)?;
     let large = [
         (
             "Delete one large node",
@@ -397,7 +397,7 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
         ),
     ];
     for (row, note, what) in large {
-        output.row(&deletes::everything(&fixture, RowSpec { row, note }, what)?)?;
+        output.add_row(&deletes::everything(&fixture, RowSpec { row, note }, what)?)?;
     }
     Ok(())
 }
@@ -411,11 +411,11 @@ fn delta_rows(configuration: &Configuration, size: u64, output: &mut Output) -> 
         row: "Delta of 2 anchors no grouping all descendants",
         note: "one call, compared with a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
     };
-    output.row(&delta::versions(&mut fixture, spec)?)?;
+    output.add_row(&delta::versions(&mut fixture, spec)?)?;
     let fixture = open(configuration, DEVICES_MODEL, size)?;
     let spec = RowSpec {
         row: "Apply delta report to an anchor",
         note: "startup is copied to running: the differences are computed and committed",
     };
-    output.row(&delta::apply(&fixture, spec)?)
+    output.add_row(&delta::apply(&fixture, spec)?)
 }

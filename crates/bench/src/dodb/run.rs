@@ -184,7 +184,7 @@ impl<'a> Fixture<'a> {
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("per car, three indexes, all cars"))
+            .add_row(&row.note("per car, three indexes, all cars"))
     }
 
     /// The first graph: get one car by index.
@@ -227,7 +227,7 @@ impl<'a> Fixture<'a> {
         let row = row
             .raw(raw.as_ref())
             .peers(self.figures("get by index", self.size));
-        self.output.row(&row.note(format!(
+        self.output.add_row(&row.note(format!(
             "{BATCH} random cars together, average per car: none was read shortly before"
         )))
     }
@@ -253,7 +253,7 @@ impl<'a> Fixture<'a> {
             .row("get by index, again", self.size)
             .timed(&timing.per_operation(BATCH))
             .peers(self.figures("get by index, again", self.size));
-        self.output.row(&row.note(format!(
+        self.output.add_row(&row.note(format!(
             "the same {BATCH} random cars repeatedly, average per car"
         )))
     }
@@ -300,7 +300,7 @@ impl<'a> Fixture<'a> {
         )?;
         let raw = self.raw(|_| find(index).map(drop))?;
         let row = self.row(row, matching).timed(&timing).peers(peers);
-        self.output.row(
+        self.output.add_row(
             &row.raw(raw.as_ref())
                 .note(format!("among {} cars", self.size)),
         )
@@ -330,7 +330,7 @@ impl<'a> Fixture<'a> {
         })?;
         let peers = self.figures("add", self.size);
         let row = self.row("add", self.size).timed(&timing).peers(peers);
-        self.output.row(
+        self.output.add_row(
             &row.raw(raw.as_ref())
                 .note("three indexes, six entries, one commit per car"),
         )
@@ -355,7 +355,7 @@ impl<'a> Fixture<'a> {
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("per car, over all threads; concurrent calls share a commit"))?;
+            .add_row(&row.note("per car, over all threads; concurrent calls share a commit"))?;
         self.documents.flush()?;
         Ok(())
     }

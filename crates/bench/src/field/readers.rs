@@ -57,7 +57,7 @@ fn read(hosts: &mut Hosts) -> Result<Timing> {
         |call| hosts.store.read(&paths[call as usize]),
         |call, tree| {
             expect(tree.nodes.len() == 1, || {
-                format!("reading {call} gave nothing")
+                format!("read {call} returned nothing")
             })
         },
     )

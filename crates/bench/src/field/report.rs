@@ -30,7 +30,7 @@ pub const CHANGES_MAX: u64 = 2_400;
 /// One of this many changes is replayed on the raw engine.
 const CHANGES_PER_TRACE: usize = 10;
 
-/// Emits rows, and stores the medians of rows on one entry, to compute their growth.
+/// Emits rows. Keeps the medians of rows on one entry, to compute their growth.
 pub struct Report<'a> {
     configuration: &'a Configuration,
     output: &'a mut Output,
@@ -91,7 +91,7 @@ impl<'a> Report<'a> {
 
     /// Emits a row.
     pub fn emit(&mut self, row: &Row) -> Result<()> {
-        self.output.row(row)
+        self.output.add_row(row)
     }
 
     /// Emits a row on one entry, with its growth since the previous size.

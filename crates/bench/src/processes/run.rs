@@ -7,7 +7,7 @@ use std::time::Duration;
 use espalier_keyspace::Policy;
 use espalier_store::CommitOptions;
 
-use super::worker::{Job, READY, Read, Task, now_ns, text_of};
+use super::worker::{Job, READY, ReadResult, Task, now_ns, text_of};
 use crate::configuration::{Configuration, StoreLocation, new_folder};
 use crate::dataset::{expect, write_document};
 use crate::harness::Timing;
@@ -88,7 +88,7 @@ impl<'a> SharedStore<'a> {
         let all = self.rate(PROCESSES)?;
         let times = all.per_second() / alone.per_second();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        output.row(
+        output.add_row(
             &self
                 .row("read one entry, 1 process")
                 .timed(&alone.timing())
@@ -96,13 +96,13 @@ impl<'a> SharedStore<'a> {
         )?;
         let name = format!("read one entry, {PROCESSES} processes");
         let row = self.row(&name).timed(&all.timing());
-        output.row(&row.note(self.ratio_with_cores(&alone, &all)).note(format!(
+        output.add_row(&row.note(self.ratio_with_cores(&alone, &all)).note(format!(
             "{:.0} reads/s, {times:.2} times the rate of one process, on {cores} cores shared with \
              the engine",
             all.per_second()
         )))?;
         let name = format!("a change is visible in {PROCESSES} processes");
-        output.row(
+        output.add_row(
             &self
                 .row(&name)
                 .timed(&self.visibility()?)
@@ -145,7 +145,7 @@ impl<'a> SharedStore<'a> {
             .try_for_each(|worker| worker.send_line("go"))?;
         let mut rate = Rate::default();
         for worker in &mut workers {
-            let read: Read =
+            let read: ReadResult =
                 serde_json::from_str(&worker.read_line()?).map_err(std::io::Error::from)?;
             rate.reads += read.reads;
             rate.cpu_s += read.cpu_s;

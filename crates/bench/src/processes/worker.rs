@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Received, expect};
+use crate::dataset::{ReceivedEntries, expect};
 use crate::harness::cpu_time;
 use crate::scale::Fixture;
 use espalier_terminal::Result;
@@ -37,7 +37,7 @@ pub struct Job {
 /// The task of a worker.
 #[derive(Debug, Deserialize, Serialize)]
 pub enum Task {
-    /// Read entries for some time, beginning with the next line of the input, and print [`Read`].
+    /// Read entries for some time, beginning with the next line of the input, and print [`ReadResult`].
     Read {
         /// The time to read, in seconds.
         seconds: f64,
@@ -53,7 +53,7 @@ pub enum Task {
 
 /// The result of reading.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Read {
+pub struct ReadResult {
     /// The number of entries read.
     pub reads: u64,
     /// The processor time that this process needed.
@@ -102,8 +102,8 @@ fn write_line(line: &str) -> Result<()> {
     Ok(output.flush()?)
 }
 
-fn entry(fixture: &Fixture, number: u64) -> Result<Received> {
-    let mut received = Received::new(fixture.nodes);
+fn entry(fixture: &Fixture, number: u64) -> Result<ReceivedEntries> {
+    let mut received = ReceivedEntries::new(fixture.nodes);
     let path = fixture.nodes.path(number);
     fixture
         .tree
@@ -112,7 +112,7 @@ fn entry(fixture: &Fixture, number: u64) -> Result<Received> {
     Ok(received)
 }
 
-fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read> {
+fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<ReadResult> {
     let mut random = StdRng::seed_from_u64(seed);
     let (mut reads, cpu, start) = (0, cpu_time(), Instant::now());
     while start.elapsed() < time {
@@ -121,7 +121,7 @@ fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read>
         reads += 1;
     }
     let cpu_s = cpu_time().saturating_sub(cpu).as_secs_f64();
-    Ok(Read { reads, cpu_s })
+    Ok(ReadResult { reads, cpu_s })
 }
 
 fn wait_for(fixture: &Fixture, change: u64) -> Result<()> {

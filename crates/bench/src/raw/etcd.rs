@@ -1,4 +1,4 @@
-//! etcd without Espalier: one key per key, a transaction for as many operations as it accepts.
+//! etcd without Espalier: one etcd key for each key, a transaction for as many operations as it accepts.
 
 use espalier_keyspace::{Direction, KeyRange, Operation};
 use http::uri::PathAndQuery;
@@ -69,12 +69,12 @@ struct Pair {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Found {
+struct RangeResponse {
     #[prost(message, repeated, tag = "2")]
     pairs: Vec<Pair>,
 }
 
-impl Found {
+impl RangeResponse {
     fn bytes(&self) -> usize {
         let pairs = self.pairs.iter();
         pairs.map(|pair| pair.key.len() + pair.value.len()).sum()
@@ -82,15 +82,15 @@ impl Found {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct FoundOfOne {
+struct ResponseOp {
     #[prost(message, optional, tag = "1")]
-    found: Option<Found>,
+    found: Option<RangeResponse>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct FoundOfAll {
+struct TxnReadResponse {
     #[prost(message, repeated, tag = "3")]
-    each: Vec<FoundOfOne>,
+    each: Vec<ResponseOp>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
@@ -116,7 +116,7 @@ struct Transaction {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Done {
+struct TxnResponse {
     #[prost(bool, tag = "2")]
     has_succeeded: bool,
 }
@@ -197,12 +197,12 @@ impl Etcd {
                 bytes += step.encoded_len();
                 bytes <= REQUEST_BYTES_MAX
             });
-            let (some, others) = rest.split_at(fits.count().max(1));
-            let steps = some.to_vec();
-            let _: Done = self
+            let (chunk, remaining) = rest.split_at(fits.count().max(1));
+            let steps = chunk.to_vec();
+            let _: TxnResponse = self
                 .call("/etcdserverpb.KV/Txn", Transaction { steps })
                 .await?;
-            rest = others;
+            rest = remaining;
         }
         Ok(())
     }
@@ -227,11 +227,11 @@ impl Remote for Etcd {
                         change: Some(Change::Get(one(key))),
                     };
                     let steps = keys.iter().map(get).collect();
-                    let all: FoundOfAll = self
+                    let all: TxnReadResponse = self
                         .call("/etcdserverpb.KV/Txn", Transaction { steps })
                         .await?;
                     let found = all.each.iter().filter_map(|each| each.found.as_ref());
-                    bytes += found.map(Found::bytes).sum::<usize>();
+                    bytes += found.map(RangeResponse::bytes).sum::<usize>();
                 }
                 return Ok(bytes);
             }
@@ -245,7 +245,7 @@ impl Remote for Etcd {
                 },
             },
         };
-        let found: Found = self.call("/etcdserverpb.KV/Range", get).await?;
+        let found: RangeResponse = self.call("/etcdserverpb.KV/Range", get).await?;
         Ok(found.bytes())
     }
 

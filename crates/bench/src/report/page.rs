@@ -33,7 +33,7 @@ impl Finding {
     ) -> Self {
         let mut by_reason: Vec<(&'static str, Vec<String>)> = Vec::new();
         for (reason, what) in exceptions {
-            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            match by_reason.iter_mut().find(|(other, _)| *other == reason) {
                 Some((_, all)) => all.push(what),
                 None => by_reason.push((reason, vec![what])),
             }

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::fixture::{Fixture, SUITE};
-use crate::dataset::{self, Received, expect};
+use crate::dataset::{self, ReceivedEntries, expect};
 use crate::engine::Durability;
 use crate::harness::{Repetitions, Timing, measure};
 use crate::http::Server;
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
             .collect();
         let selection = Selection::default();
         let get = |call: u64| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             fixture
                 .tree
                 .view()?
@@ -243,7 +243,7 @@ impl<'a> Rows<'a> {
             ..Selection::default()
         };
         let get = |_: u64| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             fixture
                 .tree
                 .view()?
@@ -277,7 +277,7 @@ impl<'a> Rows<'a> {
     ) -> Result<()> {
         let (size, schema) = (self.size, fixture.tree.schema());
         let selection = Selection::default();
-        let mut received = Received::new(fixture.nodes);
+        let mut received = ReceivedEntries::new(fixture.nodes);
         fixture
             .tree
             .view()?
@@ -401,7 +401,7 @@ impl<'a> Rows<'a> {
         };
         let selection = Selection::default();
         let timing = measure(plan, set, |call, commit| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             let path = fixture.nodes.path(numbers[call as usize]);
             fixture
                 .tree
@@ -505,7 +505,7 @@ struct RawLmdb {
 
 /// Maps every page into this process.
 fn map_all_pages(fixture: &Fixture, raw: Option<&RawLmdb>) -> Result<()> {
-    let mut received = Received::new(fixture.nodes);
+    let mut received = ReceivedEntries::new(fixture.nodes);
     let (root, selection) = (InstancePath::root(), Selection::default());
     fixture
         .tree

@@ -32,7 +32,7 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
             None => None,
         };
         let mut emit = |row: Row| {
-            output.row(&row)?;
+            output.add_row(&row)?;
             rows.push(row);
             Ok(())
         };
@@ -41,7 +41,7 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
         of_size.run()?;
     }
     for row in ratios(&rows) {
-        output.row(&row)?;
+        output.add_row(&row)?;
     }
     Ok(())
 }

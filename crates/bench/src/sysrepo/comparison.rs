@@ -77,7 +77,7 @@ impl<'o> Comparison<'o> {
             };
             row = row.note(format!("user ordered is {factor} of unordered"));
         }
-        self.output.row(&row)?;
+        self.output.add_row(&row)?;
         self.measured.push(row);
         Ok(())
     }

@@ -110,7 +110,7 @@ impl<'a> Calls<'a> {
                     ));
                 }
             }
-            output.row(&row)?;
+            output.add_row(&row)?;
         }
         self.check(&packed, raised.last())
     }

@@ -70,7 +70,7 @@ fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
     })?;
     check(&stats, CALLS)?;
     let row = engine.row(format!("TRACK by {THREADS} threads"), THREADS * CALLS);
-    output.row(&row.timed(&timing).note(rate(&timing)))
+    output.add_row(&row.timed(&timing).note(rate(&timing)))
 }
 
 fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
@@ -88,7 +88,7 @@ fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
         format!("TRACK buffered by {THREADS} threads"),
         THREADS * BUFFERED_CALLS,
     );
-    output.row(
+    output.add_row(
         &row.timed(&timing)
             .note(rate(&timing))
             .note("includes the last flush"),
@@ -145,5 +145,5 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
         ));
         row = row.peers([theirs]);
     }
-    output.row(&row)
+    output.add_row(&row)
 }
