@@ -16,7 +16,8 @@ struct States {
     source: u64,
     /// The first device of the target; earlier ones are removed.
     first: u64,
-    /// The first device of the target with unchanged status. Devices from `first` up to it are changed.
+    /// The first device of the target with the status of the source. Devices from `first` up to it have another
+    /// status; those that are not in the source are created.
     changed: u64,
     /// The first device after the target.
     end: u64,

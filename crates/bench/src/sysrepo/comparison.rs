@@ -62,7 +62,7 @@ impl<'o> Comparison<'o> {
                 self.measured_row(&row.row, row.size, |row| row.driver == "memory")
         {
             let factor = row.factor(row.median_s, memory.median_s);
-            row = row.note(format!("{factor} of memory"));
+            row = row.note(format!("{factor} of the time in memory"));
         }
         let on_same = |other: &Row| other.key()[2..] == row.key()[2..];
         let other = match row.row.as_str() {

@@ -46,7 +46,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\nSeconds of all calls; in brackets the ratio of Trifle::Stats' time on that engine, \
+            "\nSeconds of all calls; in brackets the ratio of Trifle::Stats' time on the same engine to it, \
                      measured on a machine like this one (embedded: on SQLite)\n"
         )?;
         write!(f, "{:>6}  {:<16}  {:<18}", "calls", "payload", "engine")?;
