@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mini = cars.index("name")?.get("Mini-1")?;
     println!("Mini-1: {:?}", mini.map(|car| car.year));
 
-    // A second car of the same name is refused, and nothing is written.
+    // A second car with the same name is rejected, and nothing is written.
     match cars.insert(car("Mini-1", "green", 1970, &[])) {
         Err(error) => println!("refused: {error}"),
         Ok(key) => println!("unexpected: stored under {key}"),

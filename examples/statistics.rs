@@ -1,4 +1,4 @@
-//! Counts in buckets of time, read as a series.
+//! Counts in time buckets, read as a series.
 //!
 //! $ cargo run -p espalier --example statistics
 

@@ -1,4 +1,4 @@
-//! Several edits in one commit, and the errors of a commit that would break constraints.
+//! Several edits in one commit, and the errors of a commit that violates constraints.
 //!
 //! $ cargo run -p espalier --example transaction
 

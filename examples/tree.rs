@@ -1,4 +1,4 @@
-//! Keeps a YANG tree on an embedded store, and reads it again after the store was opened anew.
+//! Stores a YANG tree in an embedded store, and reads it after the store is reopened.
 //!
 //! $ cargo run -p espalier --example tree
 

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the architecture and the style, checked.
+//! `cargo xtask tidy`: checks of architecture and style.
 
 mod tidy;
 
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 fn run_tidy() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("xtask lies in the workspace");
+        .expect("xtask is in the workspace");
     let report = match tidy::check(root) {
         Ok(report) => report,
         Err(error) => {

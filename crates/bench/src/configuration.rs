@@ -1,4 +1,4 @@
-//! Where stores of the bench are made: on an engine, under a memory policy, with a durability.
+//! The configuration of a store: engine, memory policy and durability; and the location of one store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use tempfile::TempDir;
 use super::engine::{Durability, Engine, LOCAL, MEMORY};
 use super::raw::{self, Contents, RawEngine};
 use super::recorder::Recorder;
-use super::row::Environment;
+use super::row::EngineLabels;
 use espalier_terminal::{Failure, Result};
 
-/// How long those that follow an engine may take to notice that nobody needs them any more.
-const FOLLOWERS_END: Duration = Duration::from_secs(1);
+/// The time to wait for watchers of an engine to end after their store is closed.
+const WATCHERS_END_MAX: Duration = Duration::from_secs(1);
 
 /// An engine, a policy, and a durability.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// The engine.
     pub engine: Engine,
-    /// How much of it is held in memory.
+    /// The memory policy.
     pub policy: Policy,
-    /// When commits are on disk.
+    /// Whether commits wait for the disk.
     pub durability: Durability,
 }
 
 impl Configuration {
-    /// Every engine with every policy and durability that it can have. Memory has none of them.
+    /// All valid combinations of engines, policies and durabilities. Memory has neither policies nor durabilities.
     pub fn all(engines: &[Engine], policies: &[Policy], durabilities: &[Durability]) -> Vec<Self> {
         let mut configurations = Vec::new();
         for engine in engines {
@@ -39,8 +39,8 @@ impl Configuration {
                 continue;
             }
             for &policy in policies {
-                let can = durabilities.iter().copied();
-                for durability in can.filter(|&durability| engine.takes(durability)) {
+                let possible = durabilities.iter().copied();
+                for durability in possible.filter(|&durability| engine.takes(durability)) {
                     configurations.push(Self {
                         engine: engine.clone(),
                         policy,
@@ -61,8 +61,7 @@ impl Configuration {
         }
     }
 
-    /// An engine as it is; what is committed need not be on the disk when a commit returns, where
-    /// the engine has that choice.
+    /// An engine without a policy, and with relaxed durability if the engine has that choice.
     pub fn relaxed(engine: Engine) -> Self {
         let durability = match engine.takes(Durability::Relaxed) {
             true => Durability::Relaxed,
@@ -78,20 +77,20 @@ impl Configuration {
         }
     }
 
-    /// As rows tell it.
-    pub fn on(&self) -> Environment {
-        Environment {
+    /// The labels of rows measured with this configuration.
+    pub fn labels(&self) -> EngineLabels {
+        EngineLabels {
             driver: self.engine.scheme().to_owned(),
             policy: self.policy.name(),
             durability: self.durability.as_str(),
         }
     }
 
-    /// A new, empty home for a store.
+    /// Creates a location for a new, empty store.
     pub fn location(&self) -> Result<StoreLocation> {
         let name = new_name();
         let folder = match &self.engine {
-            Engine::Local { below, .. } => Some(new_folder(below)?),
+            Engine::Local { parent, .. } => Some(new_folder(parent)?),
             _ => None,
         };
         let durability = self.durability.as_str();
@@ -115,113 +114,113 @@ impl Configuration {
     }
 }
 
-/// A name that nothing has yet.
+/// A unique name.
 fn new_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("espalier_bench_{}_{number}", std::process::id())
 }
 
-/// The URL of a store of its own on a server.
+/// The URL of a separate store on a server.
 fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> {
-    let (place, options) = url.split_once('?').unwrap_or((url, ""));
+    let (base, options) = url.split_once('?').unwrap_or((url, ""));
     let names_store =
         |option: &&str| option.starts_with("schema=") || option.starts_with("prefix=");
     let options = options.split('&').filter(|option| !option.is_empty());
     let options = options.filter(|option| !names_store(option));
     let mut options: Vec<String> = options.map(str::to_owned).collect();
     let scheme = url.split(':').next().unwrap_or_default();
-    let mut place = place.trim_end_matches('/').to_owned();
+    let mut base = base.trim_end_matches('/').to_owned();
     match scheme {
         "postgres" | "postgresql" => options.push(format!("schema={name}")),
         "redis" | "rediss" | "mongodb" => options.push(format!("prefix={name}")),
-        "etcd" => place = format!("{place}/{name}"),
+        "etcd" => base = format!("{base}/{name}"),
         _ => {
-            let message = format!("the bench makes no stores of its own on {scheme}:");
+            let message = format!("the bench cannot create separate stores on {scheme}:");
             return Err(Failure::usage(message));
         }
     }
-    let is_told = options
+    let has_durability = options
         .iter()
         .any(|options| options.contains("durability="));
-    if scheme != "etcd" && !is_told {
+    if scheme != "etcd" && !has_durability {
         options.push(format!("durability={}", durability.as_str()));
     }
     let options = options.join("&");
     Ok(match options.as_str() {
-        "" => place,
-        options => format!("{place}?{options}"),
+        "" => base,
+        options => format!("{base}?{options}"),
     })
 }
 
-/// Where one store lives; gone when dropped.
+/// The location of one store; removed when dropped.
 pub struct StoreLocation {
     configuration: Configuration,
     url: String,
     name: String,
-    // Closed before its folder goes.
+    // Closed before its folder is removed.
     driver: Option<Arc<dyn Driver>>,
     folder: Option<TempDir>,
 }
 
 impl StoreLocation {
-    /// What the store is opened with: a recorder over the engine, and the policy over both, so that
-    /// the recorder notes what the engine is asked for.
+    /// Opens the engine. Returns a recorder over the engine, and the driver to open the store with: the policy over
+    /// the recorder, so that the recorder records the reads and writes that reach the engine.
     pub fn open(&mut self) -> Result<(Arc<Recorder>, Arc<dyn Driver>)> {
         let engine = espalier_drivers::open(&self.url)?;
         let recorder = Arc::new(Recorder::new(engine));
-        let below = Arc::clone(&recorder) as Arc<dyn Driver>;
+        let engine_driver = Arc::clone(&recorder) as Arc<dyn Driver>;
         let driver = match self.configuration.policy {
-            _ if self.configuration.engine == Engine::Memory => below,
-            Policy::Uncached => below,
+            _ if self.configuration.engine == Engine::Memory => engine_driver,
+            Policy::Uncached => engine_driver,
             policy => {
                 let options = format!("policy={}", policy.name());
-                espalier_drivers::under_policy(below, &options)?
+                espalier_drivers::under_policy(engine_driver, &options)?
             }
         };
         self.driver = Some(Arc::clone(&recorder) as Arc<dyn Driver>);
         Ok((recorder, driver))
     }
 
-    /// The URL of its engine, without a policy.
+    /// The URL of the engine, without a policy.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Lets go of the engine, which is closed when nobody else holds it.
+    /// Drops the reference to the engine, which closes when the last reference is dropped.
     pub fn close(&mut self) {
         self.driver = None;
     }
 
-    /// The engine's own client with what a driver holds now; none for memory.
-    pub fn raw_copy(&self, driver: &dyn Driver) -> Result<Option<Raw>> {
-        let raw = self.raw()?;
+    /// The engine's own client, with a copy of the current content of a driver; none for memory.
+    pub fn raw_copy(&self, driver: &dyn Driver) -> Result<Option<RawClient>> {
+        let raw = self.raw_client()?;
         if let Some(raw) = &raw {
             raw.engine.load(&Contents::of(driver)?)?;
         }
         Ok(raw)
     }
 
-    /// The engine's own client, on an empty place of its own; none for memory.
-    pub fn raw(&self) -> Result<Option<Raw>> {
+    /// The engine's own client, with an empty store; none for memory.
+    pub fn raw_client(&self) -> Result<Option<RawClient>> {
         let folder = self.folder.as_ref().map(|folder| new_folder(folder.path()));
         let folder = folder.transpose()?;
-        let place = folder.as_ref().map(TempDir::path);
+        let base = folder.as_ref().map(TempDir::path);
         let engine = raw::open(
             &self.configuration.engine,
-            place,
+            base,
             &new_name(),
             self.configuration.durability,
         )?;
-        Ok(engine.map(|engine| Raw {
+        Ok(engine.map(|engine| RawClient {
             engine,
             _folder: folder,
         }))
     }
 }
 
-/// An engine's own client, and its folder.
-pub struct Raw {
+/// An engine's own client and its folder.
+pub struct RawClient {
     /// The client.
     pub engine: Box<dyn RawEngine>,
     _folder: Option<TempDir>,
@@ -234,12 +233,12 @@ impl Drop for StoreLocation {
         {
             let mut batch = Batch::new();
             batch.delete_range(KeyRange::all());
-            // What is left has a name of its own, and is in nobody's way.
+            // Anything left over has a unique name and disturbs nothing.
             drop(driver.commit(batch));
-            // Whoever follows the engine ends before its tables go.
+            // Watchers of the engine must end before its tables are dropped.
             let began = Instant::now();
-            while Arc::strong_count(&driver) > 1 && began.elapsed() < FOLLOWERS_END {
-                thread::sleep(FOLLOWERS_END / 100);
+            while Arc::strong_count(&driver) > 1 && began.elapsed() < WATCHERS_END_MAX {
+                thread::sleep(WATCHERS_END_MAX / 100);
             }
             drop(driver);
             drop(raw::remove(url, &self.name));
@@ -247,13 +246,14 @@ impl Drop for StoreLocation {
     }
 }
 
-/// A folder below the one where stores are made; removed when dropped.
-pub fn new_folder(below: &Path) -> Result<TempDir> {
+/// Creates a temporary folder in `parent`; removed when dropped.
+pub fn new_folder(parent: &Path) -> Result<TempDir> {
     tempfile::Builder::new()
         .prefix("espalier-bench-")
-        .tempdir_in(below)
+        .tempdir_in(parent)
         .map_err(|error| {
-            Failure::usage(format!("no store can be made: {error}")).in_file(below.display())
+            Failure::usage(format!("the store cannot be created: {error}"))
+                .in_file(parent.display())
         })
 }
 
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_store_of_a_server_has_a_name_of_its_own() {
+    fn each_store_on_a_server_has_a_unique_name() {
         let cases = [
             (
                 "postgres://h/d",
@@ -279,9 +279,9 @@ mod tests {
             ("etcd://a,b/x", "etcd://a,b/x/n"),
             ("mongodb://h/d", "mongodb://h/d?prefix=n&durability=relaxed"),
         ];
-        for (url, wanted) in cases {
+        for (url, expected) in cases {
             let named = named_store(url, "n", Durability::Relaxed).expect("a server");
-            assert_eq!(named, wanted);
+            assert_eq!(named, expected);
         }
     }
 }

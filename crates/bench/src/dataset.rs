@@ -1,4 +1,4 @@
-//! The data of the scale bench: one list of a small model, as long as wanted.
+//! The data of the suite `scale`: one list of a small model, of any length.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -49,7 +49,7 @@ pub fn write_document(file: &Path, size: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// The key of an entry. Names sort as numbers do.
+/// The key of an entry. Names sort in the order of their numbers.
 pub fn entry_name(number: u64) -> String {
     format!("entry-{number:08}")
 }
@@ -69,7 +69,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Finds them.
+    /// Looks up the nodes in a schema.
     pub fn of(schema: &Schema) -> Result<Self> {
         let module = schema.module_by_name(MODULE);
         let child = |parent, name| {
@@ -114,23 +114,23 @@ impl Nodes {
     }
 }
 
-/// Receives entries, and remembers what tells whether they are the right ones.
-pub struct Received {
+/// Receives entries, and stores the values that show whether they are the expected ones.
+pub struct ReceivedEntries {
     nodes: Nodes,
-    /// How many entries.
+    /// The number of entries.
     pub entries: u64,
     /// The sum of their numbers.
     pub sum: u64,
-    /// The number of the first.
+    /// The number of the first entry.
     pub first: Option<u64>,
-    /// The text of the last.
+    /// The text of the last entry.
     pub text: Option<Value>,
-    /// The name of the last.
+    /// The name of the last entry.
     pub name: Option<Value>,
 }
 
-impl Received {
-    /// Nothing yet.
+impl ReceivedEntries {
+    /// Creates an empty receiver.
     pub fn new(nodes: Nodes) -> Self {
         Self {
             nodes,
@@ -142,7 +142,7 @@ impl Received {
         }
     }
 
-    /// Fails unless it was this entry, and it alone.
+    /// Fails unless exactly this entry was received.
     pub fn expect_entry(&self, number: u64) -> Result<()> {
         let name = Value::string(entry_name(number));
         let is_right = self.entries == 1
@@ -150,20 +150,20 @@ impl Received {
             && self.name == Some(name)
             && self.text.is_some();
         expect(is_right, || {
-            format!("reading entry {number} gave something else")
+            format!("reading entry {number} returned something else")
         })
     }
 }
 
-/// Fails with `message` where something is not as it must be.
+/// Fails with `message` if a result is wrong.
 pub fn expect(is_right: bool, message: impl FnOnce() -> String) -> Result<()> {
     if is_right {
         return Ok(());
     }
-    Err(Failure::data(format!("wrong answer: {}", message())))
+    Err(Failure::data(format!("wrong result: {}", message())))
 }
 
-impl Sink for Received {
+impl Sink for ReceivedEntries {
     fn open(&mut self, node: NodeId, _: Mark) -> std::result::Result<(), Stop> {
         self.entries += u64::from(node == self.nodes.entry);
         Ok(())

@@ -1,33 +1,32 @@
-//! Engines that the bench makes stores on, and how durable they are asked to be.
+//! The engines of the bench and their durability.
 
 use std::path::PathBuf;
 
 use espalier_terminal::{Failure, Result};
 
-/// Names the servers that `all` means beside the engines without a server: their URLs, with spaces
-/// between them.
+/// The environment variable with the URLs of the servers that `all` and `servers` include, separated by spaces.
 pub const SERVERS_VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
 
-/// Engines that work in a folder, and what a store is named in it.
+/// Engines that store files in a folder, and the path of a store in it.
 pub(super) const LOCAL: [(&str, &str); 3] = [(EMBEDDED, ""), ("file", ""), ("sqlite", "/store")];
 
 const EMBEDDED: &str = "embedded";
 
 pub(super) const MEMORY: &str = "memory";
 
-/// When commits are on disk.
+/// Whether commits wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When they return.
+    /// Commits are on disk when they return.
     Durable,
-    /// When the system writes them.
+    /// The operating system writes commits later.
     Relaxed,
-    /// Never: memory.
+    /// Commits are never on disk: memory.
     None,
 }
 
 impl Durability {
-    /// As in rows, and in the URL of a store.
+    /// The name in rows and in store URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Durable => "durable",
@@ -37,29 +36,29 @@ impl Durability {
     }
 }
 
-/// An engine that stores can be made on.
+/// An engine for stores of the bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// The memory driver.
     Memory,
-    /// One that works in a folder.
+    /// An engine with files in a folder.
     Local {
         /// Its scheme.
         scheme: &'static str,
-        /// Stores are made in new folders below this one.
-        below: PathBuf,
+        /// The folder in which stores create their own folders.
+        parent: PathBuf,
     },
     /// A server.
     Server {
-        /// Its URL. Each store has a name of its own in it.
+        /// Its URL. Each store uses a unique name on the server.
         url: String,
     },
 }
 
 impl Engine {
-    /// The engines that a list names: `memory`, `embedded`, `embedded:DIR`, the URL of a server,
-    /// `local` (those without a server), `servers` (those of [`SERVERS_VARIABLE`]) or `all`. A URL may have
-    /// commas: what does not begin an item continues the one before.
+    /// Parses a list of engines: `memory`, `embedded`, `embedded:DIR`, the URL of a server, `local` (those without a
+    /// server), `servers` (those of [`SERVERS_VARIABLE`]) or `all`. A URL may contain commas: a part that does not
+    /// begin an item continues the one before.
     pub fn list(text: &str) -> Result<Vec<Self>> {
         let mut items: Vec<String> = Vec::new();
         for part in text.split(',') {
@@ -82,24 +81,24 @@ impl Engine {
         Ok(engines)
     }
 
-    /// The embedded driver, with its stores among the temporary files.
+    /// The embedded driver, with stores in the folder for temporary files.
     pub fn embedded() -> Self {
         Self::Local {
             scheme: EMBEDDED,
-            below: std::env::temp_dir(),
+            parent: std::env::temp_dir(),
         }
     }
 
-    /// Those that work without a server.
+    /// The engines that need no server.
     pub fn local() -> Vec<Self> {
         let local = LOCAL.iter().map(|&(scheme, _)| Self::Local {
             scheme,
-            below: std::env::temp_dir(),
+            parent: std::env::temp_dir(),
         });
         std::iter::once(Self::Memory).chain(local).collect()
     }
 
-    /// Every engine that there is here.
+    /// Every engine available on this machine.
     pub fn all() -> Result<Vec<Self>> {
         Ok(Self::local().into_iter().chain(Self::servers()?).collect())
     }
@@ -118,23 +117,23 @@ impl Engine {
             ("servers", _) => Self::servers()?,
             ("memory" | "memory:", _) => vec![Self::Memory],
             (_, Some(&(scheme, _))) => {
-                let below = match place {
+                let parent = match place {
                     "" => std::env::temp_dir(),
                     folder => PathBuf::from(folder),
                 };
-                std::fs::create_dir_all(&below)?;
-                vec![Self::Local { scheme, below }]
+                std::fs::create_dir_all(&parent)?;
+                vec![Self::Local { scheme, parent }]
             }
             _ => vec![Self::server(item)?],
         })
     }
 
     fn server(url: &str) -> Result<Self> {
-        let is_server = url.contains("://") && is_of_known_scheme(url);
+        let is_server = url.contains("://") && has_driver_scheme(url);
         if !is_server {
             let names = LOCAL.map(|(name, _)| name).join(", ");
             return Err(Failure::usage(format!(
-                "{:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
+                "{:?} is not an engine; use memory, {names}, one of them with a folder (embedded:DIR), \
                  the URL of a server (postgres://...), local, servers or all",
                 espalier_drivers::redacted_url(url)
             )));
@@ -144,7 +143,7 @@ impl Engine {
         })
     }
 
-    /// What stands before the colon of its URLs.
+    /// The scheme of the engine's URLs.
     pub fn scheme(&self) -> &str {
         match self {
             Self::Memory => MEMORY,
@@ -153,11 +152,10 @@ impl Engine {
         }
     }
 
-    /// Whether its commits may be so durable: a server whose URL says how durable they are serves for
-    /// those, and another one for others.
+    /// Returns whether the engine supports a durability. A server whose URL sets a durability supports only that one.
     pub fn takes(&self, durability: Durability) -> bool {
-        match self.told_durability() {
-            Some(told) => told == durability.as_str(),
+        match self.durability_option() {
+            Some(option) => option == durability.as_str(),
             None => durability == Durability::Durable || self.can_relax(),
         }
     }
@@ -166,7 +164,7 @@ impl Engine {
         !matches!(self.scheme(), MEMORY | "etcd")
     }
 
-    fn told_durability(&self) -> Option<&str> {
+    fn durability_option(&self) -> Option<&str> {
         let Self::Server { url } = self else {
             return None;
         };
@@ -176,16 +174,16 @@ impl Engine {
     }
 }
 
-/// Whether a part of a list is an item by itself.
+/// Returns whether a part of a list begins an item.
 fn begins_item(part: &str) -> bool {
-    matches!(part, "all" | "local" | "servers") || is_of_known_scheme(part)
+    matches!(part, "all" | "local" | "servers") || has_driver_scheme(part)
 }
 
-/// Whether what stands before the colon is the scheme of a driver of this build.
-fn is_of_known_scheme(url: &str) -> bool {
+/// Returns whether a URL has the scheme of a driver in this build.
+fn has_driver_scheme(url: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default();
     let mut schemes = espalier_drivers::schemes().iter();
-    schemes.any(|known| known.name == scheme)
+    schemes.any(|driver| driver.name == scheme)
 }
 
 #[cfg(test)]
@@ -193,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_engines_may_hold_urls_with_commas() {
+    fn a_list_of_engines_may_contain_urls_with_commas() {
         let engines = Engine::list("memory,sqlite,embedded").expect("a list");
         let schemes: Vec<_> = engines.iter().map(Engine::scheme).collect();
         assert_eq!(schemes, ["memory", "sqlite", "embedded"]);
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_is_known_by_its_whole_name() {
+    fn a_scheme_must_match_completely() {
         for url in ["memorya://h", "sqlite3://h/d", "nothing://memory:/"] {
             let error = Engine::list(url).expect_err(url).to_string();
             assert!(error.contains(url), "{error}");
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_told_its_durability_serves_for_that_alone() {
+    fn a_server_with_a_durability_in_its_url_supports_only_that_one() {
         let servers = [
             "redis://h:1/0?durability=durable",
             "redis://h:2/0?timeout_ms=5&durability=relaxed",

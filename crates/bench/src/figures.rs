@@ -6,28 +6,28 @@ use serde::Deserialize;
 
 use crate::row::Peer;
 
-/// The size of a figure that holds for every size.
+/// The size key of a figure that is valid for every size.
 const ANY_SIZE: &str = "any";
 
 /// The figures of one file.
 #[derive(Debug, Default, Deserialize)]
 pub struct Figures {
     sources: HashMap<String, String>,
-    figures: Vec<Column>,
+    figures: Vec<PeerFigures>,
 }
 
 /// The figures of one system for some rows.
 #[derive(Debug, Deserialize)]
-struct Column {
-    /// The system, and what was measured of it.
+struct PeerFigures {
+    /// The system, and the quantity that was measured.
     peer: String,
     /// A key of the file's sources.
     source: String,
     unit: Unit,
-    /// The seconds are of as many calls as the size.
+    /// The figures are for `size` calls together, not for one.
     #[serde(default)]
     per_call: bool,
-    /// Engines or policies that the figures are for; empty for all.
+    /// The engines or policies that the figures apply to; empty for all.
     #[serde(default)]
     cases: Vec<String>,
     rows: HashMap<String, HashMap<String, Figure>>,
@@ -43,29 +43,32 @@ enum Unit {
     Microsecond,
 }
 
-/// One figure, or the parts that it is the sum of.
+/// One figure, or the parts of a sum.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Figure {
-    Whole(f64),
+    Single(f64),
     Sum(Vec<f64>),
 }
 
 impl Figures {
-    /// The figures of a file that is part of this crate.
+    /// Parses the figures of a file embedded in this crate.
     pub fn embedded(text: &str) -> Self {
-        // A test reads every file.
+        // A test parses every file.
         toml::from_str(text).unwrap_or_default()
     }
 
     /// The figures for a row at a size, in the order of the file. `case` is an engine or a policy.
     pub fn peers(&self, case: &str, row: &str, size: u64) -> Vec<Peer> {
-        let columns = self.figures.iter().filter(|column| column.is_for(case));
-        let peer = |column: &Column| {
+        let columns = self
+            .figures
+            .iter()
+            .filter(|peer_figures| peer_figures.is_for(case));
+        let peer = |peer_figures: &PeerFigures| {
             Some(Peer {
-                name: column.peer.clone(),
-                seconds: column.seconds(row, size)?,
-                source: self.sources.get(&column.source)?.clone(),
+                name: peer_figures.peer.clone(),
+                seconds: peer_figures.seconds(row, size)?,
+                source: self.sources.get(&peer_figures.source)?.clone(),
             })
         };
         columns.filter_map(peer).collect()
@@ -75,12 +78,12 @@ impl Figures {
     pub fn seconds(&self, peer: &str, case: &str, row: &str, size: u64) -> Option<f64> {
         let mut columns = self.figures.iter();
         columns
-            .find(|column| column.peer == peer && column.is_for(case))?
+            .find(|peer_figures| peer_figures.peer == peer && peer_figures.is_for(case))?
             .seconds(row, size)
     }
 }
 
-impl Column {
+impl PeerFigures {
     fn is_for(&self, case: &str) -> bool {
         self.cases.is_empty() || self.cases.iter().any(|one| one == case)
     }
@@ -101,7 +104,7 @@ impl Column {
 impl Figure {
     fn sum(&self) -> f64 {
         match self {
-            Self::Whole(figure) => *figure,
+            Self::Single(figure) => *figure,
             Self::Sum(parts) => parts.iter().sum(),
         }
     }
@@ -123,10 +126,13 @@ mod tests {
 
     fn figures(text: &str) -> Figures {
         let figures: Figures = toml::from_str(text).expect("figures");
-        for column in &figures.figures {
-            assert!(figures.sources.contains_key(&column.source), "{column:?}");
-            assert!(!column.rows.is_empty(), "{column:?}");
-            let sizes = column.rows.values().flat_map(HashMap::keys);
+        for peer_figures in &figures.figures {
+            assert!(
+                figures.sources.contains_key(&peer_figures.source),
+                "{peer_figures:?}"
+            );
+            assert!(!peer_figures.rows.is_empty(), "{peer_figures:?}");
+            let sizes = peer_figures.rows.values().flat_map(HashMap::keys);
             for size in sizes {
                 assert!(size == ANY_SIZE || size.parse::<u64>().is_ok(), "{size}");
             }

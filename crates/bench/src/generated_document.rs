@@ -1,8 +1,8 @@
-//! A document that is made while it is read.
+//! A document that is generated while it is read.
 
 use std::io::{self, Read};
 
-/// Texts, one after the other.
+/// A reader over generated texts, one after the other.
 pub struct GeneratedDocument<'a> {
     texts: Box<dyn Iterator<Item = String> + 'a>,
     text: String,
@@ -10,7 +10,7 @@ pub struct GeneratedDocument<'a> {
 }
 
 impl<'a> GeneratedDocument<'a> {
-    /// These texts.
+    /// Creates a document of texts.
     pub fn new(texts: impl Iterator<Item = String> + 'a) -> Self {
         Self {
             texts: Box::new(texts),
@@ -19,8 +19,7 @@ impl<'a> GeneratedDocument<'a> {
         }
     }
 
-    /// The entries of JSON arrays, each with what stands before it: from one array to the next,
-    /// and after the last.
+    /// Creates a document of JSON arrays, each with the text before it, and `end` after the last.
     pub fn lists(lists: Vec<(String, List<'a>)>, end: &str) -> Self {
         let end = end.to_owned();
         let texts = lists.into_iter().flat_map(|(before, entries)| {
@@ -34,7 +33,7 @@ impl<'a> GeneratedDocument<'a> {
     }
 }
 
-/// The entries of a list, as JSON.
+/// The entries of a list, each as JSON.
 pub type List<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
 impl Read for GeneratedDocument<'_> {

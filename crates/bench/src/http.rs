@@ -1,7 +1,7 @@
 //! A RESTCONF server in this process, and one keep-alive connection to it.
 //!
-//! The client is written by hand, so that what is measured is the server: it sends one request,
-//! and reads the answer by its `content-length` or in chunks.
+//! The client is minimal, so that the measurement is that of the server: it sends one request and reads the response
+//! by its `content-length` or in chunks.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,23 +18,23 @@ use tokio::sync::oneshot;
 
 use espalier_terminal::{Failure, Result};
 
-/// A server on one thread, on the core of the thread that started it: a client that waits on
-/// another core would measure how long that core takes to wake up.
+/// A server on one thread, pinned to the core of the thread that started it: a client on another core would measure
+/// how long that core takes to wake up.
 pub struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<()>>,
-    _core: OneCore,
+    _core: CorePin,
 }
 
-/// Keeps the calling thread on the core that it runs on, until this is dropped.
-struct OneCore {
+/// Pins the calling thread to its current core until this is dropped.
+struct CorePin {
     set: CpuSet,
     before: CpuSet,
 }
 
-impl OneCore {
-    fn hold() -> io::Result<Self> {
+impl CorePin {
+    fn new() -> io::Result<Self> {
         let before = sched_getaffinity(None)?;
         let mut set = CpuSet::new();
         set.set(sched_getcpu());
@@ -43,7 +43,7 @@ impl OneCore {
     }
 }
 
-impl Drop for OneCore {
+impl Drop for CorePin {
     fn drop(&mut self) {
         // Staying on one core is slower, not wrong.
         let _ = sched_setaffinity(None, &self.before);
@@ -51,7 +51,7 @@ impl Drop for OneCore {
 }
 
 impl Server {
-    /// Serves a tree on a free port of the loopback. `source` is what its schema was compiled from.
+    /// Serves a tree on a free port of the loopback interface. `source` is the source of its schema.
     pub fn start(tree: Tree, source: SchemaSource) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -59,7 +59,7 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let core = OneCore::hold()?;
+        let core = CorePin::new()?;
         let cores = core.set;
         let thread = thread::spawn(move || {
             sched_setaffinity(None, &cores).map_err(io::Error::from)?;
@@ -93,9 +93,9 @@ impl Server {
         })
     }
 
-    /// Stops it.
+    /// Stops the server.
     pub fn stop(self) -> Result<()> {
-        // It may have ended by itself; then joining tells.
+        // The server may have ended already; then `join` returns its error.
         let _ = self.stop.send(());
         self.thread
             .join()
@@ -103,7 +103,7 @@ impl Server {
     }
 }
 
-/// Bytes of a body that edits one resource.
+/// The largest body of a request that edits one resource, in bytes.
 const EDIT_BYTES_MAX: usize = 1 << 30;
 
 /// A keep-alive connection.
@@ -121,22 +121,22 @@ pub struct Request<'a> {
     pub method: &'a str,
     /// Its target.
     pub path: &'a str,
-    /// Its body, as JSON; none where it is empty.
+    /// Its body, as JSON; empty for none.
     pub body: &'a str,
-    /// The status that the answer must have.
+    /// The expected status of the response.
     pub status: u16,
 }
 
-/// How the body of an answer ends.
+/// How the length of a response body is determined.
 enum Length {
-    /// After so many bytes.
-    Known(usize),
-    /// After a last chunk.
+    /// By `content-length`.
+    Fixed(usize),
+    /// By chunked encoding.
     Chunked,
 }
 
 impl Connection {
-    /// The body of a GET that succeeds.
+    /// Sends a GET that must succeed; returns the body of the response.
     pub fn get(&mut self, path: &str) -> Result<&[u8]> {
         self.send(Request {
             method: "GET",
@@ -146,7 +146,7 @@ impl Connection {
         })
     }
 
-    /// The body of the answer to a request.
+    /// Sends a request; returns the body of the response.
     pub fn send(&mut self, request: Request<'_>) -> Result<&[u8]> {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nhost: {}\r\naccept: {JSON}\r\n",
@@ -157,27 +157,27 @@ impl Connection {
             head += &format!("content-type: {JSON}\r\ncontent-length: {length}\r\n");
         }
         head += "\r\n";
-        // In one piece, as one small packet would wait for the other's acknowledgement.
+        // In one write: a second small packet would wait for the acknowledgement of the first.
         head += request.body;
         self.reader.get_mut().write_all(head.as_bytes())?;
         let status = self.next_line()?.to_owned();
         match self.length()? {
-            Length::Known(length) => self.read(length)?,
+            Length::Fixed(length) => self.read(length)?,
             Length::Chunked => self.read_chunks()?,
         }
         if !status.starts_with(&format!("HTTP/1.1 {}", request.status)) {
             let body = String::from_utf8_lossy(&self.body);
             let (method, path) = (request.method, request.path);
             return Err(Failure::data(format!(
-                "the server answered {status} to {method} {path}: {body}"
+                "the server responded {status} to {method} {path}: {body}"
             )));
         }
         Ok(&self.body)
     }
 
-    /// Reads the header.
+    /// Reads the header fields; returns the length of the body.
     fn length(&mut self) -> Result<Length> {
-        let mut length = Length::Known(0);
+        let mut length = Length::Fixed(0);
         loop {
             let line = self.next_line()?;
             let Some((name, value)) = line.split_once(':') else {
@@ -185,7 +185,7 @@ impl Connection {
             };
             let value = value.trim();
             if name.eq_ignore_ascii_case("content-length") {
-                length = Length::Known(number(value, 10)?);
+                length = Length::Fixed(number(value, 10)?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 length = Length::Chunked;
             }
@@ -226,10 +226,10 @@ const JSON: &str = "application/yang-data+json";
 
 fn number(text: &str, radix: u32) -> Result<usize> {
     usize::from_str_radix(text, radix)
-        .map_err(|_| Failure::data(format!("{text:?} is no length of an answer")))
+        .map_err(|_| Failure::data(format!("{text:?} is not the length of a response")))
 }
 
-/// As large bodies as any size of the bench makes, else as usual.
+/// A limit that admits the bodies of all sizes of the bench; otherwise the defaults.
 fn config() -> RestconfConfig {
     let limits = Limits {
         edit_bytes_max: EDIT_BYTES_MAX,

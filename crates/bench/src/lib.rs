@@ -1,9 +1,9 @@
 //! The suites of `espalier bench`.
 //!
-//! Every suite measures with [`harness`], emits [`row::Row`]s (one format for all of them), and checks every answer
-//! that it times. Each figure is compared with the raw engine doing the same reads and writes: [`recorder`] records the
-//! calls of the store to its driver, [`raw`] repeats them on the engine's own client. Figures of other systems,
-//! explanations of rows and targets are data: the folder `data`.
+//! Every suite measures with [`harness`], emits [`row::Row`]s (one format for all of them), and checks every result
+//! that it times. Each figure is compared with the raw engine doing the same reads and writes: [`recorder`] records
+//! the calls of the store to its driver, [`raw`] replays them on the engine's own client. Figures of other systems,
+//! explanations of rows and targets are data, in the folder `data`.
 
 mod clixon;
 mod command;

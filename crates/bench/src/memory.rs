@@ -1,8 +1,7 @@
-//! How much memory a command takes: private memory, so that pages mapped by the engine, which are
-//! a cache that the system may take back, do not count.
+//! The memory that a command needs: its private memory. Pages mapped by the engine are not counted: they are a cache
+//! that the system can reclaim.
 //!
-//! The command runs in a process of its own: in the bench's process, what other rows have left
-//! behind would count.
+//! The command runs in a separate process: in the process of the bench, memory left over from other rows would count.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,10 +11,10 @@ use std::time::Duration;
 
 use espalier_terminal::{Failure, Result};
 
-/// How often memory is looked at.
+/// The interval between samples.
 const INTERVAL: Duration = Duration::from_millis(2);
 
-/// The peak of the private memory (`RssAnon`) of this program with other arguments, in bytes.
+/// The peak of the private memory (`RssAnon`) of this program run with other arguments, in bytes.
 pub fn peak_of(arguments: &[&str]) -> Result<u64> {
     let program = std::env::current_exe()?;
     let mut child = Command::new(program)
@@ -40,14 +39,12 @@ pub fn peak_of(arguments: &[&str]) -> Result<u64> {
     )))
 }
 
-/// Has the kernel forget the peak of this process's memory. Where it cannot, a peak is that of the
-/// whole run.
-pub fn forget_resident_peak() {
+/// Resets the kernel's peak of this process's memory. If that fails, later peaks are those of the whole run.
+pub fn reset_resident_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The peak of this process's resident memory since it was forgotten, in bytes; 0 where the kernel
-/// does not tell.
+/// The peak resident memory of this process since the last reset, in bytes; 0 if the kernel does not report it.
 pub fn resident_peak() -> u64 {
     status_bytes(std::process::id(), "VmHWM:")
 }
@@ -56,7 +53,7 @@ fn private_bytes(process: u32) -> u64 {
     status_bytes(process, "RssAnon:")
 }
 
-/// A line of `/proc/ID/status`; 0 where there is none.
+/// The value of a line of `/proc/ID/status` in bytes; 0 if there is no such line.
 fn status_bytes(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -64,7 +61,7 @@ fn status_bytes(process: u32, name: &str) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// By how many bytes the private memory of this process grows at most while something is done.
+/// Runs an operation. Also returns the largest growth of this process's private memory meanwhile, in bytes.
 pub fn growth_during<T>(operation: impl FnOnce() -> T) -> (T, u64) {
     let process = std::process::id();
     let before = private_bytes(process);
@@ -80,7 +77,7 @@ pub fn growth_during<T>(operation: impl FnOnce() -> T) -> (T, u64) {
         });
         let result = operation();
         is_done.store(true, Ordering::Relaxed);
-        // Who only reads a file does not panic.
+        // The thread only reads a file, and does not panic.
         let peak = watch.join().unwrap_or_default();
         let peak = peak.max(private_bytes(process));
         (result, peak.saturating_sub(before))

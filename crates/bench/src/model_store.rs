@@ -1,4 +1,4 @@
-//! An open store with a model of the bench.
+//! A store with a YANG model of the bench.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::ValidationCost;
 use espalier_yang::{InstancePath, Value};
 
-use super::configuration::{Configuration, Raw, StoreLocation};
+use super::configuration::{Configuration, RawClient, StoreLocation};
 use super::generated_document::GeneratedDocument;
-use super::harness::{Plan, Timing, measure};
+use super::harness::{Repetitions, Timing, measure};
 use super::raw::Contents;
 use super::recorder::{Recorder, Trace};
 use super::row::Row;
@@ -23,20 +23,20 @@ use espalier_terminal::document::{self, Format};
 use espalier_terminal::path;
 use espalier_terminal::single_node::tree_of;
 
-/// The dataspace, the schema set and the first anchor.
+/// The name of the dataspace, the schema set and the first anchor.
 pub const NAME: &str = "bench";
 
 /// A model of the bench.
 #[derive(Clone, Copy)]
 pub struct Model {
-    /// The module.
+    /// The name of the module.
     pub name: &'static str,
     /// Its text.
     pub text: &'static str,
 }
 
 impl Model {
-    /// What its schema is compiled from.
+    /// The source of its schema.
     pub fn source(self) -> SchemaSource {
         SchemaSource {
             modules: vec![ModuleSource {
@@ -49,25 +49,25 @@ impl Model {
     }
 }
 
-/// An open store of a model, empty at first.
+/// An open store of a model.
 pub struct ModelStore {
     /// The data.
     pub tree: Tree,
-    /// Where it is.
+    /// The configuration of the store.
     pub configuration: Configuration,
-    /// Notes what is asked of the engine.
+    /// Records the reads and writes that reach the engine.
     recorder: Arc<Recorder>,
     location: StoreLocation,
 }
 
 /// A store that is closed.
-pub struct Closed {
+pub struct ClosedStore {
     configuration: Configuration,
     location: StoreLocation,
 }
 
-impl Closed {
-    /// Opens it again.
+impl ClosedStore {
+    /// Reopens the store.
     pub fn open(mut self) -> Result<ModelStore> {
         let (recorder, driver) = self.location.open()?;
         let store = Store::open(driver, Arc::new(SystemClock))?;
@@ -81,7 +81,7 @@ impl Closed {
 }
 
 impl ModelStore {
-    /// A new store.
+    /// Creates a new, empty store.
     pub fn open(configuration: &Configuration, model: Model) -> Result<Self> {
         let mut location = configuration.location()?;
         let (recorder, driver) = location.open()?;
@@ -98,31 +98,31 @@ impl ModelStore {
         })
     }
 
-    /// Closes it. Memory forgets what it held.
-    pub fn close(self) -> Closed {
+    /// Closes the store. A store in memory loses its data.
+    pub fn close(self) -> ClosedStore {
         let Self {
             configuration,
             mut location,
             ..
         } = self;
         location.close();
-        Closed {
+        ClosedStore {
             configuration,
             location,
         }
     }
 
-    /// A row about this store, with nothing measured yet.
+    /// A row of this store, without measurements.
     pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
-        Row::new(suite, name, self.configuration.on(), size)
+        Row::new(suite, name, self.configuration.labels(), size)
     }
 
-    /// A path.
+    /// Parses a path.
     pub fn path(&self, text: &str) -> Result<InstancePath> {
         path::parse(self.tree.schema(), text)
     }
 
-    /// The edit that sets a leaf, and creates what is above it.
+    /// An edit that sets a leaf and creates its missing ancestors.
     pub fn set(&self, path: &str, value: &str) -> Result<Edit> {
         let schema = self.tree.schema();
         let path = path::parse(schema, path)?;
@@ -130,7 +130,7 @@ impl ModelStore {
         Ok(Edit::merge(InstancePath::root(), tree))
     }
 
-    /// A document as a tree in memory.
+    /// Parses a document into a tree in memory.
     pub fn document(&self, mut document: GeneratedDocument<'_>) -> Result<DataTree> {
         let mut builder = TreeBuilder::new();
         let options = ParseOptions::default();
@@ -155,12 +155,12 @@ impl ModelStore {
         Ok(self.tree.commit(edits, options)?)
     }
 
-    /// Loads a document into the empty store.
+    /// Loads a document into the store, which must be empty.
     pub fn load(&self, document: GeneratedDocument<'_>) -> Result<LoadReport> {
         Self::load_into(&self.tree, document)
     }
 
-    /// Loads a document into an empty tree.
+    /// Loads a document into a tree, which must be empty.
     pub fn load_into(tree: &Tree, mut document: GeneratedDocument<'_>) -> Result<LoadReport> {
         let options = LoadOptions {
             mode: LoadMode::Create,
@@ -182,7 +182,7 @@ impl ModelStore {
         })?)
     }
 
-    /// What is at a path and below, with what is above; nothing where nothing is there.
+    /// Reads the node at a path with its ancestors and descendants; empty if it does not exist.
     pub fn read(&self, path: &InstancePath) -> Result<DataTree> {
         let mut builder = TreeBuilder::new();
         let selection = Selection::default();
@@ -198,50 +198,54 @@ impl ModelStore {
         Ok(node.and_then(|node| node.value().cloned()))
     }
 
-    /// How many entries a list has.
+    /// The number of entries of a list.
     pub fn count(&self, path: &str) -> Result<u64> {
         Ok(self.tree.view()?.count(&self.path(path)?)?)
     }
 
-    /// How much validation has looked at so far.
-    pub fn effort(&self) -> ValidationCost {
+    /// The cost of all validation so far.
+    pub fn validation_cost(&self) -> ValidationCost {
         self.tree.store().validation_effort()
     }
 
-    /// The engine's own client with what the engine holds now; none for memory.
-    pub fn raw_copy(&self) -> Result<Option<Raw>> {
+    /// The engine's own client with a copy of the current content; none for memory.
+    pub fn raw_copy(&self) -> Result<Option<RawClient>> {
         self.location.raw_copy(&*self.recorder)
     }
 
-    /// The engine's own client, putting all that the engine holds; none for memory.
+    /// Measures the engine's own client writing the whole content of the engine; none for memory.
     pub fn raw_load(&self) -> Result<Option<Timing>> {
-        let Some(raw) = self.location.raw()? else {
+        let Some(raw) = self.location.raw_client()? else {
             return Ok(None);
         };
         let contents = Contents::of(&*self.recorder)?;
-        let timing = measure(Plan::once(), |_| raw.engine.load(&contents), |_, ()| Ok(()))?;
+        let timing = measure(
+            Repetitions::once(),
+            |_| raw.engine.load(&contents),
+            |_, ()| Ok(()),
+        )?;
         Ok(Some(timing))
     }
 
-    /// What an operation asks of the engine.
-    pub fn traced(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
-        self.recorder.traced(operation)
+    /// Runs an operation and returns the reads and writes that reached the engine.
+    pub fn record(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
+        self.recorder.record(operation)
     }
 }
 
-impl Raw {
-    /// The client writing one key alone of each of them, which is the least that a commit can be.
+impl RawClient {
+    /// Measures the client writing one key of each trace only, which is the least that a commit can be.
     pub fn single_write(&self, traces: &[Trace]) -> Result<Timing> {
         let puts = traces.iter().enumerate();
         let puts: Vec<_> = puts.map(|(call, trace)| one_put(call, trace)).collect();
         self.replay(&puts)
     }
 
-    /// The client doing what some operations asked of the engine, one after the other.
+    /// Measures the client replaying traces, one after the other.
     pub fn replay(&self, traces: &[Trace]) -> Result<Timing> {
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up: 0,
-            ..Plan::many(traces.len() as u64)
+            ..Repetitions::many(traces.len() as u64)
         };
         measure(
             plan,
@@ -251,8 +255,8 @@ impl Raw {
     }
 }
 
-/// The first key of data that a trace puts or deletes, alone, else of what it writes first; put with a
-/// value that no other call puts, as a client need not wait for the disk where nothing changes.
+/// A trace that puts one key: the first key of data that a trace puts or deletes, otherwise the first key that it
+/// writes. The value differs in each call, as a client may skip the disk if nothing changes.
 fn one_put(call: usize, trace: &Trace) -> Trace {
     let tree = Subspace::Tree as u8;
     let put = |operation: &Operation| match operation {

@@ -1,4 +1,4 @@
-//! Where rows go: JSON lines, or tables for people, and reports made of all of them.
+//! The output of rows: JSON lines or tables, and reports of all rows at the end.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
-/// A place for rows. Each is written when it is known; the reports at the end.
+/// Collects rows. Writes each row as soon as it is measured, and the reports at the end.
 pub struct Output {
     json: Option<Box<dyn Write>>,
     has_header: bool,
@@ -23,25 +23,25 @@ pub struct Output {
     progress: Progress,
 }
 
-/// Where rows go, and what they are compared with.
+/// The files to write, and the rows to compare with.
 #[derive(Clone, Debug, Default)]
 pub struct Destination {
-    /// A file for JSON lines (`-` is standard output); else a table goes to standard output.
+    /// A file for JSON lines (`-` is standard output); if none, a table is printed to standard output.
     pub json: Option<String>,
-    /// A file for a page with tables and plots.
+    /// A file for an HTML page with tables and plots.
     pub html: Option<PathBuf>,
     /// A file for the tables as Markdown.
     pub markdown: Option<PathBuf>,
     /// JSON lines of an earlier run.
     pub baseline: Option<PathBuf>,
-    /// How often everything is measured.
+    /// The number of passes over everything.
     pub repeat: usize,
-    /// What is done with files that exist.
+    /// What to do with files that exist.
     pub existing: Existing,
 }
 
 impl Output {
-    /// Opens what is asked for.
+    /// Opens the files of a destination.
     pub fn new(destination: Destination) -> Result<Self> {
         let json: Option<Box<dyn Write>> = match destination.json.as_deref() {
             None => None,
@@ -57,7 +57,7 @@ impl Output {
             .into_iter()
             .flatten()
         {
-            // Known before hours of measuring, not after.
+            // Fail before hours of measuring, not after.
             output_file::check(file, destination.existing, None)?;
             OutputFile::create(file)?;
         }
@@ -72,21 +72,20 @@ impl Output {
         })
     }
 
-    /// Everything is measured again from here on.
+    /// Begins a pass over everything.
     pub fn begin_pass(&mut self, pass: usize) {
         if pass > 0 {
             self.passes.push(Vec::new());
         }
     }
 
-    /// The number of the pass, from 0.
+    /// The number of the current pass, from 0.
     pub fn pass(&self) -> u64 {
         self.passes.len() as u64 - 1
     }
 
-    /// Takes a row. It is written at once where everything is measured once, else when there are all
-    /// of its measurements.
-    pub fn row(&mut self, row: &Row) -> Result<()> {
+    /// Adds a row. It is written at once if there is only one pass, otherwise when all its measurements are there.
+    pub fn add_row(&mut self, row: &Row) -> Result<()> {
         if self.destination.repeat <= 1 {
             self.write(row)?;
         }
@@ -98,14 +97,14 @@ impl Output {
         Ok(())
     }
 
-    /// Takes the rows of earlier runs.
-    pub fn earlier(&mut self, rows: Vec<Row>) {
+    /// Adds rows of earlier runs.
+    pub fn add_rows(&mut self, rows: Vec<Row>) {
         if let Some(pass) = self.passes.last_mut() {
             pass.extend(rows);
         }
     }
 
-    /// Writes what is made of all rows.
+    /// Writes the tables and reports of all rows.
     pub fn finish(mut self) -> Result<()> {
         let rows = self.merged();
         if self.destination.repeat > 1 {
@@ -136,7 +135,7 @@ impl Output {
         Ok(())
     }
 
-    /// Every row once, in the order of the first pass.
+    /// The rows of all passes merged, in the order of the first pass.
     fn merged(&self) -> Vec<Row> {
         let Some((first, others)) = self.passes.split_first() else {
             return Vec::new();
@@ -163,7 +162,7 @@ impl Output {
         self.progress.aside(|| table_row(row, is_first))
     }
 
-    /// Writes text for people, unless standard output is for programs.
+    /// Prints text, unless standard output is reserved for JSON.
     pub fn text(&self, text: &str) -> Result<()> {
         if self.destination.json.as_deref() != Some(STANDARD) {
             self.progress
@@ -173,7 +172,7 @@ impl Output {
     }
 }
 
-/// Prints a row for people.
+/// Prints a row of the table.
 fn table_row(row: &Row, is_first: bool) -> Result<()> {
     let mut out = output::stdout(Form::Text);
     if is_first {
@@ -202,25 +201,25 @@ fn table_row(row: &Row, is_first: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes a report whole.
+/// Writes a report file, complete or not at all.
 fn write(file: &Path, text: &[u8]) -> Result<()> {
     let mut output = OutputFile::create(file)?;
     output.writer().write_all(text)?;
     output.finish()
 }
 
-/// An argument without passwords: a list of engines, or anything else.
+/// An argument without passwords. It may be a list of engines.
 fn shown_argument(argument: &str) -> String {
     let parts = argument.split(',');
     let is_url = |part: &str| part.contains(":/") && part.contains('@');
-    // A password with a comma is cut by it: then all of it is one URL.
+    // If a password contains a comma, the whole argument is one URL.
     match parts.clone().filter(|part| part.contains('@')).all(is_url) {
         true => parts.map(redacted_url_within).collect::<Vec<_>>().join(","),
         false => redacted_url_within(argument),
     }
 }
 
-/// The same of a URL that an option may stand before.
+/// A URL without passwords; an option may precede it.
 fn redacted_url_within(argument: &str) -> String {
     match argument.split_once('=') {
         Some((option, url)) if option.starts_with("--") => {

@@ -1,5 +1,4 @@
-//! A driver that notes what is asked of another driver, so that the raw engine can be asked the
-//! same.
+//! A driver that records the calls to another driver, so that they can be replayed on the raw engine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,81 +13,81 @@ use espalier_keyspace::{
 
 use espalier_terminal::Result as Outcome;
 
-/// What one operation of the store asked.
+/// The reads and writes of one operation of the store.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// What it read, in order.
+    /// The reads, in order.
     pub reads: Vec<ReadStep>,
-    /// What it wrote: the operations of each commit.
+    /// The writes: the operations of each commit.
     pub commits: Vec<Vec<Operation>>,
 }
 
 impl Trace {
-    /// Whether nothing was asked.
+    /// Returns whether the operation made no reads and no commits.
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty() && self.commits.is_empty()
     }
 }
 
-/// One reading.
+/// One read.
 #[derive(Clone, Debug)]
 pub enum ReadStep {
     /// A key.
     Get(Vec<u8>),
-    /// Some keys at once.
+    /// Several keys in one call.
     GetMany(Vec<Vec<u8>>),
-    /// A range, of which so many keys were taken.
+    /// A range, of which this many keys were read.
     Scan(KeyRange, Direction, usize),
 }
 
-/// Notes what is asked of `inner` while it is switched on.
+/// Records the calls to `inner` between `start` and `stop`.
 pub struct Recorder {
     inner: Arc<dyn Driver>,
-    is_on: AtomicBool,
+    is_recording: AtomicBool,
     trace: Arc<Mutex<Trace>>,
 }
 
 impl Recorder {
-    /// A recorder, switched off.
+    /// Creates a recorder that does not record yet.
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
-            is_on: AtomicBool::new(false),
+            is_recording: AtomicBool::new(false),
             trace: Arc::default(),
         }
     }
 
-    /// What an operation asks of the driver.
-    pub fn traced(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
+    /// Runs an operation and returns its trace.
+    pub fn record(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
         self.start();
         let result = operation();
         let trace = self.stop();
         result.map(|()| trace)
     }
 
-    /// A snapshot whose reads are noted, while it is on.
-    fn recording(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
-        if !self.is_on.load(Ordering::Relaxed) {
+    /// Wraps a snapshot to record its reads, if recording is on.
+    fn recording_snapshot(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
+        if !self.is_recording.load(Ordering::Relaxed) {
             return inner;
         }
         let trace = Arc::clone(&self.trace);
         Box::new(RecordingSnapshot { inner, trace })
     }
 
-    /// Switches on, with an empty trace.
+    /// Starts recording, with an empty trace.
     pub fn start(&self) {
         *lock(&self.trace) = Trace::default();
-        self.is_on.store(true, Ordering::Relaxed);
+        self.is_recording.store(true, Ordering::Relaxed);
     }
 
-    /// Switches off. What was noted.
+    /// Stops recording and returns the trace.
     pub fn stop(&self) -> Trace {
-        self.is_on.store(false, Ordering::Relaxed);
+        self.is_recording.store(false, Ordering::Relaxed);
         std::mem::take(&mut *lock(&self.trace))
     }
 }
 
-/// What is in the mutex is a list, whole at any time.
+/// Ignores poisoning: the list in the mutex is consistent at any time.
 fn lock(trace: &Mutex<Trace>) -> MutexGuard<'_, Trace> {
     trace.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -118,19 +117,19 @@ impl Driver for Recorder {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording(self.inner.snapshot()?))
+        Ok(self.recording_snapshot(self.inner.snapshot()?))
     }
 
     fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording(self.inner.snapshot_with_prefetch(expect)?))
+        Ok(self.recording_snapshot(self.inner.snapshot_with_prefetch(expect)?))
     }
 
     fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording(self.inner.snapshot_for_update(expect)?))
+        Ok(self.recording_snapshot(self.inner.snapshot_for_update(expect)?))
     }
 
     fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
-        if self.is_on.load(Ordering::Relaxed) {
+        if self.is_recording.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();
             lock(&self.trace).commits.push(operations);
         }
@@ -194,8 +193,8 @@ impl Snapshot for RecordingSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let wanted = keys.iter().map(|key| key.to_vec()).collect();
-        lock(&self.trace).reads.push(ReadStep::GetMany(wanted));
+        let recorded = keys.iter().map(|key| key.to_vec()).collect();
+        lock(&self.trace).reads.push(ReadStep::GetMany(recorded));
         self.inner.get_many(keys)
     }
 
@@ -219,7 +218,7 @@ struct RecordingCursor<'a> {
 }
 
 impl RecordingCursor<'_> {
-    fn note(&mut self) {
+    fn record_scan(&mut self) {
         let taken = std::mem::take(&mut self.taken);
         let step = ReadStep::Scan(self.range.clone(), self.direction, taken);
         lock(self.trace).reads.push(step);
@@ -233,7 +232,7 @@ impl Cursor for RecordingCursor<'_> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.note();
+        self.record_scan();
         match self.direction {
             Direction::Forward => self.range.start = key.to_vec(),
             Direction::Backward => {
@@ -248,6 +247,6 @@ impl Cursor for RecordingCursor<'_> {
 
 impl Drop for RecordingCursor<'_> {
     fn drop(&mut self) {
-        self.note();
+        self.record_scan();
     }
 }

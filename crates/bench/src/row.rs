@@ -1,4 +1,4 @@
-//! The one format of bench results.
+//! The row format of bench results.
 
 use std::borrow::Cow;
 
@@ -6,44 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use super::harness::Timing;
 
-/// One measured figure. Seconds are of one operation.
+/// One measured row. Seconds are per operation.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The suite it belongs to.
     pub suite: Cow<'static, str>,
-    /// What was done.
+    /// The name of the row: the operation.
     pub row: String,
-    /// The driver it was done on.
+    /// The driver.
     pub driver: String,
     /// The memory policy.
     pub policy: Cow<'static, str>,
     /// `durable`, `relaxed`, or `none` for memory.
     pub durability: Cow<'static, str>,
-    /// How many list entries there were.
+    /// The number of list entries.
     pub size: u64,
-    /// How many times it was done.
+    /// The number of repetitions.
     pub n: u64,
     /// The median of the wall-clock times.
     pub median_s: Option<f64>,
-    /// The least of them.
+    /// The minimum of the wall-clock times.
     pub min_s: Option<f64>,
     /// The 99th percentile.
     pub p99_s: Option<f64>,
     /// Processor seconds of the whole process, user and system, on average.
     pub cpu_s: Option<f64>,
-    /// The most memory of the process that was resident meanwhile, pages of mapped files too, in
-    /// bytes.
+    /// The peak resident memory of the process in bytes, mapped files included.
     pub peak_bytes: Option<u64>,
-    /// Where it was repeated: what lies between the least and the greatest median, as a part of the
-    /// median.
+    /// With several passes: the difference between the smallest and the largest median, as a fraction of the median.
     pub spread: Option<f64>,
     /// The median of the raw engine doing the same reads and writes.
     pub raw_s: Option<f64>,
     /// Published figures of other systems for the same.
     pub peer: Vec<Peer>,
-    /// What else there is to know.
+    /// Further information.
     pub note: String,
-    /// Its place among the rows of its suite, where they are measured in another order.
+    /// The position among the rows of the suite, if they are measured in another order.
     #[serde(default)]
     pub rank: usize,
 }
@@ -55,13 +53,13 @@ pub struct Peer {
     pub name: String,
     /// Its seconds for one operation.
     pub seconds: f64,
-    /// Where the figure is from.
+    /// The source of the figure.
     pub source: String,
 }
 
-/// Where something was done.
+/// The labels of the engine that a row was measured on.
 #[derive(Clone, Debug)]
-pub struct Environment {
+pub struct EngineLabels {
     /// The driver.
     pub driver: String,
     /// The memory policy.
@@ -71,14 +69,19 @@ pub struct Environment {
 }
 
 impl Row {
-    /// A row with nothing measured yet.
-    pub fn new(suite: &'static str, row: impl Into<String>, on: Environment, size: u64) -> Self {
+    /// Creates a row without measurements.
+    pub fn new(
+        suite: &'static str,
+        row: impl Into<String>,
+        labels: EngineLabels,
+        size: u64,
+    ) -> Self {
         Self {
             suite: suite.into(),
             row: row.into(),
-            driver: on.driver,
-            policy: on.policy.into(),
-            durability: on.durability.into(),
+            driver: labels.driver,
+            policy: labels.policy.into(),
+            durability: labels.durability.into(),
             size,
             n: 0,
             median_s: None,
@@ -94,7 +97,7 @@ impl Row {
         }
     }
 
-    /// The same row, with what was measured.
+    /// Adds a measurement.
     #[must_use]
     pub fn timed(mut self, timing: &Timing) -> Self {
         self.n = timing.n;
@@ -106,21 +109,21 @@ impl Row {
         self
     }
 
-    /// The same row, with the raw engine's figure.
+    /// Adds the figure of the raw engine.
     #[must_use]
     pub fn raw(mut self, raw: Option<&Timing>) -> Self {
         self.raw_s = raw.map(|timing| timing.median_s);
         self
     }
 
-    /// The same row, with figures of other systems.
+    /// Adds figures of other systems.
     #[must_use]
     pub fn peers(mut self, peers: impl IntoIterator<Item = Peer>) -> Self {
         self.peer.extend(peers);
         self
     }
 
-    /// The same row, with a note added.
+    /// Appends a note.
     #[must_use]
     pub fn note(mut self, note: impl AsRef<str>) -> Self {
         if !self.note.is_empty() && !note.as_ref().is_empty() {
@@ -130,13 +133,13 @@ impl Row {
         self
     }
 
-    /// What tells it from every other row of a run.
+    /// The identity of the row within a run, without its size.
     pub fn key(&self) -> [&str; 5] {
         let (driver, policy, durability) = (&self.driver, &self.policy, &self.durability);
         [&self.suite, &self.row, driver, policy, durability]
     }
 
-    /// The engine with its durability and its policy, as people read it.
+    /// The engine with its durability and policy, for display.
     pub fn engine(&self) -> String {
         let mut name = self.driver.clone();
         for part in [&self.durability, &self.policy] {
@@ -148,7 +151,7 @@ impl Row {
         name
     }
 
-    /// The part of the median by which it may be off.
+    /// The relative uncertainty of the median.
     pub fn noise(&self) -> f64 {
         let within = match (self.median_s, self.min_s) {
             (Some(median), Some(min)) if median > 0.0 => (median - min) / median,
@@ -157,12 +160,12 @@ impl Row {
         within.max(self.spread.unwrap_or(0.0))
     }
 
-    /// How many times `over` is `under`, as people read it: `~1` where the noise of this row is larger
-    /// than the difference, and a dash where there is no ratio.
-    pub fn factor(&self, over: Option<f64>, under: Option<f64>) -> String {
-        match (over, under) {
-            (Some(over), Some(under)) if under > 0.0 && over > 0.0 => {
-                let ratio = over / under;
+    /// The ratio of two times, for display: `~1` if the noise of this row is larger than the difference, and a dash
+    /// if there is no ratio.
+    pub fn factor(&self, numerator: Option<f64>, denominator: Option<f64>) -> String {
+        match (numerator, denominator) {
+            (Some(numerator), Some(denominator)) if denominator > 0.0 && numerator > 0.0 => {
+                let ratio = numerator / denominator;
                 match ratio.max(1.0 / ratio) <= 1.0 + self.noise() {
                     true => "~1".to_owned(),
                     false if ratio >= 100.0 => format!("x{ratio:.0}"),
@@ -173,21 +176,22 @@ impl Row {
         }
     }
 
-    /// What stands beside another system's figure: processor time where its figure is that.
-    pub fn beside_peer(&self, peer: &Peer) -> Option<f64> {
+    /// The time to compare with another system's figure: processor time if the figure is processor time, otherwise
+    /// the median.
+    pub fn seconds_comparable_to(&self, peer: &Peer) -> Option<f64> {
         match peer.name.ends_with("cpu") {
             true => self.cpu_s,
             false => self.median_s,
         }
     }
 
-    /// How many times more another system takes.
+    /// The ratio of another system's time to this row's.
     pub fn times(&self, peer: &Peer) -> String {
-        self.factor(Some(peer.seconds), self.beside_peer(peer))
+        self.factor(Some(peer.seconds), self.seconds_comparable_to(peer))
     }
 
-    /// Measurements of the same row as one: the median of the medians, the least and the greatest of
-    /// what else there is, and what lies between the medians.
+    /// Merges measurements of the same row: medians of the medians and of processor and raw times, the sum of the
+    /// repetitions, the minimum of the minima, the maximum of the rest, and the spread of the medians.
     #[must_use]
     pub fn merged(rows: &[Self]) -> Option<Self> {
         let medians = || rows.iter().filter_map(|row| row.median_s);
@@ -219,14 +223,14 @@ impl Row {
 
 #[cfg(test)]
 impl Row {
-    /// A row of a test: each of its repetitions took so many seconds.
+    /// A row for tests, whose repetitions all took `seconds`.
     pub fn example(suite: &'static str, name: &str, driver: &str, size: u64, seconds: f64) -> Self {
-        let on = Environment {
+        let labels = EngineLabels {
             driver: driver.to_owned(),
             policy: "uncached",
             durability: "relaxed",
         };
-        let mut row = Self::new(suite, name, on, size);
+        let mut row = Self::new(suite, name, labels, size);
         (row.n, row.median_s, row.min_s) = (1, Some(seconds), Some(seconds));
         row
     }
@@ -243,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ratio_is_told_where_the_noise_is_larger() {
+    fn no_ratio_is_shown_if_the_noise_is_larger() {
         let noisy = row(10.0, 8.0);
         assert_eq!(noisy.factor(Some(10.0), Some(9.0)), "~1");
         assert_eq!(noisy.factor(Some(10.0), Some(5.0)), "x2.00");
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_rows_become_one_with_what_lies_between_them() {
+    fn repeated_rows_are_merged_with_their_spread() {
         let merged = Row::merged(&[row(2.0, 1.0), row(1.0, 0.5), row(1.5, 1.2)]).expect("rows");
         assert_eq!(
             (merged.n, merged.median_s, merged.min_s),

@@ -1,35 +1,35 @@
-//! A row measured on an open store, and the raw engine doing the same.
+//! Measures a row on an open store, and the raw engine doing the same reads and writes.
 
 use std::ops::Range;
 
-use super::configuration::Raw;
-use super::harness::{Plan, measure};
+use super::configuration::RawClient;
+use super::harness::{Repetitions, measure};
 use super::model_store::ModelStore;
 use super::recorder::Trace;
 use super::row::Row;
 use espalier_terminal::Result;
 
-/// The raw engine does at most this many of the operations of a row.
+/// The largest number of operations of a row that the raw engine replays.
 const TRACES_MAX: u64 = 50;
 
-/// It does one in so many of those that are measured.
-const TRACED: u64 = 10;
+/// One of this many measured calls is replayed.
+const CALLS_PER_TRACE: u64 = 10;
 
-/// Operations of a commit that changes one entry, at most: its fragment, stamps, indexes, the log.
-const SMALL: usize = 32;
+/// The most operations of a commit that changes one entry: its fragment, stamps, indexes, the log.
+const SMALL_COMMIT_MAX: usize = 32;
 
 fn is_small_commit(trace: &Trace) -> bool {
-    matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL)
+    matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL_COMMIT_MAX)
 }
 
 impl ModelStore {
-    /// Measures an operation, which is given the number of the call, from 0. `check` is not
-    /// measured: it fails at a wrong answer, and puts back what the operation changed. Some more
-    /// calls are made to tell the raw engine what they read and write.
+    /// Measures an operation, which gets the number of the call, from 0. The time of `check` is not measured: it
+    /// fails on a wrong result, and reverts the operation. Some additional calls are made to record the reads and
+    /// writes for the raw engine.
     pub fn measured<T>(
         &self,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
@@ -37,31 +37,31 @@ impl ModelStore {
         let Some(raw) = self.raw_copy()? else {
             return Ok(row);
         };
-        self.beside(row, &raw, repeated(calls), operation, check)
+        self.with_raw_figures(row, &raw, replayed_calls(calls), operation, check)
     }
 
-    /// As [`Self::measured`], beside a raw engine that holds already what the store holds: for
-    /// operations that only read. None for memory.
-    pub fn measured_beside<T>(
+    /// Like [`Self::measured`], with a raw client that holds a copy of the store already: for operations that only
+    /// read. None for memory.
+    pub fn measured_with_raw<T>(
         &self,
-        raw: Option<&Raw>,
+        raw: Option<&RawClient>,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let (row, calls) = self.timed(row, plan, &mut operation, &mut check)?;
         match raw {
-            Some(raw) => self.beside(row, raw, repeated(calls), operation, check),
+            Some(raw) => self.with_raw_figures(row, raw, replayed_calls(calls), operation, check),
             None => Ok(row),
         }
     }
 
-    /// The row, and how many calls were made.
+    /// Measures the row. Also returns the number of calls made.
     fn timed<T>(
         &self,
         row: Row,
-        plan: Plan,
+        plan: Repetitions,
         operation: &mut impl FnMut(u64) -> Result<T>,
         check: &mut impl FnMut(u64, T) -> Result<()>,
     ) -> Result<(Row, u64)> {
@@ -74,27 +74,27 @@ impl ModelStore {
         Ok((row.timed(&timing), calls))
     }
 
-    /// The row with the raw engine's figure for what some calls read and write.
-    fn beside<T>(
+    /// Adds the raw engine's figure for the reads and writes of some calls.
+    fn with_raw_figures<T>(
         &self,
         row: Row,
-        raw: &Raw,
+        raw: &RawClient,
         calls: Range<u64>,
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let traces = calls.map(|call| {
-            let mut answer = None;
-            let trace = self.traced(|| {
-                answer = Some(operation(call)?);
+            let mut result = None;
+            let trace = self.record(|| {
+                result = Some(operation(call)?);
                 Ok(())
             })?;
-            answer.map_or(Ok(()), |answer| check(call, answer))?;
+            result.map_or(Ok(()), |result| check(call, result))?;
             Ok(trace)
         });
         let traces = traces.collect::<Result<Vec<_>>>()?;
         if traces.iter().all(Trace::is_empty) {
-            return Ok(row.note("the engine is not asked"));
+            return Ok(row.note("no access to the engine"));
         }
         let row = row.raw(Some(&raw.replay(&traces)?));
         if !traces.iter().all(is_small_commit) {
@@ -106,7 +106,7 @@ impl ModelStore {
     }
 }
 
-/// The calls that the raw engine repeats, after so many that were measured.
-fn repeated(calls: u64) -> Range<u64> {
-    calls..calls + TRACES_MAX.min(calls / TRACED + 1)
+/// The calls to replay on the raw engine, after `calls` measured ones.
+fn replayed_calls(calls: u64) -> Range<u64> {
+    calls..calls + TRACES_MAX.min(calls / CALLS_PER_TRACE + 1)
 }

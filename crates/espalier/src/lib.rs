@@ -1,5 +1,5 @@
-//! A model-driven datastore as a library: data trees that YANG modules describe, document collections with indexes
-//! and statistics in buckets of time, on the storage engine of your choice.
+//! A model-driven datastore as a library: data trees described by YANG modules, document collections with indexes,
+//! and statistics in time buckets, on the storage engine of your choice.
 //!
 //! ```
 //! use espalier::{Error, json};
@@ -20,16 +20,16 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A [`Store`] is a key space with a catalog of models and trees. A [`Tree`] is one datastore of one of them: running,
-//! candidate, startup, operational (RFC 8342). A [`View`] is a consistent reading of it. [`Tree::commit`] changes it
-//! atomically: every constraint of the models is validated, at a cost that depends on the size of the change and not
-//! on that of the tree.
+//! A [`Store`] is a key space with a catalog of models and trees. A [`Tree`] is one datastore of such a tree:
+//! running, candidate, startup or operational (RFC 8342). A [`View`] is a consistent snapshot of it. [`Tree::commit`]
+//! changes it atomically: every constraint of the models is validated, at a cost that depends on the size of the
+//! change, not on that of the tree.
 //!
-//! The engine is the scheme of the URL that [`open`] takes: `memory:`, `embedded:DIR` (LMDB), `file:DIR`,
+//! The scheme of the URL that [`open`] accepts selects the engine: `memory:`, `embedded:DIR` (LMDB), `file:DIR`,
 //! `sqlite:FILE`, `postgres://…`, `redis://…`, `mongodb://…`, `etcd://…`. Each is a Cargo feature. The command
 //! `espalier` works on the same stores.
 //!
-//! Each part is a crate of its own, and all of it is here: [`yang`], [`store`], `documents`, `stats`, [`keyspace`],
+//! Each part is a separate crate, re-exported here: [`yang`], [`store`], `documents`, `stats`, [`keyspace`],
 //! [`drivers`].
 
 pub mod json;

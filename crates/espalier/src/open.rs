@@ -1,4 +1,5 @@
-//! Opening stores, and what is in them, under the names that the command `espalier` uses by default.
+//! Opens stores, and the trees, collections and statistics in them, under the default names of the command
+//! `espalier`.
 
 use std::sync::Arc;
 
@@ -15,24 +16,24 @@ use espalier_yang::{DataError, ErrorTag};
 /// The name of the dataspace, of the schema set and of the anchor that [`tree`] uses.
 pub const DEFAULT_NAME: &str = "default";
 
-/// Opens the store at a URL, such as `embedded:DIR`; creates it if there is none.
+/// Opens the store at a URL, such as `embedded:DIR`; creates it if it does not exist.
 ///
 /// # Errors
-/// [`Error::Engine`] if the URL is wrong, its engine is not in this build, or the engine fails; the errors of
+/// [`Error::Engine`] if the URL is invalid, its engine is not in this build, or the engine fails; the errors of
 /// [`Store::open`].
 pub fn open(url: &str) -> Result<Store> {
     let driver = espalier_drivers::open(url)?;
     Store::open(driver, Arc::new(SystemClock))
 }
 
-/// Opens the running datastore of the tree that these YANG modules describe; creates it if there is none. If the store
-/// has the tree under other modules, its data are converted to these.
+/// Opens the running datastore of the tree that these YANG modules describe; creates it if it does not exist. If the
+/// store has the tree under other modules, its data are converted to these.
 ///
-/// Modules that they import are given too, or are among the built-in ones ([`espalier_yang::standard`]).
+/// Imported modules must be given too, unless they are built in ([`espalier_yang::standard`]).
 ///
 /// # Errors
-/// [`Error::Data`] for modules that do not compile; [`Error::Upgrade`] for data that do not fit the modules: nothing is
-/// changed then.
+/// [`Error::Data`] for modules that do not compile; [`Error::Upgrade`] for data that are invalid under the modules.
+/// Nothing is changed then.
 pub fn tree(store: &Store, modules: &[&str]) -> Result<Tree> {
     let source = SchemaSource {
         modules: modules

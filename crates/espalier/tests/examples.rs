@@ -1,9 +1,9 @@
-//! The examples run, and print what they should.
+//! The examples run and print the expected output.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Runs an example, which Cargo has built beside this test, and compares what it prints.
+/// Runs an example, which Cargo has built next to this test, and compares its output.
 fn check(name: &str, expected: &[&str]) {
     let test = std::env::current_exe().expect("the path of this test");
     let folder: PathBuf = test.ancestors().nth(2).expect("target").join("examples");

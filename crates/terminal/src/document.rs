@@ -1,4 +1,4 @@
-//! Documents as files have them: which format, and the parser and printer for it.
+//! Documents in files: their format, and the parser and printer of each format.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ use crate::output::Form;
 /// The name of standard input and output.
 pub const STANDARD: &str = "-";
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// JSON (RFC 7951)
@@ -27,9 +27,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format asked for, else the one that the file's name ends in, else JSON.
-    pub fn of(file: &str, asked: Option<Self>) -> Self {
-        asked.unwrap_or_else(|| {
+    /// The requested format, otherwise the one of the file extension, otherwise JSON.
+    pub fn of(file: &str, requested: Option<Self>) -> Self {
+        requested.unwrap_or_else(|| {
             let extension = Path::new(file).extension().and_then(|text| text.to_str());
             match extension {
                 Some(extension) if extension.eq_ignore_ascii_case("xml") => Self::Xml,
@@ -38,7 +38,7 @@ impl Format {
         })
     }
 
-    /// How it is printed on a terminal.
+    /// The form in which the format is printed on a terminal.
     pub fn form(self) -> Form {
         match self {
             Self::Json => Form::Json,
@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// Reads a document and sends what it holds to `sink`.
+/// Parses a document and sends its nodes to `sink`.
 pub fn parse(
     format: Format,
     schema: &Schema,
@@ -70,7 +70,7 @@ pub fn parse(
     }
 }
 
-/// Prints what `events` sends. Nothing is written where they say that there is nothing.
+/// Prints the nodes that `events` sends. Writes nothing if `events` returns [`Found::Nothing`].
 pub fn print(
     format: Format,
     schema: &Schema,
@@ -81,28 +81,28 @@ pub fn print(
     match format {
         Format::Json => {
             let mut printer = json::Printer::new(schema, out, options);
-            let told = events(&mut printer);
-            end(told, || printer.finish().map(drop))
+            let found = events(&mut printer);
+            end(found, || printer.finish().map(drop))
         }
         Format::Xml => {
             let mut printer = xml::Printer::new(schema, out, options);
-            let told = events(&mut printer);
-            end(told, || printer.finish().map(drop))
+            let found = events(&mut printer);
+            end(found, || printer.finish().map(drop))
         }
     }
 }
 
-/// Whether there was anything to print.
+/// Whether there was data to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Something, and it was printed.
+    /// There was data, and it was printed.
     Something,
-    /// Nothing, and nothing was printed.
+    /// There was no data, and nothing was printed.
     Nothing,
 }
 
 impl Found {
-    /// From what a store says when it is read.
+    /// Converts the result of a read from a store.
     pub fn from_store(found: bool) -> Self {
         match found {
             true => Self::Something,
@@ -111,20 +111,20 @@ impl Found {
     }
 }
 
-/// The printer knows better than the source why printing ended early.
+/// Finishes printing. The printer's error takes precedence: it has the cause of an early end.
 fn end(
-    told: Result<Found>,
+    found: Result<Found>,
     finish: impl FnOnce() -> std::result::Result<(), PrintError>,
 ) -> Result<Found> {
-    if let Ok(Found::Nothing) = told {
+    if let Ok(Found::Nothing) = found {
         return Ok(Found::Nothing);
     }
     finish().map_err(|error| Failure::from(&error))?;
-    told
+    found
 }
 
-/// How commands print: a node a line; the whole datastore in XML within one element, since XML
-/// has exactly one at the top.
+/// The print options of commands: one node per line; the whole datastore in XML is wrapped in one element, since XML
+/// needs exactly one root element.
 pub fn print_options(format: Format, path: &InstancePath) -> PrintOptions {
     let needs_envelope = format == Format::Xml && path.is_root();
     PrintOptions {
@@ -133,7 +133,7 @@ pub fn print_options(format: Format, path: &InstancePath) -> PrintOptions {
     }
 }
 
-/// Why a document was refused.
+/// The failure for a document that was rejected.
 pub fn parse_failure(error: ParseError, file: &str) -> Failure {
     let failure = match error {
         ParseError::Invalid(errors) => {
@@ -152,7 +152,7 @@ pub fn display_name(file: &str) -> &str {
     }
 }
 
-/// Opens a file for reading (`-` is standard input), with its length where that is known.
+/// Opens a file for reading (`-` is standard input). Also returns its length, if there is one.
 pub fn open(file: &str) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if file == STANDARD {
         return Ok((Box::new(io::stdin()), None));
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_is_taken_from_the_name_unless_it_is_said() {
+    fn the_format_is_taken_from_the_file_name_unless_it_is_given() {
         assert_eq!(Format::of("a/b.XML", None), Format::Xml);
         assert_eq!(Format::of("a/b.json", None), Format::Json);
         assert_eq!(Format::of("-", None), Format::Json);

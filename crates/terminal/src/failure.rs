@@ -1,4 +1,4 @@
-//! What a command says when it fails: what is wrong, where, and what to do next.
+//! The error of a command: the message, the location and a hint on what to do next.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,109 +11,109 @@ use serde_json::{Value, json};
 
 use crate::output::{escaped, escaped_lines};
 
-/// What to do where a version is not there.
+/// The hint for a version that does not exist.
 pub const VERSIONS_HINT: &str = "`espalier history` lists the versions that are kept";
 
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// How the process ends.
+/// The kind of a failure, which determines the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The command line, the configuration or a path is wrong: exit status 2.
     Usage,
-    /// The data, the store or the server is not as needed: exit status 1.
+    /// The data, the store or the server causes the failure: exit status 1.
     Data,
-    /// Somebody else changed the same data meanwhile, and nothing was done: exit status 1.
-    Overtaken,
-    /// There is no store where one is needed: exit status 2.
+    /// Another writer changed the same data concurrently, and nothing was written: exit status 1.
+    Conflict,
+    /// The command needs a store, and there is none: exit status 2.
     NoStore,
-    /// Whoever read the output has had enough, as `head` does: no failure at all.
+    /// The reader closed the output, as `head` does: not reported, exit status 0.
     Closed,
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failure {
-    kind: Kind,
+    kind: FailureKind,
     message: String,
     file: Option<String>,
     errors: Vec<DataError>,
-    /// What the message says, for programs.
+    /// The error that the message describes, for `--json`.
     detail: Option<Box<DataError>>,
     hint: Option<String>,
     is_answered: bool,
 }
 
-/// What to do about data that new modules do not have.
+/// The hint for data of nodes that new modules do not define.
 const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new modules do not have (--dry-run lists \
      them first); or change the data first, under the modules that the store has";
 
-/// What to do about data that do not fit new modules.
-const MISFIT_HINT: &str = "change the data first, under the modules that the store has; or load with the new modules \
+/// The hint for data that are invalid under new modules.
+const INVALID_DATA_HINT: &str = "change the data first, under the modules that the store has; or load with the new modules \
      what is missing (espalier load --yang NEW DOCUMENT) or everything anew (espalier load --replace --yang NEW DOCUMENT)";
 
 impl Failure {
-    /// A mistake in how the command was called.
+    /// The command line, the configuration or a path is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(FailureKind::Usage, message)
     }
 
-    /// There is no store where one is needed.
+    /// The command needs a store, and there is none.
     pub fn no_store(message: impl Into<String>) -> Self {
-        Self::new(Kind::NoStore, message)
+        Self::new(FailureKind::NoStore, message)
     }
 
-    /// The same failure, with how to make a store where it is that there is none.
+    /// Adds a hint on how to create a store, if the failure is a missing store.
     #[must_use]
     pub fn hint_of_making(self, hint: &str) -> Self {
         match self.kind {
-            Kind::NoStore => self.hint(hint),
+            FailureKind::NoStore => self.hint(hint),
             _ => self,
         }
     }
 
-    /// Anything else that went wrong.
+    /// Any other failure: of the data, the store or the server.
     pub fn data(message: impl Into<String>) -> Self {
-        Self::new(Kind::Data, message)
+        Self::new(FailureKind::Data, message)
     }
 
-    /// There is nothing at a path, as the user wrote it and as an instance identifier.
+    /// There is no data at a path, given as the user wrote it and as an instance identifier.
     pub fn nothing_at(written: &str, path: String) -> Self {
         let message = format!("there is nothing at {written}");
         let error = DataError::new(ErrorTag::DataMissing, message.clone()).at(path);
         Self::data(message).detail(error)
     }
 
-    /// Somebody else changed the same data meanwhile.
-    fn overtaken() -> Self {
+    /// Another writer changed the same data concurrently, and nothing was written: exit status 1.
+    fn conflict() -> Self {
         let message = "somebody else changed the data meanwhile, and nothing was stored";
-        Self::new(Kind::Overtaken, message).hint(
+        Self::new(FailureKind::Conflict, message).hint(
             "try again; for as long as a large document takes, `espalier lock` keeps others out",
         )
     }
 
-    /// Whether the same may well succeed when it is tried again.
+    /// Returns whether a retry of the same command may succeed.
     pub fn is_overtaken(&self) -> bool {
-        self.kind == Kind::Overtaken
+        self.kind == FailureKind::Conflict
     }
 
-    /// Nobody reads the output any more.
+    /// The reader closed the output.
     fn closed() -> Self {
-        Self::new(Kind::Closed, "the output was closed")
+        Self::new(FailureKind::Closed, "the output was closed")
     }
 
-    /// The command ends here, and has said all that there is.
+    /// The command ends here; nothing remains to be reported.
     pub fn done() -> Self {
         Self::closed()
     }
 
-    /// Whether there is nothing to report.
+    /// Returns whether the failure is not reported.
     pub fn is_silent(&self) -> bool {
-        self.kind == Kind::Closed
+        self.kind == FailureKind::Closed
     }
 
-    /// Every error of a document or request.
+    /// A failure with every error of a document or request.
     pub fn invalid(message: impl Into<String>, errors: &Errors) -> Self {
         let mut failure = Self::data(message);
         failure.errors = errors.iter().cloned().collect();
@@ -126,7 +126,7 @@ impl Failure {
         failure
     }
 
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: shown(message),
@@ -138,42 +138,42 @@ impl Failure {
         }
     }
 
-    /// The same failure, in a file.
+    /// Adds the file that the failure is in.
     #[must_use]
     pub fn in_file(mut self, file: impl fmt::Display) -> Self {
         self.file = Some(shown(file.to_string()));
         self
     }
 
-    /// The same failure, with the error in data that its message describes: `--json` lists its tag and
-    /// path, and the text does not repeat it.
+    /// Adds the data error that the message describes: `--json` lists its tag and path, and the text does not repeat
+    /// it.
     #[must_use]
     pub fn detail(mut self, error: DataError) -> Self {
         self.detail = Some(Box::new(error));
         self
     }
 
-    /// The same failure, with what to do next.
+    /// Adds a hint on what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(shown(hint));
         self
     }
 
-    /// The same failure of a command whose answer, printed already, says it: a program that reads the
-    /// answer is told no more.
+    /// Marks the failure as already part of the printed result, so that it is not printed a second time with
+    /// `--json`.
     #[must_use]
     pub fn answered(mut self) -> Self {
         self.is_answered = true;
         self
     }
 
-    /// Whether what the command printed says it already.
+    /// Returns whether the printed result already contains the failure.
     pub fn is_answered(&self) -> bool {
         self.is_answered
     }
 
-    /// What was asked for was not done: the data is not valid, or it is locked or not to be had.
+    /// The request was rejected: the data is not valid, or it is locked or unavailable.
     fn refused(errors: &Errors) -> Self {
         let is_of_data = |error: &DataError| {
             let is_somewhere = !error.path.is_empty() || error.line > 0;
@@ -186,7 +186,7 @@ impl Failure {
         Self::invalid(message, errors)
     }
 
-    /// The errors of the data; for a failure without such, itself as one.
+    /// The data errors; a failure without any is converted into one.
     pub fn into_errors(self) -> Errors {
         let mut errors = Errors::new();
         if self.errors.is_empty() {
@@ -197,12 +197,12 @@ impl Failure {
         errors
     }
 
-    /// What the process ends with.
+    /// The exit status of the process.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
-            Kind::Usage | Kind::NoStore => 2,
-            Kind::Data | Kind::Overtaken => 1,
-            Kind::Closed => 0,
+            FailureKind::Usage | FailureKind::NoStore => 2,
+            FailureKind::Data | FailureKind::Conflict => 1,
+            FailureKind::Closed => 0,
         }
     }
 
@@ -232,7 +232,7 @@ impl Failure {
     }
 }
 
-/// Text that may come from anywhere: URLs in it lose their passwords.
+/// Text from any source, without the passwords of the URLs in it.
 fn shown(text: impl Into<String>) -> String {
     let text = text.into();
     match redacted(&text) {
@@ -241,7 +241,7 @@ fn shown(text: impl Into<String>) -> String {
     }
 }
 
-/// `file:line: path: message (tag)` for each error, then what to do.
+/// `file:line: path: message (tag)` for each error, then the hint.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", escaped_lines(&self.message))?;
@@ -307,7 +307,7 @@ impl From<espalier_store::Error> for Failure {
                 let is_unknown = |error: &DataError| error.tag == ErrorTag::UnknownElement;
                 let hint = match errors.iter().all(is_unknown) {
                     true => UNKNOWN_HINT,
-                    false => MISFIT_HINT,
+                    false => INVALID_DATA_HINT,
                 };
                 let more = errors.len() - errors.iter().len();
                 let failure = Self::invalid(message, &errors);
@@ -329,7 +329,7 @@ impl From<espalier_store::Error> for Failure {
 impl From<espalier_keyspace::Error> for Failure {
     fn from(error: espalier_keyspace::Error) -> Self {
         match error.kind() {
-            espalier_keyspace::ErrorKind::Conflict => Self::overtaken(),
+            espalier_keyspace::ErrorKind::Conflict => Self::conflict(),
             _ => Self::data(error.to_string()),
         }
     }

@@ -1,9 +1,9 @@
-//! What the programs of this workspace share with the person in front of them: [`Failure`], the one error of
-//! commands with its hint; output whose control characters are escaped; progress bars; files that appear when
-//! they are complete; documents in JSON and XML by the name of their file.
+//! Terminal input and output of commands: [`Failure`], the one error type of commands, with its hint; output with
+//! escaped control characters; progress bars; files that appear when they are complete; documents in JSON and XML by
+//! file extension.
 //!
-//! It is a crate of its own because the command line and the bench both need it, and neither depends on the other's
-//! parts.
+//! A separate crate, because the command line and the bench both need it, and neither depends on the parts of the
+//! other.
 
 pub mod document;
 mod failure;
@@ -14,5 +14,5 @@ pub mod progress;
 pub mod single_node;
 mod url_name;
 
-pub use failure::{Failure, Kind, Result, VERSIONS_HINT};
+pub use failure::{Failure, FailureKind, Result, VERSIONS_HINT};
 pub use url_name::url_name;

@@ -1,7 +1,7 @@
-//! What is printed: standard output and standard error as terminals may show them.
+//! Output to standard output and standard error that is safe on terminals.
 //!
-//! Data come from others. A control character in them could move the cursor, hide a line or run what a terminal
-//! offers; a newline could forge a line of output. Everything that is printed goes through [`stdout`] or
+//! Data are not trusted. A control character in them could move the cursor, hide a line or trigger a function of the
+//! terminal; a newline could forge a line of output. Everything that is printed goes through [`stdout`] or
 //! [`escaped`].
 
 use std::borrow::Cow;
@@ -12,19 +12,20 @@ use serde_json::Value;
 
 use crate::failure::Result;
 
-/// What is printed, which decides how a character is escaped.
+/// The form of the output, which decides how a character is escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text for people.
     Text,
-    /// JSON, whose strings may have any character escaped without being others.
+    /// JSON, in whose strings any character can be escaped without a change of meaning.
     Json,
-    /// XML. It is escaped for a terminal alone: in a CDATA section or a comment a reference is not a character.
+    /// XML. It is escaped on a terminal only: in a CDATA section or a comment a reference does not stand for a
+    /// character.
     Xml,
 }
 
-/// Whether a terminal acts on a character, or shows what follows it elsewhere: C0 and C1 controls, DEL, what
-/// changes the direction of text, line separators and the byte order mark.
+/// Returns whether a character controls the terminal or the position of the text after it: C0 and C1 controls, DEL,
+/// changes of text direction, line separators and the byte order mark.
 fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -33,7 +34,7 @@ fn is_control(letter: char) -> bool {
         )
 }
 
-/// A text in one line: every control character is written as `\u{1b}`, a newline as `\n`.
+/// Escapes a text into one line: each control character is written as `\u{1b}`, a newline as `\n`.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
@@ -48,7 +49,8 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A text in several lines: those after the first are indented, so that none of them looks like another output.
+/// Escapes a text of several lines. Lines after the first are indented, so that none can be taken for another
+/// message.
 pub fn escaped_lines(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(escaped).collect();
     let mut shown = String::with_capacity(text.len());
@@ -70,7 +72,7 @@ fn escape_of(letter: char) -> String {
     }
 }
 
-/// Standard output for what is printed in a form.
+/// Standard output for output in a form.
 pub fn stdout(form: Form) -> Escaping<StdoutLock<'static>> {
     let out = io::stdout().lock();
     let is_raw = form == Form::Xml && !out.is_terminal();
@@ -80,7 +82,7 @@ pub fn stdout(form: Form) -> Escaping<StdoutLock<'static>> {
     }
 }
 
-/// Prints the result of a command: `value` with `--json`, else `text` if there is any.
+/// Prints the result of a command: `value` with `--json`, otherwise `text` unless it is empty.
 pub fn print_result(json: bool, value: &Value, text: &str) -> Result<()> {
     if json {
         writeln!(stdout(Form::Json), "{value}")?;
@@ -91,17 +93,17 @@ pub fn print_result(json: bool, value: &Value, text: &str) -> Result<()> {
 }
 
 // In pipes too, which often end in a pager: docs/decisions/0058.
-/// A writer that escapes control characters. What is escaped is UTF-8, however it is cut into writes.
+/// A writer that escapes control characters. The input is UTF-8; a character may be split across writes.
 pub struct Escaping<W> {
     inner: W,
     form: Form,
     is_raw: bool,
-    /// The beginning of a character whose end was not written yet.
+    /// The first bytes of a character whose rest was not written yet.
     pending: Vec<u8>,
 }
 
 impl<W: Write> Escaping<W> {
-    /// Writes to `inner` what is of a form.
+    /// Creates a writer to `inner` for output in a form.
     pub fn new(inner: W, form: Form) -> Self {
         Self {
             inner,
@@ -123,7 +125,7 @@ impl<W: Write> Escaping<W> {
             let (letter, rest) = bytes.split_at(length);
             match std::str::from_utf8(letter) {
                 Ok(text) => self.letter(text)?,
-                // No text at all: the byte alone, and go on behind it.
+                // Not UTF-8: write this byte as it is, and continue after it.
                 Err(_) => {
                     self.inner.write_all(&bytes[..1])?;
                     bytes = &bytes[1..];
@@ -135,7 +137,7 @@ impl<W: Write> Escaping<W> {
         self.inner.write_all(bytes)
     }
 
-    /// Whether a byte may begin a control character.
+    /// Returns whether a byte can be the first of a control character.
     fn is_suspect(&self, byte: u8) -> bool {
         match byte {
             b'\n' | b'\t' => false,
@@ -161,7 +163,7 @@ impl<W: Write> Escaping<W> {
     }
 }
 
-/// How many bytes a character has that begins with a suspect byte.
+/// The length in bytes of a character that begins with a suspect byte.
 fn length_of(first: u8) -> usize {
     match first {
         0xc2 | 0xd8 => 2,
@@ -190,13 +192,13 @@ impl<W: Write> Write for Escaping<W> {
     }
 }
 
-/// Standard error for the log: each write is an event, which is one line.
+/// Standard error for the log. Each write is one event in one line.
 pub struct LogLine {
     form: Form,
 }
 
 impl LogLine {
-    /// For events in a form.
+    /// Creates a writer for events in a form.
     pub fn new(form: Form) -> Self {
         Self { form }
     }
@@ -207,7 +209,7 @@ impl Write for LogLine {
         let text = String::from_utf8_lossy(bytes);
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = espalier_drivers::redacted(line);
-        // A newline within JSON is escaped already.
+        // Newlines within JSON are escaped already.
         let line = match self.form {
             Form::Text => escaped(&line),
             _ => line,
@@ -236,7 +238,7 @@ mod tests {
     const TEXT: &str = "a\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}é\u{a0}–\u{feff}€\nb\t\r\u{61c}ظ";
 
     #[test]
-    fn control_characters_are_escaped_however_they_are_cut() {
+    fn control_characters_are_escaped_even_if_split_across_writes() {
         let text =
             "a\\u{1b}[2J\\u{9b}31m\\u{7f}\\u{202e}\\u{2066}é\u{a0}–\\u{feff}€\nb\t\\r\\u{61c}ظ";
         let json = "a\u{1b}[2J\\u009b31m\\u007f\\u202e\\u2066é\u{a0}–\\ufeff€\nb\t\r\\u061cظ";
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newline_in_data_makes_no_line() {
+    fn a_newline_in_data_does_not_begin_a_line() {
         assert_eq!(escaped("a\nb\u{1b}"), "a\\nb\\u{1b}");
         assert_eq!(escaped_lines("a\nerror: b\n  c"), "a\n  error: b\n  c");
         assert_eq!(escaped("plain"), "plain");

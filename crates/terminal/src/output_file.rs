@@ -1,4 +1,5 @@
-//! Files that commands write: for their owner alone, whole or not at all, and never over what should stay.
+//! Files that commands write: readable by their owner only, complete or absent, and never overwriting an existing
+//! file or a store by accident.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -9,18 +10,18 @@ use tempfile::NamedTempFile;
 use crate::failure::{Failure, Result};
 use crate::output::escaped;
 
-/// What is done with a file that exists already.
+/// What to do if the file exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// The user is asked, where there is a terminal; else it is an error.
+    /// Ask the user on a terminal; otherwise it is an error.
     #[default]
     Ask,
-    /// It is replaced.
+    /// Replace it.
     Replace,
 }
 
 impl Existing {
-    /// By whether `--force` is given.
+    /// Converts the flag `--force`.
     pub fn of(force: bool) -> Self {
         match force {
             true => Self::Replace,
@@ -29,21 +30,22 @@ impl Existing {
     }
 }
 
-/// A file that appears under its name when it is complete.
+/// A file that gets its name when it is complete.
 pub struct OutputFile {
     path: PathBuf,
     file: Draft,
 }
 
 enum Draft {
-    /// A file in the same folder, which gets the name at the end.
-    Beside(NamedTempFile),
-    /// A device or a pipe, which is written to as it is.
+    /// A temporary file in the same folder, renamed at the end.
+    Temporary(NamedTempFile),
+    /// A device or a pipe, written to directly.
     Special(File),
 }
 
 impl OutputFile {
-    /// Begins a file. Whether it may be written is for [`check`], before the command does anything.
+    /// Creates the file. Call [`check`] first, before the command does anything, to find out whether it may be
+    /// written.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error| cannot_write(path, &error);
         let found = fs::metadata(path).ok();
@@ -54,7 +56,7 @@ impl OutputFile {
                 file: Draft::Special(file),
             });
         }
-        // A link stays: what it leads to is replaced.
+        // A symbolic link stays; its target is replaced.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = folder_of(&path);
         fs::create_dir_all(folder).map_err(|error| cannot_write(&path, &error))?;
@@ -65,23 +67,23 @@ impl OutputFile {
         let draft = draft.map_err(|error| cannot_write(&path, &error))?;
         Ok(Self {
             path,
-            file: Draft::Beside(draft),
+            file: Draft::Temporary(draft),
         })
     }
 
-    /// What is written to.
+    /// The file to write to.
     pub fn writer(&mut self) -> &mut File {
         match &mut self.file {
-            Draft::Beside(draft) => draft.as_file_mut(),
+            Draft::Temporary(draft) => draft.as_file_mut(),
             Draft::Special(file) => file,
         }
     }
 
-    /// It is complete: it gets its name.
+    /// Completes the file: renames it to its final name.
     pub fn finish(self) -> Result<()> {
         match self.file {
             Draft::Special(_) => Ok(()),
-            Draft::Beside(draft) => match draft.persist(&self.path) {
+            Draft::Temporary(draft) => match draft.persist(&self.path) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(cannot_write(&self.path, &error.error)),
             },
@@ -89,8 +91,8 @@ impl OutputFile {
     }
 }
 
-/// Refuses to write a file of a store: that of the URL `store`, which the command reads, or another. Refuses a file that
-/// exists too, unless it is to be replaced.
+/// Rejects a file that belongs to a store: that of the URL `store`, which the command reads, or another. Also rejects
+/// a file that exists, unless it is to be replaced.
 pub fn check(path: &Path, existing: Existing, store: Option<&str>) -> Result<()> {
     refuse_store(path, store)?;
     if path.is_dir() {
@@ -104,7 +106,7 @@ pub fn check(path: &Path, existing: Existing, store: Option<&str>) -> Result<()>
         .hint("choose another name, or replace it with --force"))
 }
 
-/// Refuses a file of a store, by whatever link: that of `store`, or another.
+/// Rejects a file that belongs to a store, also through a link: that of `store`, or another.
 fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
     let refused = |store: &str| {
         let message = format!("this is a place within the store {store}, and is not written to");
@@ -122,7 +124,7 @@ fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
     }
 }
 
-/// Asks, where somebody can answer.
+/// Asks the user, if standard input and standard error are terminals.
 fn may_replace(path: &Path) -> Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Paths on the command line, and in URLs.
+//! Instance paths on the command line and in URLs.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use espalier_yang::{InstancePath, Schema};
 
 use crate::failure::{Failure, Result};
 
-/// A path as a user writes it: `/ietf-interfaces:interfaces/interface=eth0` (RFC 8040 §3.5.3) or
-/// `/ietf-interfaces:interfaces/interface[name='eth0']` (RFC 7951 §6.11); `/` is everything.
+/// Parses a path as a user writes it: `/ietf-interfaces:interfaces/interface=eth0` (RFC 8040 §3.5.3) or
+/// `/ietf-interfaces:interfaces/interface[name='eth0']` (RFC 7951 §6.11); `/` is the root.
 pub fn parse(schema: &Schema, text: &str) -> Result<InstancePath> {
     InstancePath::parse_cli_path(schema, text).map_err(|error| {
         Failure::usage(format!("the path {text}: {}", error.message))
@@ -16,7 +16,7 @@ pub fn parse(schema: &Schema, text: &str) -> Result<InstancePath> {
     })
 }
 
-/// The path as it stands in a URL, with the leading `/`; empty for the root.
+/// The path in a URL, with the leading `/`; empty for the root.
 pub fn api_path(schema: &Schema, path: &InstancePath) -> Result<String> {
     let text = path.to_api_path(schema).ok_or_else(|| {
         Failure::usage("a server cannot be asked for an entry by its position (RFC 8040 §3.5.3)")
@@ -29,7 +29,7 @@ pub fn api_path(schema: &Schema, path: &InstancePath) -> Result<String> {
     })
 }
 
-/// Percent-encoded for a query.
+/// Percent-encodes a text for a URL query.
 pub fn percent_encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work shorter than this shows nothing.
+/// No bar is shown for work shorter than this.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// Progress of one piece of work.
@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress in bytes, of so many where that is known.
+    /// A progress bar in bytes, of `total` if it is known.
     pub fn bytes(label: &'static str, total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => "{msg} {wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} eta {eta}",
@@ -25,7 +25,7 @@ impl Progress {
         Self::new(label, total, template)
     }
 
-    /// Progress in things counted.
+    /// A progress bar that counts items.
     pub fn count(label: &'static str) -> Self {
         Self::new(
             label,
@@ -34,7 +34,7 @@ impl Progress {
         )
     }
 
-    /// Progress in things counted, of so many where that is known.
+    /// A progress bar that counts items, of `total` if it is known.
     pub fn count_of(label: &'static str, total: Option<u64>) -> Self {
         match total {
             Some(_) => {
@@ -58,29 +58,29 @@ impl Progress {
         }
     }
 
-    /// So much is done, altogether.
+    /// Sets the total amount done so far.
     pub fn set(&mut self, done: u64) {
         self.bar.set_position(done);
         if !self.is_shown && self.started.elapsed() > SHOWN_AFTER {
             self.is_shown = true;
-            // Hides itself where standard error is not a terminal.
+            // The target hides the bar if standard error is not a terminal.
             self.bar
                 .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }
     }
 
-    /// Does something that writes to the terminal, without the bar.
+    /// Runs a function that writes to the terminal, with the bar hidden meanwhile.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// The work is done; the bar goes.
+    /// Ends the work and removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// A reader that shows how far it has come.
+/// A reader that shows its progress.
 pub struct ProgressReader<R> {
     inner: R,
     done: u64,
@@ -88,7 +88,7 @@ pub struct ProgressReader<R> {
 }
 
 impl<R> ProgressReader<R> {
-    /// Reads from `inner`, which has so many bytes where that is known.
+    /// Reads from `inner`, which has `total` bytes if that is known.
     pub fn new(inner: R, label: &'static str, total: Option<u64>) -> Self {
         Self {
             inner,
@@ -97,12 +97,12 @@ impl<R> ProgressReader<R> {
         }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.done
     }
 
-    /// The reading is done; the bar goes.
+    /// Ends reading and removes the bar.
     pub fn finish(self) {
         self.progress.finish();
     }

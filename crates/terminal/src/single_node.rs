@@ -1,4 +1,4 @@
-//! A tree with one node, from its path and its value as text.
+//! Builds a data tree of one node from its path and the text of its value.
 
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::schema::ModuleNames;
@@ -6,7 +6,7 @@ use espalier_yang::{DataError, InstancePath, Keys, NodeId, NodeKind, Schema, Val
 
 use crate::failure::{Failure, Result};
 
-/// The tree that holds a node, and what is above it, with the keys.
+/// The tree of a node and its ancestors, with their keys.
 pub fn tree_of(schema: &Schema, path: &InstancePath, value: Option<&str>) -> Result<DataTree> {
     let Some((last, above)) = path.steps.split_last() else {
         return Err(Failure::usage("set needs the path of one node").hint("name a leaf"));
@@ -48,7 +48,7 @@ pub fn tree_of(schema: &Schema, path: &InstancePath, value: Option<&str>) -> Res
     Ok(DataTree { nodes: vec![node] })
 }
 
-/// A container or list entry with its keys.
+/// A container or list entry with its keys and at most one child.
 fn inner(schema: &Schema, id: NodeId, keys: &Keys, child: Option<DataNode>) -> Result<DataNode> {
     let values: &[Value] = match keys {
         Keys::Values(values) => values,

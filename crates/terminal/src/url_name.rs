@@ -2,7 +2,7 @@
 
 use espalier_drivers::redacted_url;
 
-/// A URL without user, password and options: what it is called where others may read it.
+/// A URL without user, password and options, safe to show in messages and logs.
 pub fn url_name(url: &str) -> String {
     let shown = redacted_url(url);
     match shown.split_once('?') {

@@ -1,4 +1,4 @@
-//! Calls that do not belong in the code, and `unsafe` outside the places where C is called.
+//! Banned calls, and `unsafe` outside the files that call C.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::spanned::Spanned;
@@ -7,17 +7,16 @@ use syn::visit::{self, Visit};
 use super::report::Report;
 use super::source::Source;
 
-/// Not even in tests.
+/// Banned everywhere, also in tests.
 const NEVER: &[&str] = &["todo", "unimplemented", "dbg"];
 
-/// Only where there is a terminal (the binary, examples, xtask, and tests), and in build scripts, whose output
-/// Cargo reads.
+/// Allowed only in programs (the binary, examples, xtask), tests and build scripts, whose output Cargo reads.
 const PRINTING: &[&str] = &["println", "print", "eprintln", "eprint"];
 
 /// Crates that may print.
-const PRINTERS: &[&str] = &["cli", "examples", "xtask", "testkit"];
+const PRINTING_CRATES: &[&str] = &["cli", "examples", "xtask", "testkit"];
 
-/// Where `unsafe` may stand: the files (or folders) that call C.
+/// Files and folders that may use `unsafe`, because they call C.
 const UNSAFE_ALLOWED: &[&str] = &[
     "crates/yang/src/schema/compile/",
     "crates/drivers/src/embedded/",
@@ -46,7 +45,11 @@ impl Calls<'_> {
             .add(&self.source.path, span.start().line, message);
     }
 
-    fn within(&mut self, attributes: &[syn::Attribute], descend: impl FnOnce(&mut Self)) {
+    fn visit_with_attributes(
+        &mut self,
+        attributes: &[syn::Attribute],
+        descend: impl FnOnce(&mut Self),
+    ) {
         let outside = self.in_test;
         self.in_test |= attributes.iter().any(is_test_attribute);
         descend(self);
@@ -55,13 +58,10 @@ impl Calls<'_> {
 
     fn check_macro(&mut self, name: &str, span: Span) {
         if NEVER.contains(&name) {
-            self.add(
-                span,
-                format!("{name}! must not stay: write what it stands for"),
-            );
+            self.add(span, format!("{name}! is a placeholder: implement it"));
         } else if PRINTING.contains(&name)
             && !self.in_test
-            && !PRINTERS.contains(&self.source.krate())
+            && !PRINTING_CRATES.contains(&self.source.krate())
             && !self.source.path.ends_with("build.rs")
         {
             self.add(
@@ -80,7 +80,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Macro arguments are tokens, not expressions: look for `.unwrap()` as it is spelt.
+    /// Macro arguments are tokens, not expressions: search them for `.unwrap()`.
     fn check_tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
@@ -96,7 +96,11 @@ impl Calls<'_> {
 
     fn check_unsafe(&mut self, span: Span) {
         let path = self.source.path.to_string_lossy();
-        if !self.in_test && !UNSAFE_ALLOWED.iter().any(|place| path.starts_with(place)) {
+        if !self.in_test
+            && !UNSAFE_ALLOWED
+                .iter()
+                .any(|allowed| path.starts_with(allowed))
+        {
             self.add(
                 span,
                 "unsafe outside the modules that call C (xtask/src/tidy/banned.rs)",
@@ -112,7 +116,7 @@ fn is_call(tokens: &[TokenTree], name: usize) -> bool {
         && matches!(after, Some(TokenTree::Group(group)) if group.stream().is_empty())
 }
 
-/// `#[test]`, `#[cfg(test)]`, and attributes of other test frameworks that end in `test`.
+/// Returns whether an attribute is `#[test]`, `#[cfg(test)]`, or one of another test framework that ends in `test`.
 fn is_test_attribute(attribute: &syn::Attribute) -> bool {
     if attribute.path().is_ident("cfg") {
         return attribute
@@ -125,19 +129,19 @@ fn is_test_attribute(attribute: &syn::Attribute) -> bool {
 
 impl<'ast> Visit<'ast> for Calls<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        self.within(&item.attrs, |calls| visit::visit_item_mod(calls, item));
+        self.visit_with_attributes(&item.attrs, |calls| visit::visit_item_mod(calls, item));
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.within(&item.attrs, |calls| visit::visit_item_fn(calls, item));
+        self.visit_with_attributes(&item.attrs, |calls| visit::visit_item_fn(calls, item));
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        self.within(&item.attrs, |calls| visit::visit_item_impl(calls, item));
+        self.visit_with_attributes(&item.attrs, |calls| visit::visit_item_impl(calls, item));
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.within(&item.attrs, |calls| visit::visit_impl_item_fn(calls, item));
+        self.visit_with_attributes(&item.attrs, |calls| visit::visit_impl_item_fn(calls, item));
     }
 
     fn visit_macro(&mut self, item: &'ast syn::Macro) {

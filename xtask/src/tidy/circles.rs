@@ -1,7 +1,7 @@
-//! Circles of imports: files of a crate that import each other, directly or through others.
+//! Import circles: files of a crate that import each other, directly or through others.
 //!
-//! A name counts as imported from the file that defines it, however many `pub use` it comes through. What tests
-//! import does not count.
+//! A name counts as imported from the file that defines it, through any number of `pub use`. Imports of tests do not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use syn::visit::{self, Visit};
 use super::report::Report;
 use super::source::Source;
 
-/// A circle of at most so many files is small enough to be read as one.
+/// The largest number of files in an accepted circle, small enough to be read as one unit.
 const CIRCLE_MAX: usize = 6;
 
-/// Names that come through this many re-exports are not followed further.
+/// The number of re-exports after which a name is not followed further.
 const REEXPORTS_MAX: usize = 16;
 
 /// The path of a module within its crate.
@@ -26,13 +26,13 @@ struct Crate {
     files: BTreeMap<Module, File>,
 }
 
-/// What is known of one file.
+/// The imports and exports of one file.
 struct File {
     path: PathBuf,
     defined: BTreeSet<String>,
-    /// The names that it re-exports, and where they are from.
+    /// The names that the file re-exports, each with the path it is re-exported from.
     reexported: BTreeMap<String, Vec<String>>,
-    /// The modules that all names are re-exported from.
+    /// The modules that are re-exported with `*`.
     globs: Vec<Vec<String>>,
     imports: Vec<Vec<String>>,
 }
@@ -66,7 +66,7 @@ pub fn check(sources: &[Source], report: &mut Report) {
     }
 }
 
-/// `crates/yang/src/data/json/mod.rs` is the module `data::json`.
+/// The module of a file: `data::json` for `crates/yang/src/data/json/mod.rs`.
 fn module_of(path: &Path) -> Option<Module> {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     let at = parts.iter().position(|part| *part == "src")?;
@@ -136,7 +136,7 @@ fn name_of(item: &syn::Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// The paths of a `use`, each with the name that it gets; no name for `*`.
+/// The paths of a `use`, each with the name that it imports as; no name for `*`.
 fn leaves(tree: &syn::UseTree, before: &mut Vec<String>) -> Vec<(Vec<String>, Option<String>)> {
     let with = |name: &syn::Ident| {
         let mut path = before.clone();
@@ -169,7 +169,7 @@ fn leaves(tree: &syn::UseTree, before: &mut Vec<String>) -> Vec<(Vec<String>, Op
     }
 }
 
-/// Collects what a file imports, and the paths in its code that begin at the crate or above.
+/// Collects the imports of a file, and the paths in its code that begin with `crate` or `super`.
 struct Paths<'a> {
     file: &'a mut File,
 }
@@ -233,7 +233,7 @@ impl Crate {
         paths.collect()
     }
 
-    /// The module whose file defines what a path names, as written in the file of `from`.
+    /// The module whose file defines the item of a path, as written in the file of `from`.
     fn defining(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),
@@ -263,7 +263,7 @@ impl Crate {
         Some(module)
     }
 
-    /// The module that defines a name which another one has.
+    /// The module that defines a name of `module`, which may re-export it.
     fn defining_in(&self, module: Module, name: &str, depth: usize) -> Module {
         let Some(file) = self.files.get(&module) else {
             return module;
@@ -289,26 +289,26 @@ impl Crate {
 /// The strongly connected components of a graph.
 fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let reaches = |from: usize| {
-        let mut seen = BTreeSet::new();
+        let mut reached = BTreeSet::new();
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            open.extend(edges[at].iter().filter(|next| seen.insert(**next)));
+            open.extend(edges[at].iter().filter(|next| reached.insert(**next)));
         }
-        seen
+        reached
     };
     let reached: Vec<BTreeSet<usize>> = (0..edges.len()).map(reaches).collect();
     let mut components = Vec::new();
-    let mut placed = vec![false; edges.len()];
+    let mut is_assigned = vec![false; edges.len()];
     for at in 0..edges.len() {
-        if placed[at] {
+        if is_assigned[at] {
             continue;
         }
-        let others = reached[at]
+        let members = reached[at]
             .iter()
             .filter(|other| reached[**other].contains(&at));
-        let mut component: BTreeSet<usize> = others.copied().collect();
+        let mut component: BTreeSet<usize> = members.copied().collect();
         component.insert(at);
-        component.iter().for_each(|at| placed[*at] = true);
+        component.iter().for_each(|at| is_assigned[*at] = true);
         components.push(component.into_iter().collect());
     }
     components
@@ -333,7 +333,7 @@ mod tests {
         problems.map(|problem| problem.message).collect()
     }
 
-    /// `f0` imports `f1`, and so on; the last imports the first, through what the library re-exports.
+    /// `f0` imports `f1`, and so on; the last imports the first, through a re-export of the library.
     fn ring(length: usize) -> Vec<Source> {
         let mut sources = vec![source(
             "crates/a/src/lib.rs",
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_import_is_no_circle() {
+    fn imports_of_tests_make_no_circle() {
         let mut sources = ring(CIRCLE_MAX + 1);
         let last = sources.len() - 1;
         sources[last] = source(

@@ -1,4 +1,4 @@
-//! The decisions: `docs/decisions/NNNN-title.md`, numbered from 0001 without gaps.
+//! Decision records: `docs/decisions/NNNN-title.md`, numbered from 0001 without gaps.
 
 use std::fs;
 use std::io;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::report::Report;
 
-/// Where they are.
+/// The folder of the decision records.
 const FOLDER: &str = "docs/decisions";
 
-/// The page that lists them.
+/// The index page in the folder.
 const INDEX: &str = "README.md";
 
-/// Checks the numbers.
+/// Checks the numbers of the decision records.
 pub fn check(root: &Path, report: &mut Report) -> io::Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root.join(FOLDER))? {
@@ -26,7 +26,7 @@ pub fn check(root: &Path, report: &mut Report) -> io::Result<()> {
             let message =
                 format!("the decision {expected}… is expected here: number them without gaps");
             report.add(Path::new(FOLDER).join(name), 1, message);
-            // Those after it are wrong too.
+            // All later numbers are off by one too: report only the first.
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! Which crate may depend on which. Arrows point down only.
+//! The allowed dependencies between crates. Dependencies point downwards only.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 use super::report::Report;
 
-/// What one crate may depend on among ours.
+/// The crates of this workspace that one crate may depend on.
 struct Edges {
     krate: &'static str,
     normal: &'static [&'static str],
-    /// In tests, beside the normal ones.
+    /// Additionally in tests.
     dev: &'static [&'static str],
 }
 
@@ -139,7 +139,7 @@ fn check_package(root: &Path, package: &Package, report: &mut Report) {
         .iter()
         .find(|edges| edges.krate == package.name.as_str())
     else {
-        let message = "a crate that DESIGN.md does not know: add it to xtask/src/tidy/edges.rs";
+        let message = "a crate without allowed dependencies: add it to xtask/src/tidy/edges.rs";
         return report.add(manifest, 1, message);
     };
     for dependency in &package.dependencies {

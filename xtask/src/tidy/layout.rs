@@ -1,5 +1,5 @@
-//! Where things stand: `lib.rs` and `mod.rs` are tables of contents, file names say what is in
-//! them, sibling folders have the same insides.
+//! The layout of files: `lib.rs` and `mod.rs` hold docs, `mod` and `pub use` only; file names are descriptive;
+//! sibling folders have the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,13 +11,13 @@ use syn::spanned::Spanned;
 use super::report::Report;
 use super::source::Source;
 
-/// Names that say nothing.
-const EMPTY_NAMES: &[&str] = &[
+/// Generic names that do not describe a file's content.
+const GENERIC_NAMES: &[&str] = &[
     "util", "utils", "common", "helper", "helpers", "manager", "misc",
 ];
 
-/// Names of moods and metaphors: they do not say what is in a file to somebody who does not know it.
-const MOOD_NAMES: &[&str] = &[
+/// Names of moods and metaphors, which do not describe a file's content to a new reader.
+const METAPHOR_NAMES: &[&str] = &[
     "acting",
     "act",
     "acts",
@@ -71,11 +71,11 @@ const MOOD_NAMES: &[&str] = &[
     "withheld",
 ];
 
-/// Folders whose sub-folders all have the same files.
+/// Folders whose sub-folders must all have the same files.
 const SIBLINGS: &[&str] = &["crates/drivers/src"];
 
-/// Folders among them that are something else: wrappers of drivers, and what drivers share.
-const STRANGERS: &[&str] = &[
+/// Sub-folders that are exempt: wrappers of drivers, and code shared by drivers.
+const EXEMPT: &[&str] = &[
     "crates/drivers/src/buffered",
     "crates/drivers/src/policy",
     "crates/drivers/src/recent_commits",
@@ -93,18 +93,18 @@ fn check_name(source: &Source, report: &mut Report) {
     let parts = source.path.iter().filter_map(|part| part.to_str());
     for part in parts {
         let name = part.trim_end_matches(".rs");
-        if MOOD_NAMES.contains(&name) {
+        if METAPHOR_NAMES.contains(&name) {
             let message = format!("{part:?} is a mood or a metaphor: use the noun of the field");
             report.add(&source.path, 1, message);
         }
-        if EMPTY_NAMES.contains(&name) {
-            let message = format!("{part:?} says nothing: name the file after what it does");
+        if GENERIC_NAMES.contains(&name) {
+            let message = format!("{part:?} is a generic name: name the file after its content");
             report.add(&source.path, 1, message);
         }
     }
 }
 
-/// Docs, `mod` and `use`, nothing else.
+/// Checks that a file holds docs, `mod` and `pub use` only.
 fn check_contents(source: &Source, report: &mut Report) {
     let has_docs = source
         .syntax
@@ -112,43 +112,47 @@ fn check_contents(source: &Source, report: &mut Report) {
         .iter()
         .any(|attribute| attribute.path().is_ident("doc"));
     if !has_docs {
-        report.add(&source.path, 1, "no module docs: say what is here and why");
+        report.add(
+            &source.path,
+            1,
+            "no module docs: describe the content and its purpose",
+        );
     }
     for item in &source.syntax.items {
-        let belongs = match item {
+        let is_allowed = match item {
             syn::Item::Mod(item) => item.content.is_none(),
             syn::Item::Use(item) => !matches!(item.vis, syn::Visibility::Inherited),
             _ => false,
         };
-        if !belongs {
+        if !is_allowed {
             let message = "lib.rs and mod.rs hold docs, mod and pub use only: move this to a file";
             report.add(&source.path, item.span().start().line, message);
         }
     }
 }
 
-/// Compares the folders of each of [`SIBLINGS`].
+/// Compares the sub-folders of each of [`SIBLINGS`].
 pub fn check_sibling_folders(root: &Path, report: &mut Report) -> io::Result<()> {
-    for place in SIBLINGS {
-        let folder = root.join(place);
+    for parent in SIBLINGS {
+        let folder = root.join(parent);
         if folder.is_dir() {
             let mut folders = file_names(&folder)?;
             folders.retain(|name, _| {
-                let path = Path::new(place).join(name);
-                !STRANGERS.iter().any(|stranger| path == Path::new(stranger))
+                let path = Path::new(parent).join(name);
+                !EXEMPT.iter().any(|exempt| path == Path::new(exempt))
             });
-            compare(Path::new(place), &folders, report);
+            compare(Path::new(parent), &folders, report);
         }
     }
     Ok(())
 }
 
-fn compare(place: &Path, folders: &BTreeMap<PathBuf, BTreeSet<String>>, report: &mut Report) {
+fn compare(parent: &Path, folders: &BTreeMap<PathBuf, BTreeSet<String>>, report: &mut Report) {
     let all: BTreeSet<_> = folders.values().flatten().collect();
     for (folder, names) in folders {
         for missing in all.iter().filter(|name| !names.contains(**name)) {
             let message = format!("{missing} is missing: sibling folders have the same files");
-            report.add(place.join(folder), 1, message);
+            report.add(parent.join(folder), 1, message);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The length of files and functions.
+//! The maximum length of files and functions.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -6,10 +6,10 @@ use syn::visit::{self, Visit};
 use super::report::Report;
 use super::source::Source;
 
-/// Lines in one file. Typical is 250.
+/// The most lines of a file. Typical is 250.
 const FILE_LINES_MAX: usize = 800;
 
-/// Lines in one function, from its signature to its closing brace. Typical is 8.
+/// The most lines of a function, from its signature to its closing brace. Typical is 8.
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Checks one file.

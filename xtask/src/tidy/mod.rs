@@ -1,6 +1,6 @@
-//! The rules of DESIGN.md and STYLE.md that a program can check.
+//! The rules of architecture and style that a program can check.
 //!
-//! One rule, one file. Every rule reports a file, a line and what to do; none changes anything.
+//! One rule per file. Each rule reports a file, a line and what to do; none changes anything.
 
 mod banned;
 mod check;

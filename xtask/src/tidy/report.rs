@@ -1,16 +1,16 @@
-//! What the rules found.
+//! The problems that the rules found.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A broken rule, and where.
+/// A broken rule and its location.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The file, relative to the root of the repository.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// The problem and what to do.
     pub message: String,
 }
 
@@ -20,12 +20,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What one run of tidy saw.
+/// The result of one run of tidy.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The broken rules.
     pub problems: Vec<Problem>,
-    /// How many files were read.
+    /// The number of files checked.
     pub files: usize,
     /// The length of every function.
     pub function_lines: Vec<usize>,

@@ -10,14 +10,14 @@ use super::report::Problem;
 pub struct Source {
     /// Relative to the root of the repository.
     pub path: PathBuf,
-    /// How many lines it has.
+    /// The number of lines.
     pub lines: usize,
-    /// What is in it.
+    /// The parsed content.
     pub syntax: syn::File,
 }
 
 impl Source {
-    /// Reads and parses `path`; the inner error is a file that does not parse.
+    /// Reads and parses `path`; the inner error is a problem in a file that does not parse.
     pub fn read(root: &Path, path: &Path) -> io::Result<Result<Self, Problem>> {
         let text = fs::read_to_string(path)?;
         let path = path.strip_prefix(root).unwrap_or(path).to_path_buf();
@@ -35,7 +35,7 @@ impl Source {
         })
     }
 
-    /// The crate it belongs to: `yang` for `crates/yang/src/lib.rs`, `xtask` for what is in xtask.
+    /// The crate of the file: `yang` for `crates/yang/src/lib.rs`, `xtask` for files in xtask.
     pub fn krate(&self) -> &str {
         let mut parts = self.path.iter().filter_map(|part| part.to_str());
         match parts.next() {
@@ -44,7 +44,7 @@ impl Source {
         }
     }
 
-    /// Whether the whole file is for tests or benches only.
+    /// Returns whether the whole file is for tests or benches only.
     pub fn is_test(&self) -> bool {
         self.krate() == "testkit"
             || self
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// Every Rust file below `crates`, `xtask`, `bench` and `fuzz`, sorted.
+/// Every Rust file in `crates`, `xtask`, `bench`, `fuzz` and `examples`, sorted.
 pub fn rust_files(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in ["crates", "xtask", "bench", "fuzz", "examples"] {

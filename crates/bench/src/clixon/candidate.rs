@@ -1,18 +1,18 @@
-//! Rows that change the candidate, and commit, validate or discard it.
+//! Rows that edit, commit, validate or discard the candidate.
 
 use espalier_store::{CommitOptions, Edit};
 
-use super::fixture::{About, Fixture, commit};
+use super::fixture::{Fixture, RowSpec, commit};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Every entry is put into the candidate, from a document; running is empty.
-pub fn write_all(fixture: &Fixture, about: About) -> Result<Row> {
+/// Puts every entry into the candidate, from a document; running is empty.
+pub fn write_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.measure(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         |_| fixture.put(&fixture.candidate, &document),
         |_, ()| {
             fixture.expect_count(&fixture.candidate, fixture.size)?;
@@ -21,13 +21,13 @@ pub fn write_all(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-/// A candidate with every entry is committed to an empty running.
-pub fn commit_all(fixture: &Fixture, about: About) -> Result<Row> {
+/// Commits a candidate with every entry to an empty running.
+pub fn commit_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let document = fixture.first_document();
     fixture.put(&fixture.candidate, &document)?;
     let row = fixture.measure(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         |_| commit_candidate(fixture),
         |_, is_changed| {
             expect(is_changed, || "nothing was committed".to_owned())?;
@@ -47,11 +47,11 @@ fn commit_candidate(fixture: &Fixture) -> Result<bool> {
     Ok(commit.is_changed)
 }
 
-/// The text that an entry has already is set in the candidate.
-pub fn write_same(fixture: &Fixture, about: About) -> Result<Row> {
+/// Sets the text of an entry in the candidate to its current value.
+pub fn write_same(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             let entry = fixture.entry(call);
             let edit = fixture.set(entry, &entry.to_string())?;
@@ -63,15 +63,15 @@ pub fn write_same(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-/// Changes that a candidate gathers before it is discarded.
-const GATHERED: u64 = 100;
+/// The number of changes after which the candidate is discarded.
+const CHANGES_BEFORE_DISCARD: u64 = 100;
 
-/// Another text is set in the candidate.
-pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
+/// Sets a new text in the candidate.
+pub fn write_new(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("new {call}");
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             commit(
                 &fixture.candidate,
@@ -80,7 +80,7 @@ pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
         },
         |call, ()| {
             fixture.expect_text(&fixture.candidate, fixture.entry(call), &text(call))?;
-            match call % GATHERED {
+            match call % CHANGES_BEFORE_DISCARD {
                 0 => fixture.discard(),
                 _ => Ok(()),
             }
@@ -90,11 +90,11 @@ pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
     Ok(row)
 }
 
-/// An entry is deleted in the candidate.
-pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+/// Deletes an entry in the candidate.
+pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| commit(&fixture.candidate, &[fixture.delete(fixture.entry(call))?]),
         |call, ()| {
             fixture.expect_gone(&fixture.candidate, fixture.entry(call))?;
@@ -103,12 +103,12 @@ pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-/// Another text is set in the candidate, and the candidate is committed.
-pub fn write_and_commit(fixture: &Fixture, about: About) -> Result<Row> {
+/// Sets a new text in the candidate, and commits the candidate.
+pub fn write_and_commit(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let text = |call| format!("committed {call}");
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             let edit = fixture.set(fixture.entry(call), &text(call))?;
             commit(&fixture.candidate, &[edit])?;
@@ -120,17 +120,17 @@ pub fn write_and_commit(fixture: &Fixture, about: About) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate that changes nothing is committed.
-pub fn commit_nothing(fixture: &Fixture, about: About) -> Result<Row> {
+/// Commits a candidate without changes.
+pub fn commit_nothing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| commit_candidate(fixture),
         |_, is_changed| expect(!is_changed, || "something was committed".to_owned()),
     )
 }
 
-/// The edits of some entries, other ones for each call.
+/// Edits of several entries, different ones for each call.
 fn changes(fixture: &Fixture, call: u64) -> Result<Vec<Edit>> {
     let text = many_text(call);
     fixture
@@ -143,13 +143,13 @@ fn many_text(call: u64) -> String {
     format!("many {call}")
 }
 
-/// A candidate with some changed entries is committed.
-pub fn commit_many(fixture: &Fixture, about: About) -> Result<Row> {
+/// Commits a candidate with several changed entries.
+pub fn commit_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| commit_candidate(fixture),
         |call, _| {
             fixture.expect_text(&fixture.store.tree, fixture.entry(call), &many_text(call))?;
@@ -161,13 +161,13 @@ pub fn commit_many(fixture: &Fixture, about: About) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate with some deleted entries is validated.
-pub fn validate_many(fixture: &Fixture, about: About) -> Result<Row> {
+/// Validates a candidate with several deleted entries.
+pub fn validate_many(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let deletes = fixture.entries(0).map(|entry| fixture.delete(entry));
     commit(&fixture.candidate, &deletes.collect::<Result<Vec<_>>>()?)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| Ok(fixture.candidate.validate()?),
         |_, ()| fixture.expect_gone(&fixture.candidate, fixture.entry(0)),
     )?;
@@ -175,17 +175,19 @@ pub fn validate_many(fixture: &Fixture, about: About) -> Result<Row> {
     Ok(row)
 }
 
-/// A candidate with some changed entries is discarded.
-pub fn discard(fixture: &Fixture, about: About) -> Result<Row> {
+/// Discards a candidate with several changed entries.
+pub fn discard(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
     let row = fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |_| fixture.discard(),
         |call, ()| {
             let has_changes = fixture.candidate.has_changes()?;
-            expect(!has_changes, || "there are changes still".to_owned())?;
+            expect(!has_changes, || {
+                "the candidate still has changes".to_owned()
+            })?;
             prepare(call + 1)
         },
     )?;

@@ -1,4 +1,4 @@
-//! A store with the list of one size, and what rows share.
+//! The fixture: a store with the list of one size.
 
 use std::sync::LazyLock;
 
@@ -13,13 +13,13 @@ use crate::dataset::expect;
 use crate::engine::Durability;
 use crate::figures::Figures;
 use crate::generated_document::GeneratedDocument;
-use crate::harness::Plan;
-use crate::model_store::{Closed, Model, ModelStore};
+use crate::harness::Repetitions;
+use crate::model_store::{ClosedStore, Model, ModelStore};
 use crate::row::Row;
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
-/// What Clixon takes.
+/// The figures of Clixon.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/clixon.toml")));
 
@@ -38,37 +38,37 @@ pub const ALL: &str = "/espalier-bench-large-list:x";
 /// The list.
 pub const LIST: &str = "/espalier-bench-large-list:x/y";
 
-/// The same entries are chosen in every run.
+/// The seed: every run chooses the same entries.
 const SEED: u64 = 0x636c_6978_6f6e;
 
-/// Entries that are chosen.
+/// The number of entries chosen at random.
 const CHOSEN: usize = 4_096;
 
-/// Entries that are changed or deleted at once.
+/// The number of entries changed or deleted at once.
 const MANY: u64 = 100;
 
 /// A store with the list of one size.
 pub struct Fixture {
-    /// Its running datastore.
+    /// The running datastore.
     pub store: ModelStore,
-    /// Its candidate.
+    /// The candidate datastore.
     pub candidate: Tree,
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
     chosen: Vec<u64>,
 }
 
-/// What a row is about.
+/// The name and the note of a row.
 #[derive(Clone, Copy)]
-pub struct About {
+pub struct RowSpec {
     /// Its name.
     pub row: &'static str,
-    /// What exactly is done.
+    /// The description of the operation.
     pub note: &'static str,
 }
 
 impl Fixture {
-    /// A new store, empty.
+    /// Opens a new, empty store.
     pub fn open(configuration: &Configuration, size: u64) -> Result<Self> {
         let store = ModelStore::open(configuration, MODEL)?;
         let mut random = StdRng::seed_from_u64(SEED);
@@ -80,31 +80,31 @@ impl Fixture {
         })
     }
 
-    /// For one entry.
-    pub fn one(&self) -> Plan {
+    /// The repetitions of an operation on one entry.
+    pub fn one_entry_repetitions(&self) -> Repetitions {
         match self.store.configuration.durability {
-            Durability::Durable => Plan::many(50),
-            _ => Plan::many(1_000.min(20 * self.size)),
+            Durability::Durable => Repetitions::many(50),
+            _ => Repetitions::many(1_000.min(20 * self.size)),
         }
     }
 
-    /// For all entries.
-    pub fn all(&self) -> Plan {
-        Plan::few(5)
+    /// The repetitions of an operation on all entries.
+    pub fn all_entries_repetitions(&self) -> Repetitions {
+        Repetitions::few(5)
     }
 
-    /// The entry that a call is about.
+    /// The entry of a call.
     pub fn entry(&self, call: u64) -> u64 {
         self.chosen[call as usize % CHOSEN]
     }
 
-    /// Some entries, where a call is about so many.
+    /// The entries of a call on several.
     pub fn entries(&self, call: u64) -> impl Iterator<Item = u64> + use<> {
         let (first, size) = (self.entry(call), self.size);
         (0..MANY.min(size)).map(move |n| (first + n) % size)
     }
 
-    /// A document with every entry, whose text is made of its number.
+    /// A document with every entry, with a text computed from its number.
     pub fn document(&self, text: impl Fn(u64) -> String) -> String {
         let entries = (0..self.size).map(|n| format!(r#"{{"a":{n},"b":"{}"}}"#, text(n)));
         let entries: Vec<_> = entries.collect();
@@ -112,19 +112,19 @@ impl Fixture {
         format!(r#"{{"{}:x":{{"y":[{entries}]}}}}"#, MODEL.name)
     }
 
-    /// The document as it is at first.
+    /// The initial document.
     pub fn first_document(&self) -> String {
         self.document(|n| n.to_string())
     }
 
-    /// Puts a document in place of what a datastore holds.
+    /// Replaces the content of a datastore by a document.
     pub fn put(&self, tree: &Tree, document: &str) -> Result<()> {
         let parsed = GeneratedDocument::new(std::iter::once(document.to_owned()));
         let edit = Edit::replace(InstancePath::root(), self.store.document(parsed)?);
         commit(tree, &[edit])
     }
 
-    /// Has running hold every entry.
+    /// Fills running with every entry.
     pub fn fill(&self) -> Result<()> {
         self.put(&self.store.tree, &self.first_document())
     }
@@ -134,36 +134,36 @@ impl Fixture {
         commit(&self.store.tree, &[Edit::remove(self.store.path(ALL)?)])
     }
 
-    /// The edit that sets the text of an entry, from the text of its path.
+    /// An edit that sets the text of an entry, from the text of its path.
     pub fn set(&self, entry: u64, text: &str) -> Result<Edit> {
         self.store.set(&format!("{}/b", path_of(entry)), text)
     }
 
-    /// The edit that deletes an entry, from the text of its path.
+    /// An edit that deletes an entry, from the text of its path.
     pub fn delete(&self, entry: u64) -> Result<Edit> {
         Ok(Edit::delete(self.store.path(&path_of(entry))?))
     }
 
-    /// Fails unless the entry has this text.
+    /// Fails unless an entry has a text.
     pub fn expect_text(&self, tree: &Tree, entry: u64, text: &str) -> Result<()> {
         let path = self.store.path(&path_of(entry))?;
         let found = xml(tree, &path, &Selection::default())?;
         expect_entry(&found, entry, text)
     }
 
-    /// Fails where the entry is there.
+    /// Fails if an entry exists.
     pub fn expect_gone(&self, tree: &Tree, entry: u64) -> Result<()> {
         let is_there = tree.view()?.exists(&self.store.path(&path_of(entry))?)?;
         expect(!is_there, || format!("{entry} is still there"))
     }
 
-    /// Fails unless there are so many entries.
-    pub fn expect_count(&self, tree: &Tree, wanted: u64) -> Result<()> {
+    /// Fails unless a datastore has the expected number of entries.
+    pub fn expect_count(&self, tree: &Tree, expected: u64) -> Result<()> {
         let found = tree.view()?.count(&self.store.path(LIST)?)?;
-        expect(found == wanted, || format!("{found} entries"))
+        expect(found == expected, || format!("{found} entries"))
     }
 
-    /// Forgets what the candidate changes.
+    /// Discards the changes of the candidate.
     pub fn discard(&self) -> Result<()> {
         Ok(self.candidate.discard(CommitOptions::default())?)
     }
@@ -171,25 +171,25 @@ impl Fixture {
     /// Measures a row; see [`ModelStore::measured`].
     pub fn measure<T>(
         &self,
-        about: About,
-        plan: Plan,
+        spec: RowSpec,
+        plan: Repetitions,
         operation: impl FnMut(u64) -> Result<T>,
         check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
-        let row = self.row(about);
+        let row = self.row(spec);
         self.store.measured(row, plan, operation, check)
     }
 
-    /// A row with nothing measured yet, beside Clixon's figures.
-    pub fn row(&self, about: About) -> Row {
-        let row = self.store.row(SUITE, about.row, self.size);
-        row.note(about.note)
-            .peers(FIGURES.peers("", about.row, self.size))
+    /// A row without measurements, with Clixon's figures.
+    pub fn row(&self, spec: RowSpec) -> Row {
+        let row = self.store.row(SUITE, spec.row, self.size);
+        row.note(spec.note)
+            .peers(FIGURES.peers("", spec.row, self.size))
     }
 
     /// Closes the store.
-    pub fn close(self) -> Closed {
-        // The candidate holds the store too.
+    pub fn close(self) -> ClosedStore {
+        // The candidate also references the store.
         drop(self.candidate);
         self.store.close()
     }
@@ -206,7 +206,7 @@ pub fn commit(tree: &Tree, edits: &[Edit]) -> Result<()> {
     expect(commit.is_changed, || "a commit changed nothing".to_owned())
 }
 
-/// What is at a path and below, as XML.
+/// The node at a path with its descendants, as XML.
 pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let (schema, options) = (tree.schema(), PrintOptions::default());
@@ -218,12 +218,12 @@ pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Ve
     Ok(out)
 }
 
-/// Fails unless XML is that of one entry.
+/// Fails unless an XML text is that of one entry.
 pub fn expect_entry(xml: &[u8], entry: u64, text: &str) -> Result<()> {
     let xml = String::from_utf8_lossy(xml);
-    let wanted = format!("<a>{entry}</a><b>{text}</b>");
+    let expected = format!("<a>{entry}</a><b>{text}</b>");
     expect(
-        xml.contains(&wanted) && xml.matches("<a>").count() == 1,
+        xml.contains(&expected) && xml.matches("<a>").count() == 1,
         || format!("entry {entry} is {xml}"),
     )
 }

@@ -6,62 +6,62 @@ use std::thread;
 use espalier_store::{Edit, Selection};
 use espalier_yang::path::Fields;
 
-use super::fixture::{ALL, About, Fixture, LIST, MODEL, commit, expect_entry, xml};
+use super::fixture::{ALL, Fixture, LIST, MODEL, RowSpec, commit, expect_entry, xml};
 use crate::dataset::expect;
-use crate::harness::{Plan, measure};
+use crate::harness::{Repetitions, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// All of running, as XML.
-pub fn read_all(fixture: &Fixture, about: About) -> Result<Row> {
-    let wanted = fixture.size as usize;
+/// Reads all of running, as XML.
+pub fn read_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
+    let expected = fixture.size as usize;
     fixture.measure(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         |_| {
             let path = fixture.store.path(ALL)?;
             xml(&fixture.store.tree, &path, &Selection::default())
         },
         |_, xml| {
             let found = String::from_utf8_lossy(&xml).matches("<a>").count();
-            expect(found == wanted, || format!("{found} entries"))
+            expect(found == expected, || format!("{found} entries"))
         },
     )
 }
 
-/// The entries that an expression gives, which must be one, as XML.
+/// Reads the entry that an expression selects, as XML. Fails unless it is exactly one.
 fn read_by_xpath(fixture: &Fixture, text: &str) -> Result<Vec<u8>> {
     let tree = &fixture.store.tree;
     let found = MODEL.select_one(&tree.view()?, text)?;
     xml(tree, &found.path, &Selection::default())
 }
 
-/// An entry by an expression on its key.
-pub fn read_by_key(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads an entry by an expression on its key.
+pub fn read_by_key(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| read_by_xpath(fixture, &format!("{LIST}[a='{}']", fixture.entry(call))),
         |call, xml| expect_entry(&xml, fixture.entry(call), &fixture.entry(call).to_string()),
     )
 }
 
-/// An entry by an expression on its other leaf.
-pub fn read_by_leaf(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads an entry by an expression on its other leaf.
+pub fn read_by_leaf(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure(
-        about,
-        Plan::few(50),
+        spec,
+        Repetitions::few(50),
         |call| read_by_xpath(fixture, &format!("{LIST}[b='{}']", fixture.entry(call))),
         |call, xml| expect_entry(&xml, fixture.entry(call), &fixture.entry(call).to_string()),
     )
 }
 
-/// An entry by its key and a selection of its leaves.
-pub fn read_by_selection(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads an entry by its key and a selection of its leaves.
+pub fn read_by_selection(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let tree = &fixture.store.tree;
     fixture.measure(
-        about,
-        fixture.one(),
+        spec,
+        fixture.one_entry_repetitions(),
         |call| {
             let path = fixture
                 .store
@@ -77,14 +77,13 @@ pub fn read_by_selection(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-/// Commits that the other session makes in turn.
+/// The number of different commits of the other session.
 const COMMITS: u64 = 64;
 
-/// An entry by an expression on its key, while another session edits the candidate and commits it
-/// again and again.
-pub fn read_beside_commits(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads an entry by an expression on its key, while another session repeatedly edits and commits the candidate.
+pub fn read_during_commits(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
-    // The last entry is the other session's.
+    // The other session changes the last entry.
     let entry = |call| fixture.entry(call) % (fixture.size - 1).max(1);
     let edits = (0..COMMITS).map(|n| fixture.set(fixture.size - 1, &format!("beside {n}")));
     let edits = edits.collect::<Result<Vec<Edit>>>()?;
@@ -104,7 +103,7 @@ pub fn read_beside_commits(fixture: &Fixture, about: About) -> Result<Row> {
             thread::yield_now();
         }
         let timing = measure(
-            fixture.one(),
+            fixture.one_entry_repetitions(),
             |call| read_by_xpath(fixture, &format!("{LIST}[a='{}']", entry(call))),
             |call, xml| expect_entry(&xml, entry(call), &entry(call).to_string()),
         );
@@ -119,7 +118,7 @@ pub fn read_beside_commits(fixture: &Fixture, about: About) -> Result<Row> {
     )?;
     let made = made.load(Ordering::Relaxed);
     Ok(fixture
-        .row(about)
+        .row(spec)
         .timed(&timing)
         .note(format!("{made} commits meanwhile")))
 }

@@ -1,13 +1,13 @@
-//! The rows that Clixon was measured with, on the same model: through the library where they are
-//! NETCONF's, and over RESTCONF on one keep-alive connection.
+//! The rows that Clixon was measured with, on the same model: through the library if Clixon uses NETCONF, and over
+//! RESTCONF on one keep-alive connection.
 //!
-//! What each row does is written beside it. Deletes are real, and what was deleted is put back
-//! outside the measured time. Clixon's figures stand beside as `peer`.
+//! The note of each row describes it. Deletes are real, and are reverted outside the measured time. Clixon's figures
+//! are the `peer` of the rows.
 
 mod candidate;
 mod fixture;
 mod library;
-mod resource;
+mod restconf;
 mod run;
 mod startup;
 

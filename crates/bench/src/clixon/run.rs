@@ -1,23 +1,23 @@
-//! Running the rows.
+//! Runs the rows.
 
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use super::startup::startup;
-use super::{candidate, library, resource};
+use super::{candidate, library, restconf};
 use crate::configuration::Configuration;
 use crate::engine::Engine;
 use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Clixon {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
     for &size in &clixon.sizes {
         for configuration in &clixon.configurations {
@@ -26,13 +26,13 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
                 if row == FIRST_OF_FULL {
                     fixture.fill()?;
                 }
-                let row = measure(&fixture, About { row, note })?;
-                output.row(&Row { rank, ..row })?;
+                let row = measure(&fixture, RowSpec { row, note })?;
+                output.add_row(&Row { rank, ..row })?;
             }
-            // Memory has nothing to open.
+            // A store in memory cannot be reopened.
             if configuration.engine != Engine::Memory {
                 let rank = ROWS.len();
-                output.row(&Row {
+                output.add_row(&Row {
                     rank,
                     ..startup(fixture)?
                 })?;
@@ -42,21 +42,21 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// A row: its name, what is done, and how it is measured.
+/// A row: its name, its description, and its measurement.
 type Measured = (
     &'static str,
     &'static str,
-    fn(&Fixture, About) -> Result<Row>,
+    fn(&Fixture, RowSpec) -> Result<Row>,
 );
 
-/// The first row for which running has every entry; before, it is empty.
+/// The first row with every entry in running, which is empty before it.
 const FIRST_OF_FULL: &str = "read N";
 
 /// All rows, in the order of the published table.
 const ROWS: [Measured; 26] = [
     (
         "write N in one edit",
-        "a JSON document is parsed and replaces the empty candidate; through the library, in the place of NETCONF",
+        "a JSON document is parsed and replaces the empty candidate; through the library instead of NETCONF",
         candidate::write_all,
     ),
     (
@@ -76,18 +76,18 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "read 1, subtree filter on key",
-        "path and selection of both leaves are parsed, the entry printed as XML; through the library, which has no filter \
-         of subtrees yet",
+        "path and selection of both leaves are parsed, the entry printed as XML; through the library, which has no \
+         subtree filter",
         library::read_by_selection,
     ),
     (
         "read 1, xpath on non-key leaf",
-        "the leaf has no index, so every entry is looked at; printed as XML; through the library",
+        "the leaf has no index, so every entry is read; printed as XML; through the library",
         library::read_by_leaf,
     ),
     (
         "write 1, same value",
-        "a leaf is set in the candidate to what it is, by a path that is parsed; through the library",
+        "a leaf is set in the candidate to its current value, by a path that is parsed; through the library",
         candidate::write_same,
     ),
     (
@@ -127,59 +127,57 @@ const ROWS: [Measured; 26] = [
     ),
     (
         "read 1, beside commits",
-        "an entry by an expression on its key, while another session sets a leaf and commits again and again; through \
+        "an entry by an expression on its key, while another session repeatedly sets a leaf and commits; through \
          the library",
-        library::read_beside_commits,
+        library::read_during_commits,
     ),
     (
         "GET all",
         "over RESTCONF on one keep-alive connection, as JSON",
-        resource::get_all,
+        restconf::get_all,
     ),
     (
         "PUT all, over N existing",
-        "over RESTCONF; every entry gets another text, and it is committed",
-        |fixture, about| resource::put_all(fixture, about, resource::NO_CONTENT),
+        "over RESTCONF; every entry gets a new text; committed",
+        |fixture, spec| restconf::put_all(fixture, spec, restconf::NO_CONTENT),
     ),
     (
         "PUT all, into empty",
         "over RESTCONF; committed",
-        |fixture, about| resource::put_all(fixture, about, resource::CREATED),
+        |fixture, spec| restconf::put_all(fixture, spec, restconf::CREATED),
     ),
-    (
-        "GET 1, content=config",
-        "over RESTCONF",
-        |fixture, about| resource::get_one(fixture, about, "?content=config"),
-    ),
-    ("GET 1", "over RESTCONF", |fixture, about| {
-        resource::get_one(fixture, about, "")
+    ("GET 1, content=config", "over RESTCONF", |fixture, spec| {
+        restconf::get_one(fixture, spec, "?content=config")
+    }),
+    ("GET 1", "over RESTCONF", |fixture, spec| {
+        restconf::get_one(fixture, spec, "")
     }),
     (
         "PUT 1",
-        "over RESTCONF; an entry gets another text, and it is committed",
-        |fixture, about| resource::write_one(fixture, about, "PUT"),
+        "over RESTCONF; an entry gets a new text; committed",
+        |fixture, spec| restconf::write_one(fixture, spec, "PUT"),
     ),
     (
         "PATCH 1",
-        "over RESTCONF; an entry gets another text, and it is committed",
-        |fixture, about| resource::write_one(fixture, about, "PATCH"),
+        "over RESTCONF; an entry gets a new text; committed",
+        |fixture, spec| restconf::write_one(fixture, spec, "PATCH"),
     ),
     (
         "POST 1 new",
         "over RESTCONF; committed, and deleted again outside the measured time",
-        resource::post_one,
+        restconf::post_one,
     ),
     (
         "DELETE 1",
-        "over RESTCONF; committed, and put back outside the measured time",
-        resource::delete_one,
+        "over RESTCONF; committed, and restored outside the measured time",
+        restconf::delete_one,
     ),
-    ("GET page, limit=10", "over RESTCONF", |fixture, about| {
-        resource::page(fixture, about, 0)
+    ("GET page, limit=10", "over RESTCONF", |fixture, spec| {
+        restconf::page(fixture, spec, 0)
     }),
     (
         "GET page, limit=10&offset=N/2",
-        "over RESTCONF; an offset costs as much as reading the keys that it leaves out",
-        |fixture, about| resource::page(fixture, about, fixture.size / 2),
+        "over RESTCONF; an offset costs as much as reading the skipped keys",
+        |fixture, spec| restconf::page(fixture, spec, fixture.size / 2),
     ),
 ];

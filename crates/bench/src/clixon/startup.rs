@@ -1,30 +1,30 @@
-//! The row of a store that is opened.
+//! The row that opens a store.
 
 use std::cell::Cell;
 
 use espalier_store::Selection;
 
-use super::fixture::{About, Fixture, expect_entry, path_of, xml};
-use crate::harness::{Plan, measure};
+use super::fixture::{Fixture, RowSpec, expect_entry, path_of, xml};
+use crate::harness::{Repetitions, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// What is about it.
-const ABOUT: About = About {
+/// The name and the note of the row.
+const STARTUP: RowSpec = RowSpec {
     row: "startup",
     note: "in this process: engine and store are opened, the model is compiled, and one entry is read",
 };
 
-/// How often it is opened.
+/// The number of repetitions.
 const TIMES: u64 = 10;
 
-/// The store is closed, and opened again with the first entry read.
+/// Closes the store, then measures opening it and reading the first entry.
 pub fn startup(fixture: Fixture) -> Result<Row> {
     let entry = fixture.entry(0);
-    let empty = fixture.row(ABOUT);
+    let empty = fixture.row(STARTUP);
     let closed = Cell::new(Some(fixture.close()));
     let timing = measure(
-        Plan::few(TIMES),
+        Repetitions::few(TIMES),
         |_| {
             let closed = closed.take();
             let closed = closed.ok_or_else(|| Failure::data("the store is not closed"))?;

@@ -1,4 +1,4 @@
-//! What may be asked of the bench.
+//! The options of `espalier bench`.
 
 use std::path::PathBuf;
 
@@ -6,22 +6,22 @@ use clap::{Args, ValueEnum};
 
 use crate::field::Case;
 
-/// Measure this machine; every answer is checked, and a wrong one is a failure
+/// Measure this machine; every result is checked, and a wrong one is an error
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Suites:
-  scale    how work on one entry grows with the list it is in: load, get, set, page, read all, delete
-  field    what users of other systems report as slow: many leafrefs, musts and whens, one leaf among
-           a million entries
-  sysrepo  the rows of sysrepo's own bench, with at least the same work, beside its figures
-  drivers  the same rows on every engine, under policies, beside the engine's own client
-  clixon   one large list, as Clixon was measured: through a candidate, and over RESTCONF
+  scale    growth of the cost of one entry with the size of its list: load, get, set, page, read all, delete
+  field    cases that users of other systems report as slow: many leafrefs, musts and whens, one leaf
+           among a million entries
+  sysrepo  the rows of sysrepo's own bench, with at least the same work, compared with its figures
+  drivers  the same rows on every engine and policy, compared with the engine's own client
+  clixon   one large list, as in Clixon's measurements: through a candidate, and over RESTCONF
   cps      the performance tests of ONAP CPS, on devices of 86 fragments
-  dodb     the cars of DODB's own bench, added and found by index, partition and tag
+  dodb     the cars of DODB's own bench: inserts, and queries by index, partition and tag
   trifle   the table that Trifle::Stats publishes, with the same work
   processes
-           three processes over one engine: reads, and how soon a change is visible in all
-  all      every one of them
+           three processes over one engine: read rate, and time until a change is visible in all
+  all      every suite
 
 Examples:
   espalier bench scale
@@ -35,60 +35,60 @@ Examples:
   espalier bench all --json now.jsonl --baseline before.jsonl
   espalier bench --from now.jsonl --html report.html
 
-Stores are made in new folders, and on servers under new names, and removed at the end. A JSON row is one \
+Stores are created in new folders, or under new names on servers, and removed at the end. A JSON row is one \
 line: suite, row, driver, policy, durability, size, n, median_s, min_s, p99_s, cpu_s, peak_bytes, spread, \
 raw_s (the engine's own client doing the same reads and writes), peer (figures of other systems), note. \
-Seconds are of one operation; cpu_s and peak_bytes are of the whole process.")]
+Seconds are per operation; cpu_s and peak_bytes are those of the whole process.")]
 pub struct Bench {
-    /// What to measure
+    /// The suites to run
     #[arg(value_enum, required_unless_present = "from")]
     pub(super) suites: Vec<Suite>,
 
-    /// Numbers of list entries, of documents, of devices; else those that each suite is known for
+    /// Numbers of list entries, documents or devices; the default depends on the suite
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub(super) sizes: Vec<u64>,
 
     /// Engines: memory, embedded, file, sqlite; one of them with a folder for its stores
     /// (embedded:DIR); the URL of a server; local (those without a server); servers (those in
-    /// ESPALIER_BENCH_SERVERS); all. Else those that each suite is known for
+    /// ESPALIER_BENCH_SERVERS); all. The default depends on the suite
     #[arg(long, alias = "store", value_name = "LIST")]
     pub(super) drivers: Vec<String>,
 
-    /// How much of an engine is held in memory: uncached, indexed, recent, cached (and ram, of dodb)
+    /// Memory policies: uncached, indexed, recent, cached (for dodb also ram)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(super) policies: Vec<String>,
 
-    /// When commits are on disk; memory and etcd have no choice
+    /// Whether commits wait for the disk; memory and etcd have no choice
     #[arg(long, value_delimiter = ',', value_enum, value_name = "NAME")]
     pub(super) durability: Vec<Durability>,
 
-    /// Measure everything so many times; rows have the median of the medians
+    /// Repeat everything this many times; rows have the median of the medians
     #[arg(long, default_value_t = 1, value_name = "TIMES",
           value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(super) repeat: u64,
 
-    /// Of sysrepo and drivers: only the rows with one of these in their name, such as `oper`
+    /// For sysrepo and drivers: only the rows whose name contains one of these, such as `oper`
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(super) rows: Vec<String>,
 
-    /// Of field: the cases, else all of them
+    /// For field: the cases; by default all
     #[arg(long, value_delimiter = ',', value_enum)]
     pub(super) cases: Vec<Case>,
 
-    /// Of trifle: numbers of calls
+    /// For trifle: numbers of calls
     #[arg(long, value_delimiter = ',', default_value = "100,1000",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) counts: Vec<u64>,
 
-    /// Of dodb: numbers of cars that a partition, or a tag, has
+    /// For dodb: numbers of cars in a partition or with a tag
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) matches: Vec<u64>,
 
-    /// Write JSON rows to this file; `-` is standard output. Else tables are printed
+    /// Write JSON rows to this file; `-` is standard output. By default tables are printed
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<String>,
 
-    /// Write a page with tables and plots to this file
+    /// Write an HTML page with tables and plots to this file
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 
@@ -96,20 +96,20 @@ pub struct Bench {
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
 
-    /// Replace the files of --json, --html and --markdown where they exist
+    /// Overwrite existing files of --json, --html and --markdown
     #[arg(long)]
     pub(super) force: bool,
 
-    /// Compare with the rows that an earlier --json wrote, and say what became slower or faster beyond
-    /// the noise
+    /// Compare with the rows of an earlier --json, and print what became slower or faster beyond the
+    /// noise
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
 
-    /// Report the rows that an earlier --json wrote, beside what is measured; may be repeated
+    /// Include the rows of an earlier --json in the report; can be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
 
-    /// This is one of the processes of `processes`
+    /// Run as a worker process of the suite `processes`
     #[arg(long, hide = true)]
     pub(super) part: bool,
 }
@@ -144,11 +144,11 @@ impl Suite {
     ];
 }
 
-/// When commits are on disk.
+/// Whether commits wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Durability {
-    /// When they return
+    /// Commits are on disk when they return
     Durable,
-    /// When the system writes them
+    /// The operating system writes commits later
     Relaxed,
 }

@@ -1,4 +1,4 @@
-//! Running the suites that are asked for.
+//! Runs the requested suites.
 
 use espalier_keyspace::Policy;
 
@@ -18,17 +18,17 @@ use crate::trifle::{self, Trifle};
 use espalier_terminal::output_file::Existing;
 use espalier_terminal::{Failure, Result};
 
-/// Sizes of `all`, where none are given.
+/// The default sizes of `all`.
 const SIZES_OF_ALL: [u64; 2] = [1_000, 10_000];
 
-/// The first size at which partitions are as large as those that DODB publishes.
+/// The smallest collection with partitions as large as those that DODB publishes.
 const PUBLISHED_FROM: u64 = 50_000;
 
 /// The policies that DODB has.
 const DODB_POLICIES: [&str; 4] = ["ram", "cached", "indexed", "uncached"];
 
 impl Bench {
-    /// Runs it.
+    /// Runs the suites and writes the results.
     pub fn run(&self) -> Result<()> {
         if self.part {
             return processes::run_processes_worker();
@@ -43,7 +43,7 @@ impl Bench {
             existing: Existing::of(self.force),
         })?;
         for file in &self.from {
-            output.earlier(rows_of(file)?);
+            output.add_rows(rows_of(file)?);
         }
         for pass in 0..self.repeat as usize {
             output.begin_pass(pass);
@@ -54,54 +54,63 @@ impl Bench {
         output.finish()
     }
 
-    /// The suites in the order that they are named in.
+    /// The selected suites, in the given order, each once.
     fn suites(&self) -> Vec<Suite> {
         let mut suites = Vec::new();
         for named in &self.suites {
-            let meant = match named {
+            let included = match named {
                 Suite::All => Suite::EACH.to_vec(),
                 suite => vec![*suite],
             };
-            suites.extend(meant);
+            suites.extend(included);
         }
-        let mut seen = Vec::new();
+        let mut distinct = Vec::new();
         suites.retain(|suite| {
-            !seen.contains(suite) && {
-                seen.push(*suite);
+            !distinct.contains(suite) && {
+                distinct.push(*suite);
                 true
             }
         });
         suites
     }
 
-    /// Refuses an option that none of the suites has.
+    /// Rejects an option that none of the selected suites accepts.
     fn check(&self) -> Result<()> {
         let suites = self.suites();
-        let of = |wanted: &[Suite]| suites.iter().any(|suite| wanted.contains(suite));
-        let beside = |others: &[Suite]| suites.iter().any(|suite| !others.contains(suite));
-        let needs = [
+        let has_any_of = |accepted: &[Suite]| suites.iter().any(|suite| accepted.contains(suite));
+        let has_other_than =
+            |excluded: &[Suite]| suites.iter().any(|suite| !excluded.contains(suite));
+        let options = [
             (
                 !self.policies.is_empty(),
                 "--policies",
-                beside(&[Suite::Scale]),
+                has_other_than(&[Suite::Scale]),
             ),
             (
                 !self.durability.is_empty(),
                 "--durability",
-                beside(&[Suite::Scale, Suite::Dodb]),
+                has_other_than(&[Suite::Scale, Suite::Dodb]),
             ),
             (
                 !self.rows.is_empty(),
                 "--rows",
-                of(&[Suite::Sysrepo, Suite::Drivers]),
+                has_any_of(&[Suite::Sysrepo, Suite::Drivers]),
             ),
-            (!self.cases.is_empty(), "--cases", of(&[Suite::Field])),
-            (!self.matches.is_empty(), "--matches", of(&[Suite::Dodb])),
+            (
+                !self.cases.is_empty(),
+                "--cases",
+                has_any_of(&[Suite::Field]),
+            ),
+            (
+                !self.matches.is_empty(),
+                "--matches",
+                has_any_of(&[Suite::Dodb]),
+            ),
         ];
-        for (is_given, option, is_taken) in needs {
-            if is_given && !is_taken {
+        for (is_given, option, is_accepted) in options {
+            if is_given && !is_accepted {
                 return Err(Failure::usage(format!(
-                    "{option} is of none of these suites"
+                    "{option} is not an option of these suites"
                 )));
             }
         }
@@ -174,14 +183,14 @@ impl Bench {
             None if self.is_all() => Engine::embedded(),
             None => {
                 return Err(Failure::usage(
-                    "scale measures embedded, embedded:DIR or memory; drivers measures every engine",
+                    "scale measures only embedded, embedded:DIR or memory; drivers measures every engine",
                 ));
             }
         };
         let scale = Scale {
             sizes: self.sizes(&[1_000, 10_000, 100_000, 1_000_000]),
             folder: match engine {
-                Engine::Local { below, .. } => Some(below),
+                Engine::Local { parent, .. } => Some(parent),
                 _ => None,
             },
         };
@@ -214,13 +223,13 @@ impl Bench {
 
     fn cps(&self, output: &mut Output) -> Result<()> {
         let mut sizes = self.sizes(&[1_000]);
-        let most = cps::DEVICES_MAX;
+        let size_max = cps::DEVICES_MAX;
         if self.is_all() {
-            sizes.retain(|&size| size <= most);
+            sizes.retain(|&size| size <= size_max);
         }
-        if let Some(size) = sizes.iter().find(|&&size| size > most) {
+        if let Some(size) = sizes.iter().find(|&&size| size > size_max) {
             return Err(Failure::usage(format!(
-                "--sizes {size}: cps has {most} devices at most (DEVICES_MAX)"
+                "--sizes {size}: cps has {size_max} devices at most (DEVICES_MAX)"
             )));
         }
         let cps = Cps {
@@ -241,14 +250,14 @@ impl Bench {
         };
         let policies = policies.iter().map(|text| text.parse());
         let sizes = self.sizes(&[50_000, 100_000, 150_000, 200_000, 250_000]);
-        let most = sizes.last().copied().unwrap_or(0);
+        let size_max = sizes.last().copied().unwrap_or(0);
         let matches = match self.matches.as_slice() {
-            [] if most >= PUBLISHED_FROM => vec![1_000, 2_000, 3_000, 4_000, 5_000, 10_000],
-            [] => vec![(most / 100).max(1), (most / 10).max(1)],
+            [] if size_max >= PUBLISHED_FROM => vec![1_000, 2_000, 3_000, 4_000, 5_000, 10_000],
+            [] => vec![(size_max / 100).max(1), (size_max / 10).max(1)],
             matches => matches.to_vec(),
         };
         let engines = match self.is_all() {
-            // With each engine it takes as long as all other suites.
+            // All engines would take as long as all other suites together.
             true => {
                 let engine = self.embedded_or_memory()?;
                 vec![engine.unwrap_or_else(Engine::embedded)]
@@ -264,19 +273,19 @@ impl Bench {
         dodb::run(&dodb, output)
     }
 
-    /// The sizes that are asked for, else these; fewer for `all`.
-    fn sizes(&self, own: &[u64]) -> Vec<u64> {
+    /// The sizes given, otherwise the defaults; fewer for `all`.
+    fn sizes(&self, defaults: &[u64]) -> Vec<u64> {
         ascending(match self.sizes.as_slice() {
             [] if self.is_all() => &SIZES_OF_ALL,
-            [] => own,
+            [] => defaults,
             sizes => sizes,
         })
     }
 
-    /// The engines that are asked for, else these.
-    fn engines(&self, own: &str) -> Result<Vec<Engine>> {
+    /// The engines given, otherwise the defaults.
+    fn engines(&self, defaults: &str) -> Result<Vec<Engine>> {
         match self.drivers.as_slice() {
-            [] => Engine::list(own),
+            [] => Engine::list(defaults),
             lists => {
                 let engines: Result<Vec<_>> = lists.iter().map(|list| Engine::list(list)).collect();
                 Ok(engines?.into_iter().flatten().collect())
@@ -284,7 +293,7 @@ impl Bench {
         }
     }
 
-    /// The one engine that is asked for, where it is the embedded one, which is the default, or memory.
+    /// The engine, if it is a single one that is embedded (the default) or memory.
     fn embedded_or_memory(&self) -> Result<Option<Engine>> {
         Ok(match self.engines("embedded")?.as_slice() {
             [engine] if matches!(engine.scheme(), "embedded" | "memory") => Some(engine.clone()),
@@ -292,7 +301,7 @@ impl Bench {
         })
     }
 
-    /// The engines with the policies and durabilities that are asked for, else these.
+    /// The given engines, policies and durabilities in all combinations; each has a default.
     fn configurations(
         &self,
         engines: &str,
@@ -323,12 +332,13 @@ impl Bench {
     }
 }
 
-/// `ram` is the memory driver, whatever lies below: it never commits to it.
+/// Parses a policy. `ram` is rejected: it never commits to the engine below, so it would measure the memory driver
+/// only.
 fn policy(name: &str) -> Result<Policy> {
     let policy = Policy::named(name).filter(|policy| *policy != Policy::Ram);
     policy.ok_or_else(|| {
         Failure::usage(format!(
-            "{name:?} is no policy that this suite measures; write uncached, indexed, recent or cached"
+            "this suite does not measure the policy {name:?}; use uncached, indexed, recent or cached"
         ))
     })
 }

@@ -1,35 +1,40 @@
-//! Rows that delete; what they delete is put back outside the measured time.
+//! Rows that delete; deletes are reverted outside the measured time.
 
 use espalier_store::Edit;
 use espalier_yang::data::DataTree;
 
 use super::devices::{DEVICES, SUCCESS, document, path_of};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// Nodes that are deleted.
+/// The number of deleted nodes.
 const DELETED: u64 = 100;
 
-/// How many commits delete them.
+/// The number of commits that delete the nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Commits {
-    /// One for each.
+    /// One for each node.
     Each,
-    /// One for all of them.
+    /// One for all nodes.
     One,
 }
 
-/// The nodes of some devices, at a path below each, are deleted. Paths are parsed each time.
-pub fn nodes(fixture: &Fixture, about: About, below: &str, commits: Commits) -> Result<Row> {
+/// Deletes a node of each of several devices, at a path relative to the device. Paths are parsed each time.
+pub fn nodes(
+    fixture: &Fixture,
+    spec: RowSpec,
+    relative_path: &str,
+    commits: Commits,
+) -> Result<Row> {
     let count = DELETED.min(fixture.size);
     let texts: Vec<_> = (0..count)
-        .map(|number| format!("{}{below}", path_of(number)))
+        .map(|number| format!("{}{relative_path}", path_of(number)))
         .collect();
     let back = fixture.parsed(document(0..count, SUCCESS))?;
     let row = fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edits = texts
                 .iter()
@@ -56,11 +61,11 @@ pub fn nodes(fixture: &Fixture, about: About, below: &str, commits: Commits) -> 
     )?;
     Ok(match count {
         DELETED => row,
-        _ => row.note(format!("there are but {count}")),
+        _ => row.note(format!("only {count} devices")),
     })
 }
 
-/// What one node holds that is everything.
+/// The node whose deletion deletes everything.
 #[derive(Clone, Copy)]
 pub enum Everything {
     /// The container of all devices.
@@ -69,10 +74,10 @@ pub enum Everything {
     Root,
 }
 
-/// Everything is deleted.
-pub fn everything(fixture: &Fixture, about: About, what: Everything) -> Result<Row> {
+/// Deletes everything.
+pub fn everything(fixture: &Fixture, spec: RowSpec, what: Everything) -> Result<Row> {
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edit = match what {
                 Everything::Node => Edit::delete(fixture.store.path(DEVICES)?),
@@ -86,25 +91,25 @@ pub fn everything(fixture: &Fixture, about: About, what: Everything) -> Result<R
                 .tree
                 .view()?
                 .has_content(&fixture.store.path(DEVICES)?)?;
-            expect(!is_there, || "there are devices still".to_owned())?;
+            expect(!is_there, || "devices still exist".to_owned())?;
             fixture.load(&fixture.store.tree)
         },
     )
 }
 
-/// Devices that are not there are deleted in one commit, which is refused with an error for each.
-pub fn missing(fixture: &Fixture, about: About) -> Result<Row> {
+/// Deletes devices that do not exist, in one commit, which is rejected with an error for each.
+pub fn missing(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let numbers = fixture.size..fixture.size + DELETED;
     let texts: Vec<_> = numbers.map(path_of).collect();
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             let edits = texts
                 .iter()
                 .map(|text| Ok(Edit::delete(fixture.store.path(text)?)));
             let edits = edits.collect::<Result<Vec<_>>>()?;
             match fixture.store.commit(&edits) {
-                Ok(_) => Err(Failure::data("what is not there was deleted")),
+                Ok(_) => Err(Failure::data("devices that do not exist were deleted")),
                 Err(error) => Ok(error),
             }
         },

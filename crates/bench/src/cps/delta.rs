@@ -1,9 +1,9 @@
-//! Rows that compare two states of an anchor, and make one the other.
+//! Rows that compare two states of an anchor, and change one into the other.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 
 use super::devices::{DEVICE, FAIL, SUCCESS, document};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::generated_document::GeneratedDocument;
 use crate::row::Row;
@@ -12,19 +12,19 @@ use espalier_terminal::Result;
 /// The devices of two states.
 #[derive(Clone, Copy)]
 struct States {
-    /// Devices of the source, from 0.
+    /// The number of devices of the source, which begin at 0.
     source: u64,
-    /// The first device of the target; those before are removed.
+    /// The first device of the target; earlier ones are removed.
     first: u64,
-    /// The first device of the target that has not another status. The source has those from
-    /// `first` on that have, and more are created.
+    /// The first device of the target with the status of the source. Devices from `first` up to it have another
+    /// status; those that are not in the source are created.
     changed: u64,
-    /// The first device that is not in the target.
+    /// The first device after the target.
     end: u64,
 }
 
 impl States {
-    /// In the same parts as CPS': 300 devices, and 1,000 of which 100 are among them.
+    /// The same proportions as in CPS: 300 devices, and 1,000 that include 100 of them.
     fn of(size: u64) -> Self {
         let (source, first) = (size * 3 / 10, size / 5);
         Self {
@@ -35,7 +35,7 @@ impl States {
         }
     }
 
-    /// Devices that are removed, created or changed.
+    /// The number of devices that are removed, created or changed.
     fn differences(self) -> u64 {
         self.first + (self.end - self.source) + (self.source - self.first)
     }
@@ -52,7 +52,7 @@ fn replacing(fixture: &Fixture, document: GeneratedDocument<'_>) -> Result<Edit>
     Ok(Edit::replace_all(fixture.store.document(document)?))
 }
 
-/// Has a tree hold the target.
+/// Commits the target to a tree; returns its version.
 fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
     let options = CommitOptions::default();
     let states = States::of(fixture.size);
@@ -62,38 +62,38 @@ fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
     Ok(tree.commit(&[changed], options)?.version)
 }
 
-/// What is different between two versions of an anchor, as a list of changes.
-pub fn versions(fixture: &mut Fixture, about: About) -> Result<Row> {
+/// Lists the differences between two versions of an anchor.
+pub fn versions(fixture: &mut Fixture, spec: RowSpec) -> Result<Row> {
     let from = fixture.store.commit(&[source(fixture)?])?.version;
     let to = put_target(fixture, &fixture.store.tree)?;
-    fixture.copy_raw()?;
+    fixture.attach_raw_client()?;
     let tree = &fixture.store.tree;
-    let wanted = States::of(fixture.size).differences();
+    let expected = States::of(fixture.size).differences();
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || Ok(tree.diff(from, to)?),
         |diff| {
             let tops = diff.changes().filter(|change| !change.is_nested).count() as u64;
-            expect(tops == wanted, || format!("{tops} changes"))
+            expect(tops == expected, || format!("{tops} changes"))
         },
     )
 }
 
-/// An anchor is made what another datastore of it is: the differences are found and committed.
-pub fn apply(fixture: &Fixture, about: About) -> Result<Row> {
+/// Copies another datastore to running: the differences are computed and committed.
+pub fn apply(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let running = &fixture.store.tree;
     let startup = running.beside(Datastore::Startup, "")?;
     let options = CommitOptions::default();
     startup.commit(&[source(fixture)?], options)?;
     put_target(fixture, running)?;
     fixture.measure_write(
-        about,
+        spec,
         |_| Ok(running.copy_from(&startup, options)?),
         |_, commit| {
             let count = fixture.store.count(DEVICE)?;
-            let wanted = States::of(fixture.size).source;
-            expect(commit.is_changed && count == wanted, || {
+            let expected = States::of(fixture.size).source;
+            expect(commit.is_changed && count == expected, || {
                 format!("{count} devices")
             })?;
             put_target(fixture, running).map(drop)

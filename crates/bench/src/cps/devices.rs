@@ -1,4 +1,4 @@
-//! Documents: devices of 86 fragments each, and books.
+//! Generated documents of devices, of 86 fragments each, and of books.
 
 use espalier_yang::data::DataNode;
 
@@ -20,22 +20,22 @@ pub const BOOKS_MODEL: Model = Model {
 /// The container of all devices.
 pub const DEVICES: &str = "/espalier-bench-devices:devices";
 
-/// Their list.
+/// The list of devices.
 pub const DEVICE: &str = "/espalier-bench-devices:devices/device";
 
-/// The most devices: more would be more nodes than a tree in memory may have.
+/// The largest number of devices: a tree in memory cannot have more nodes.
 pub const DEVICES_MAX: u64 = 15_000;
 
-/// Degrees of a device.
+/// The number of degrees of a device.
 const DEGREES: u64 = 28;
 
-/// Containers and list entries of a device: itself, its equipment, and three for each degree.
+/// The number of containers and list entries of a device: itself, its equipment, and three for each degree.
 pub const FRAGMENTS: u64 = 2 + 3 * DEGREES;
 
-/// The status that devices have at first.
+/// The initial status of devices.
 pub const SUCCESS: &str = "success";
 
-/// Another one.
+/// A different status.
 pub const FAIL: &str = "fail";
 
 /// The key of a device.
@@ -48,7 +48,7 @@ pub fn path_of(number: u64) -> String {
     format!("{DEVICE}[device-id='{}']", id(number))
 }
 
-/// A document with some devices, made while it is read.
+/// A document of devices, generated while it is read.
 pub fn document(
     numbers: impl Iterator<Item = u64> + 'static,
     status: &'static str,
@@ -71,7 +71,7 @@ fn degree(number: u64) -> String {
     )
 }
 
-/// A document with some books of one category.
+/// A document of books of one category.
 pub fn books(numbers: impl Iterator<Item = u64> + 'static) -> GeneratedDocument<'static> {
     let books: List<'static> = Box::new(numbers.map(|number| {
         format!(
@@ -87,7 +87,7 @@ pub fn books(numbers: impl Iterator<Item = u64> + 'static) -> GeneratedDocument<
     GeneratedDocument::lists(vec![(begin, books)], "]}]}}")
 }
 
-/// How many containers and list entries there are in trees.
+/// The number of containers and list entries in trees.
 pub fn fragments(nodes: &[DataNode]) -> u64 {
     let inner = nodes.iter().filter(|node| node.value().is_none());
     inner.map(|node| 1 + fragments(node.children())).sum()

@@ -1,9 +1,8 @@
-//! The performance tests of ONAP CPS, on devices of the same shape: stored, read, asked, changed
-//! and deleted through the library.
+//! The performance tests of ONAP CPS, on devices of the same shape: stored, read, queried, changed and deleted
+//! through the library.
 //!
-//! Rows have the titles of CPS' own tests; where a title has a number of devices or books, that is
-//! the size of the row. CPS' own budget stands beside as `peer`, and what we measured of it. A
-//! *fragment* is a container or list entry.
+//! Rows have the titles of CPS' own tests; if a title has a number of devices or books, it is the size of the row.
+//! The `peer` has CPS' own budget and our measurements of CPS. A *fragment* is a container or list entry.
 
 mod deletes;
 mod delta;

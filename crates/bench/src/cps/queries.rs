@@ -1,4 +1,4 @@
-//! Rows that ask by expressions, and read what these give.
+//! Rows that query by expressions, and read the selected nodes.
 
 use std::collections::BTreeSet;
 
@@ -7,51 +7,51 @@ use espalier_yang::InstancePath;
 use espalier_yang::data::DataTree;
 
 use super::devices::{DEVICES_MODEL, FRAGMENTS};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use super::reads::{Descendants, expect_fragments, read};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// An expression, and what is read of each node that it gives.
+/// An expression, and the descendants to read of each selected node.
 #[derive(Clone, Copy)]
 pub struct Query {
     /// The expression.
     pub text: &'static str,
-    /// What is read below each.
+    /// The descendants to read of each node.
     pub descendants: Descendants,
 }
 
 /// The container of all devices.
 pub const TOP: &str = "/devices";
 
-/// Devices by a leaf.
+/// Devices selected by a leaf.
 pub const BY_STATE: &str = "//device[ne-state='inservice']";
 
-/// Devices by another leaf.
+/// Devices selected by another leaf.
 pub const BY_STATUS: &str = "//device[status='success']";
 
-/// What is above devices.
+/// The ancestors of devices.
 pub const ANCESTORS: &str = "//device/ancestor::devices";
 
-/// What is above devices that are found by a leaf.
+/// The ancestors of devices selected by a leaf.
 pub const BY_STATUS_ANCESTORS: &str = "//device[status='success']/ancestor::devices";
 
-/// What is above devices that are found by another leaf.
+/// The ancestors of devices selected by another leaf.
 pub const BY_STATE_ANCESTORS: &str = "//device[ne-state='inservice']/ancestor::devices";
 
-/// Nothing.
+/// An expression that selects nothing.
 pub const NOTHING: &str = "/path/to/non-existing/node[id='1']";
 
-fn answer(tree: &Tree, query: Query) -> Result<Vec<DataTree>> {
+fn run_query(tree: &Tree, query: Query) -> Result<Vec<DataTree>> {
     let view = tree.view()?;
     let found = DEVICES_MODEL.select(&view, query.text)?;
     let paths: Vec<InstancePath> = found.into_iter().map(|found| found.path).collect();
     read(&view, &paths, query.descendants)
 }
 
-/// How many fragments an expression gives with what is read of them.
-fn wanted(size: u64, query: Query) -> u64 {
+/// The number of fragments read for a query.
+fn expected_fragments(size: u64, query: Query) -> u64 {
     let is_top = query.text == TOP || query.text.ends_with("::devices");
     match (is_top, query.descendants) {
         _ if query.text == NOTHING => 0,
@@ -64,47 +64,47 @@ fn wanted(size: u64, query: Query) -> u64 {
     }
 }
 
-/// A query of one anchor.
-pub fn one_anchor(fixture: &Fixture, about: About, query: Query) -> Result<Row> {
-    let wanted = wanted(fixture.size, query);
-    let plan = match wanted {
-        0 => fixture.one(),
-        _ => fixture.all(),
+/// Queries one anchor.
+pub fn one_anchor(fixture: &Fixture, spec: RowSpec, query: Query) -> Result<Row> {
+    let expected = expected_fragments(fixture.size, query);
+    let plan = match expected {
+        0 => fixture.one_entry_repetitions(),
+        _ => fixture.all_entries_repetitions(),
     };
     fixture.measure_read(
-        about,
+        spec,
         plan,
-        || answer(&fixture.store.tree, query),
-        |trees| expect_fragments(&trees, wanted),
+        || run_query(&fixture.store.tree, query),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
-/// A query of several anchors, one after the other.
+/// Queries several anchors, one after the other.
 pub fn across_anchors(
     fixture: &Fixture,
-    about: About,
+    spec: RowSpec,
     anchors: &[Tree],
     query: Query,
 ) -> Result<Row> {
-    let wanted = anchors.len() as u64 * wanted(fixture.size, query);
+    let expected = anchors.len() as u64 * expected_fragments(fixture.size, query);
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || {
-            let answers = anchors.iter().map(|tree| answer(tree, query));
-            let answers = answers.collect::<Result<Vec<_>>>()?;
-            Ok(answers.into_iter().flatten().collect::<Vec<_>>())
+            let results = anchors.iter().map(|tree| run_query(tree, query));
+            let results = results.collect::<Result<Vec<_>>>()?;
+            Ok(results.into_iter().flatten().collect::<Vec<_>>())
         },
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
-/// The different values of a leaf of all devices.
-pub fn leaf_values(fixture: &Fixture, about: About, leaf: &str, wanted: u64) -> Result<Row> {
+/// Lists the distinct values of a leaf of all devices.
+pub fn leaf_values(fixture: &Fixture, spec: RowSpec, leaf: &str, expected: u64) -> Result<Row> {
     let text = format!("/devices/device/{leaf}");
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || {
             let found = DEVICES_MODEL.select(&fixture.store.tree.view()?, &text)?;
             let values = found.into_iter().filter_map(|found| found.value);
@@ -113,7 +113,7 @@ pub fn leaf_values(fixture: &Fixture, about: About, leaf: &str, wanted: u64) -> 
         },
         |values| {
             let found = values.len() as u64;
-            expect(found == wanted, || format!("{found} values of {leaf}"))
+            expect(found == expected, || format!("{found} values of {leaf}"))
         },
     )
 }

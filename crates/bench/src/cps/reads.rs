@@ -6,17 +6,17 @@ use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 
 use super::devices::{DEVICE, DEVICES, FRAGMENTS, fragments, path_of};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// How much is read below a node.
+/// The descendants to read of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Descendants {
-    /// Its leaves.
+    /// Only its leaves.
     None,
-    /// Its leaves, and the containers and entries in it with their leaves.
+    /// Its leaves, and its child containers and entries with their leaves.
     Direct,
     /// Everything.
     All,
@@ -26,7 +26,7 @@ pub enum Descendants {
 const LEAVES: &str = "device-id;ne-state;commission-date-time;status";
 
 impl Descendants {
-    /// What to read at a path of the container or of devices.
+    /// The selection for a path of the container or of devices.
     fn selection(self, schema: &Schema, path: &InstancePath) -> Result<Selection> {
         let is_container = path.steps.len() == 1;
         let fields = match (self, is_container) {
@@ -50,7 +50,7 @@ impl Descendants {
     }
 }
 
-/// What is at paths, which are all of the container or all of devices, as trees.
+/// Reads the nodes at paths as trees. All paths are of the container, or all of devices.
 pub fn read(
     view: &View,
     paths: &[InstancePath],
@@ -70,106 +70,106 @@ pub fn read(
     Ok(trees)
 }
 
-/// Fails unless trees have so many fragments.
-pub fn expect_fragments(trees: &[DataTree], wanted: u64) -> Result<()> {
+/// Fails unless trees have the expected number of fragments.
+pub fn expect_fragments(trees: &[DataTree], expected: u64) -> Result<()> {
     let found: u64 = trees.iter().map(|tree| fragments(&tree.nodes)).sum();
-    expect(found == wanted, || {
-        format!("{found} fragments instead of {wanted}")
+    expect(found == expected, || {
+        format!("{found} fragments instead of {expected}")
     })
 }
 
-/// Reads one path, parsed each time.
+/// Measures reading one path, which is parsed each time.
 fn one(
     fixture: &Fixture,
-    about: About,
+    spec: RowSpec,
     path: &str,
     descendants: Descendants,
-    wanted: u64,
+    expected: u64,
 ) -> Result<Row> {
     let tree = &fixture.store.tree;
-    let plan = match wanted {
-        1 => fixture.one(),
-        _ => fixture.all(),
+    let plan = match expected {
+        1 => fixture.one_entry_repetitions(),
+        _ => fixture.all_entries_repetitions(),
     };
     fixture.measure_read(
-        about,
+        spec,
         plan,
         || read(&tree.view()?, &[fixture.store.path(path)?], descendants),
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
-/// The container without anything in it.
-pub fn without_descendants(fixture: &Fixture, about: About) -> Result<Row> {
-    one(fixture, about, DEVICES, Descendants::None, 1)
+/// Reads the container without descendants.
+pub fn without_descendants(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
+    one(fixture, spec, DEVICES, Descendants::None, 1)
 }
 
-/// The container, and every device with its leaves.
-pub fn direct_descendants(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads the container, and every device with its leaves.
+pub fn direct_descendants(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     one(
         fixture,
-        about,
+        spec,
         DEVICES,
         Descendants::Direct,
         1 + fixture.size,
     )
 }
 
-/// Everything, by the path of the container.
-pub fn top_element(fixture: &Fixture, about: About) -> Result<Row> {
-    let wanted = 1 + fixture.size * FRAGMENTS;
-    one(fixture, about, DEVICES, Descendants::All, wanted)
+/// Reads everything, by the path of the container.
+pub fn top_element(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
+    let expected = 1 + fixture.size * FRAGMENTS;
+    one(fixture, spec, DEVICES, Descendants::All, expected)
 }
 
-/// Every device with everything in it.
-pub fn whole_list(fixture: &Fixture, about: About) -> Result<Row> {
-    let wanted = fixture.size * FRAGMENTS;
-    one(fixture, about, DEVICE, Descendants::All, wanted)
+/// Reads every device with its descendants.
+pub fn whole_list(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
+    let expected = fixture.size * FRAGMENTS;
+    one(fixture, spec, DEVICE, Descendants::All, expected)
 }
 
-/// Everything, by the root.
-pub fn root(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads everything, by the root path.
+pub fn root(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let (tree, root) = (&fixture.store.tree, InstancePath::root());
-    let wanted = 1 + fixture.size * FRAGMENTS;
+    let expected = 1 + fixture.size * FRAGMENTS;
     fixture.measure_read(
-        about,
-        fixture.all(),
+        spec,
+        fixture.all_entries_repetitions(),
         || read(&tree.view()?, std::slice::from_ref(&root), Descendants::All),
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }
 
-/// Every device by a path of its own.
-pub fn many_paths(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads every device by its own path.
+pub fn many_paths(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let paths: Vec<_> = (0..fixture.size).map(path_of).collect();
-    let wanted = fixture.size * FRAGMENTS;
-    of_paths(fixture, about, &paths, wanted)
+    let expected = fixture.size * FRAGMENTS;
+    of_paths(fixture, spec, &paths, expected)
 }
 
-/// Paths of devices that are not there.
+/// The number of paths of nonexistent devices.
 const UNKNOWN: u64 = 500;
 
-/// Devices that are not there.
-pub fn unknown_paths(fixture: &Fixture, about: About) -> Result<Row> {
+/// Reads devices that do not exist.
+pub fn unknown_paths(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let numbers = fixture.size..fixture.size + UNKNOWN;
     let paths: Vec<_> = numbers.map(path_of).collect();
-    of_paths(fixture, about, &paths, 0)
+    of_paths(fixture, spec, &paths, 0)
 }
 
-fn of_paths(fixture: &Fixture, about: About, texts: &[String], wanted: u64) -> Result<Row> {
+fn of_paths(fixture: &Fixture, spec: RowSpec, texts: &[String], expected: u64) -> Result<Row> {
     let tree = &fixture.store.tree;
-    let plan = match wanted {
-        0 => fixture.one(),
-        _ => fixture.all(),
+    let plan = match expected {
+        0 => fixture.one_entry_repetitions(),
+        _ => fixture.all_entries_repetitions(),
     };
     fixture.measure_read(
-        about,
+        spec,
         plan,
         || {
             let paths = texts.iter().map(|text| fixture.store.path(text));
             let paths = paths.collect::<Result<Vec<_>>>()?;
             read(&tree.view()?, &paths, Descendants::All)
         },
-        |trees| expect_fragments(&trees, wanted),
+        |trees| expect_fragments(&trees, expected),
     )
 }

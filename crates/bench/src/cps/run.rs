@@ -1,10 +1,10 @@
-//! Running the rows.
+//! Runs the rows.
 
 use espalier_store::{Datastore, Tree};
 
 use super::deletes::{Commits, Everything};
 use super::devices::{BOOKS_MODEL, DEVICES_MODEL, FRAGMENTS};
-use super::fixture::{About, Fixture, open};
+use super::fixture::{Fixture, RowSpec, open};
 use super::queries::{
     ANCESTORS, BY_STATE, BY_STATE_ANCESTORS, BY_STATUS, BY_STATUS_ANCESTORS, NOTHING, Query, TOP,
 };
@@ -12,28 +12,28 @@ use super::reads::Descendants;
 use super::updates::{AMONG, Devices, Replaced, changed, devices};
 use super::{deletes, delta, queries, reads, updates, writes};
 use crate::configuration::Configuration;
-use crate::harness::{Plan, measure};
+use crate::harness::{Repetitions, measure};
 use crate::model_store::{Model, NAME};
 use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Cps {
     /// Numbers of devices, ascending.
     pub sizes: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(cps: &Cps, output: &mut Output) -> Result<()> {
     cps.configurations
         .iter()
-        .try_for_each(|configuration| in_place(cps, configuration, output))
+        .try_for_each(|configuration| run_configuration(cps, configuration, output))
 }
 
-fn in_place(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Result<()> {
+fn run_configuration(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Result<()> {
     for &size in &cps.sizes {
         read_rows(configuration, size, output)?;
     }
@@ -53,17 +53,17 @@ fn in_place(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Re
     delta_rows(configuration, largest.min(DELTA_MAX), output)
 }
 
-/// Anchors that are asked at once.
+/// The number of anchors in one query.
 const ANCHORS: usize = 3;
 
-/// How a row is measured.
-type Measured = fn(&Fixture, About) -> Result<Row>;
+/// The measurement of a row.
+type Measured = fn(&Fixture, RowSpec) -> Result<Row>;
 
 /// Rows that read, in CPS' order.
 const READS: [(&str, &str, Measured); 8] = [
     (
         "Read datatree with no descendants",
-        "the container alone, as a tree in memory",
+        "the container without descendants, as a tree in memory",
         reads::without_descendants,
     ),
     (
@@ -78,12 +78,12 @@ const READS: [(&str, &str, Measured); 8] = [
     ),
     (
         "Read datatrees for multiple xpaths",
-        "every device by a path of its own, parsed, from one view, as trees in memory",
+        "every device by its own path, parsed, from one view, as trees in memory",
         reads::many_paths,
     ),
     (
         "Read non-existing xpaths",
-        "500 devices that are not there, by paths that are parsed, from one view",
+        "500 devices that do not exist, by paths that are parsed, from one view",
         reads::unknown_paths,
     ),
     (
@@ -98,12 +98,12 @@ const READS: [(&str, &str, Measured); 8] = [
     ),
     (
         "Read datatrees using whole list",
-        "every device with everything in it, as a tree in memory",
+        "every device with its descendants, as a tree in memory",
         reads::whole_list,
     ),
 ];
 
-/// Rows that ask one anchor, in CPS' order.
+/// Rows that query one anchor, in CPS' order.
 const QUERIES: [(&str, &str, Descendants); 11] = [
     ("Query 1 anchor top element", TOP, Descendants::All),
     ("Query 1 anchor leaf condition", BY_STATE, Descendants::All),
@@ -142,7 +142,7 @@ const QUERIES: [(&str, &str, Descendants); 11] = [
     ),
 ];
 
-/// Rows that ask several anchors, in CPS' order.
+/// Rows that query several anchors, in CPS' order.
 const ACROSS: [(&str, &str); 4] = [
     ("Query across anchors top element", TOP),
     ("Query across anchors leaf condition", BY_STATE),
@@ -153,11 +153,11 @@ const ACROSS: [(&str, &str); 4] = [
     ),
 ];
 
-/// How many different values a leaf has in so many devices.
-type Different = fn(u64) -> u64;
+/// The number of distinct values of a leaf, by the number of devices.
+type DistinctValues = fn(u64) -> u64;
 
-/// Rows about the values of a leaf.
-const LEAVES: [(&str, &str, Different); 3] = [
+/// Rows that list the values of a leaf.
+const LEAVES: [(&str, &str, DistinctValues); 3] = [
     ("Query data leaf unique leaf value", "device-id", |size| {
         size
     }),
@@ -169,9 +169,9 @@ const LEAVES: [(&str, &str, Different); 3] = [
     ),
 ];
 
-const QUERIED: &str = "the expression is parsed, what it gives is read as trees in memory";
+const QUERIED: &str = "the expression is parsed, the selected nodes are read as trees in memory";
 
-/// Stores three anchors, and reads and asks them.
+/// Fills three anchors, then reads and queries them.
 fn read_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
     let mut fixture = open(configuration, DEVICES_MODEL, size)?;
     let store = fixture.store.tree.store().clone();
@@ -181,50 +181,50 @@ fn read_rows(configuration: &Configuration, size: u64, output: &mut Output) -> R
         store.create_anchor(NAME, &name, NAME)?;
         anchors.push(store.tree(NAME, &name, Datastore::Running)?);
     }
-    output.row(&stored(&fixture, &anchors)?)?;
-    fixture.copy_raw()?;
+    output.add_row(&stored(&fixture, &anchors)?)?;
+    fixture.attach_raw_client()?;
     for (row, note, measured) in READS {
-        output.row(&measured(&fixture, About { row, note })?)?;
+        output.add_row(&measured(&fixture, RowSpec { row, note })?)?;
     }
-    let about = |row| About { row, note: QUERIED };
+    let spec = |row| RowSpec { row, note: QUERIED };
     for (row, text, descendants) in QUERIES {
         let query = Query { text, descendants };
-        let row = queries::one_anchor(&fixture, about(row), query)?;
-        output.row(&row.note(text))?;
+        let row = queries::one_anchor(&fixture, spec(row), query)?;
+        output.add_row(&row.note(text))?;
     }
     for (row, text) in ACROSS {
         let descendants = Descendants::All;
         let query = Query { text, descendants };
-        let row = queries::across_anchors(&fixture, about(row), &anchors, query)?;
-        output.row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
+        let row = queries::across_anchors(&fixture, spec(row), &anchors, query)?;
+        output.add_row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
     }
-    let note = "the different values that an expression gives, parsed each time";
-    for (row, leaf, wanted) in LEAVES {
-        let about = About { row, note };
-        output.row(&queries::leaf_values(&fixture, about, leaf, wanted(size))?)?;
+    let note = "the distinct values that an expression selects, parsed each time";
+    for (row, leaf, expected) in LEAVES {
+        let spec = RowSpec { row, note };
+        output.add_row(&queries::leaf_values(&fixture, spec, leaf, expected(size))?)?;
     }
     Ok(())
 }
 
-/// Stores devices in every anchor.
+/// Measures storing devices in every anchor.
 fn stored(fixture: &Fixture, anchors: &[Tree]) -> Result<Row> {
-    let about = About {
+    let spec = RowSpec {
         row: "Creating anchors with large data tree",
         note: "JSON documents loaded into three anchors, each in one commit",
     };
     let timing = measure(
-        Plan::once(),
+        Repetitions::once(),
         |_| anchors.iter().try_for_each(|tree| fixture.load(tree)),
         |_, ()| Ok(()),
     )?;
     let raw = fixture.store.raw_load()?;
-    Ok(fixture.row(about).timed(&timing).raw(raw.as_ref()))
+    Ok(fixture.row(spec).timed(&timing).raw(raw.as_ref()))
 }
 
-/// Rows that store: a title, numbers of devices or books, what is done, how, and of what model.
+/// A row that stores: title, numbers of devices or books, description, measurement, and model.
 type Stored = (&'static str, &'static [u64], &'static str, Measured, Model);
 
-/// All of them, in CPS' order.
+/// All rows that store, in CPS' order.
 const WRITES: [Stored; 4] = [
     (
         "Writing devices",
@@ -256,7 +256,7 @@ const WRITES: [Stored; 4] = [
     ),
 ];
 
-/// Measures those with so many fragments at most.
+/// Measures the rows that store at most `fragments_max` fragments.
 fn write_rows(
     configuration: &Configuration,
     fragments_max: u64,
@@ -272,13 +272,13 @@ fn write_rows(
             .filter(|&size| size * fragments <= fragments_max)
         {
             let fixture = open(configuration, model, size)?;
-            output.row(&measured(&fixture, About { row, note })?)?;
+            output.add_row(&measured(&fixture, RowSpec { row, note })?)?;
         }
     }
     Ok(())
 }
 
-/// Devices that are replaced.
+/// The number of replaced devices.
 const REPLACED: u64 = 100;
 
 fn update_rows(configuration: &Configuration, output: &mut Output) -> Result<()> {
@@ -335,21 +335,21 @@ fn update_rows(configuration: &Configuration, output: &mut Output) -> Result<()>
         let note = match replaced {
             Replaced::Node => "a JSON document is parsed and replaces the container, in one commit",
             Replaced::List => {
-                "a JSON document is parsed; the list is removed and made again, in one commit"
+                "a JSON document is parsed; the list is removed and recreated, in one commit"
             }
         };
-        let row = updates::replacing(&fixture, About { row, note }, replaced, &before, &after)?;
-        output.row(&row)?;
+        let row = updates::replacing(&fixture, RowSpec { row, note }, replaced, &before, &after)?;
+        output.add_row(&row)?;
     }
     let fixture = open(configuration, DEVICES_MODEL, AMONG)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Update leaves for 100 data nodes",
-        note: "two leaves each of 100 among 200 devices, by paths that are parsed, in one commit",
+        note: "two leaves of each of 100 among 200 devices, by paths that are parsed, in one commit",
     };
-    output.row(&updates::leaves(&fixture, about)?)
+    output.add_row(&updates::leaves(&fixture, spec)?)
 }
 
-/// The number of devices that CPS deletes among.
+/// The number of devices among which CPS deletes.
 const DELETED_AMONG: u64 = 300;
 
 fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
@@ -367,23 +367,23 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
             Commits::One,
         ),
     ];
-    for (row, below, commits) in rows {
+    for (row, relative_path, commits) in rows {
         let note = match commits {
             Commits::Each => "by paths that are parsed, a commit for each",
             Commits::One => "by paths that are parsed, in one commit",
         };
-        output.row(&deletes::nodes(
+        output.add_row(&deletes::nodes(
             &fixture,
-            About { row, note },
-            below,
+            RowSpec { row, note },
+            relative_path,
             commits,
         )?)?;
     }
-    let about = About {
+    let spec = RowSpec {
         row: "Batch delete 100 non-existing data nodes",
-        note: "by paths that are parsed, in one commit, which is refused with 100 errors",
+        note: "by paths that are parsed, in one commit, which is rejected with 100 errors",
     };
-    output.row(&deletes::missing(&fixture, about)?)?;
+    output.add_row(&deletes::missing(&fixture, spec)?)?;
     let large = [
         (
             "Delete one large node",
@@ -397,25 +397,25 @@ fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) ->
         ),
     ];
     for (row, note, what) in large {
-        output.row(&deletes::everything(&fixture, About { row, note }, what)?)?;
+        output.add_row(&deletes::everything(&fixture, RowSpec { row, note }, what)?)?;
     }
     Ok(())
 }
 
-/// Devices that are compared at most, which is as many as CPS compares.
+/// The largest number of devices compared, which is that of CPS.
 const DELTA_MAX: u64 = 1_000;
 
 fn delta_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
     let mut fixture = open(configuration, DEVICES_MODEL, size)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Delta of 2 anchors no grouping all descendants",
-        note: "one call, and a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
+        note: "one call, compared with a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
     };
-    output.row(&delta::versions(&mut fixture, about)?)?;
+    output.add_row(&delta::versions(&mut fixture, spec)?)?;
     let fixture = open(configuration, DEVICES_MODEL, size)?;
-    let about = About {
+    let spec = RowSpec {
         row: "Apply delta report to an anchor",
-        note: "running is made what startup is: the differences are found and committed",
+        note: "startup is copied to running: the differences are computed and committed",
     };
-    output.row(&delta::apply(&fixture, about)?)
+    output.add_row(&delta::apply(&fixture, spec)?)
 }

@@ -1,4 +1,4 @@
-//! Rows that replace and change devices: documents are parsed each time, and committed at once.
+//! Rows that replace and change devices. Documents are parsed each time, and each update is one commit.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use espalier_store::Edit;
 use espalier_yang::InstancePath;
 
 use super::devices::{DEVICE, DEVICES, FAIL, SUCCESS, document, path_of};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Devices that are there, or that are put there.
+/// Devices in the store, or to be put into it.
 #[derive(Clone)]
 pub struct Devices {
     /// Their numbers.
@@ -20,19 +20,19 @@ pub struct Devices {
     pub status: &'static str,
 }
 
-/// Some devices.
+/// Devices with the initial status.
 pub fn devices(numbers: Range<u64>) -> Devices {
     let status = SUCCESS;
     Devices { numbers, status }
 }
 
-/// The same devices with another status.
+/// Devices with a different status.
 pub fn changed(numbers: Range<u64>) -> Devices {
     let status = FAIL;
     Devices { numbers, status }
 }
 
-/// How devices are replaced.
+/// The node that is replaced.
 #[derive(Clone, Copy)]
 pub enum Replaced {
     /// The container.
@@ -41,7 +41,7 @@ pub enum Replaced {
     List,
 }
 
-/// The edits that put devices in the place of those that are there.
+/// The edits that replace the devices in the store.
 fn replace(fixture: &Fixture, devices: &Devices, replaced: Replaced) -> Result<Vec<Edit>> {
     let tree = fixture
         .store
@@ -57,10 +57,10 @@ fn replace(fixture: &Fixture, devices: &Devices, replaced: Replaced) -> Result<V
 }
 
 fn expect_devices(fixture: &Fixture, devices: &Devices) -> Result<()> {
-    let wanted = devices.numbers.end - devices.numbers.start;
+    let expected = devices.numbers.end - devices.numbers.start;
     let found = fixture.store.count(DEVICE)?;
-    expect(found == wanted, || format!("{found} devices"))?;
-    match wanted {
+    expect(found == expected, || format!("{found} devices"))?;
+    match expected {
         0 => Ok(()),
         _ => expect_status(fixture, devices.numbers.start, devices.status),
     }
@@ -75,10 +75,10 @@ fn expect_status(fixture: &Fixture, number: u64, status: &str) -> Result<()> {
     })
 }
 
-/// Devices are put in the place of others; the others are put back outside the measured time.
+/// Replaces devices by others; the first ones are restored outside the measured time.
 pub fn replacing(
     fixture: &Fixture,
-    about: About,
+    spec: RowSpec,
     replaced: Replaced,
     before: &Devices,
     after: &Devices,
@@ -90,7 +90,7 @@ pub fn replacing(
     };
     prepare()?;
     fixture.measure_write(
-        about,
+        spec,
         |_| fixture.store.commit(&replace(fixture, after, replaced)?),
         |_, _| {
             expect_devices(fixture, after)?;
@@ -99,20 +99,20 @@ pub fn replacing(
     )
 }
 
-/// Devices of which two leaves are set.
+/// The number of devices of which two leaves are set.
 const UPDATED: u64 = 100;
 
-/// Devices among which they are.
+/// The number of devices in the store meanwhile.
 pub const AMONG: u64 = 2 * UPDATED;
 
-/// Two leaves of some devices are set in one commit.
-pub fn leaves(fixture: &Fixture, about: About) -> Result<Row> {
+/// Sets two leaves of several devices in one commit.
+pub fn leaves(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture
         .store
         .commit(&replace(fixture, &devices(0..AMONG), Replaced::Node)?)?;
     let text = |call: u64| format!("update {call}");
     fixture.measure_write(
-        about,
+        spec,
         |call| {
             let mut edits = Vec::new();
             for number in 0..UPDATED {

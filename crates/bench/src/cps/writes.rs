@@ -1,18 +1,18 @@
-//! Rows that store devices and books: documents are parsed each time, and committed at once.
+//! Rows that store devices and books. Documents are parsed each time.
 
 use espalier_store::Edit;
 
 use super::devices::{DEVICE, SUCCESS, books, document};
-use super::fixture::{About, Fixture};
+use super::fixture::{Fixture, RowSpec};
 use super::updates::empty;
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// Devices are stored in an empty anchor.
-pub fn devices(fixture: &Fixture, about: About) -> Result<Row> {
+/// Stores devices in an empty anchor.
+pub fn devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             fixture
                 .store
@@ -25,12 +25,12 @@ pub fn devices(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-/// Devices are added to the list, which is empty; the container is there.
-pub fn list_of_devices(fixture: &Fixture, about: About) -> Result<Row> {
+/// Adds devices to the list, which is empty; its container exists.
+pub fn list_of_devices(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let none = fixture.parsed(document(0..0, SUCCESS))?;
     fixture.store.commit(&[none])?;
     let row = fixture.measure_write(
-        about,
+        spec,
         |_| {
             fixture
                 .store
@@ -49,11 +49,11 @@ pub fn list_of_devices(fixture: &Fixture, about: About) -> Result<Row> {
 /// The books of the category.
 const BOOK: &str = "/espalier-bench-books:shop/category[code='1']/book";
 
-/// Books are stored under a category that is there.
-pub fn all_books(fixture: &Fixture, about: About) -> Result<Row> {
+/// Stores books under an existing category.
+pub fn all_books(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             fixture
                 .store
@@ -71,14 +71,14 @@ fn delete_books(fixture: &Fixture) -> Result<()> {
     fixture.store.commit(&[Edit::delete(list)]).map(drop)
 }
 
-/// Books stored at once.
+/// The number of books in one commit.
 const AT_ONCE: u64 = 100;
 
-/// Books are stored under a category, some at once.
-pub fn books_in_parts(fixture: &Fixture, about: About) -> Result<Row> {
+/// Stores books under a category in several commits.
+pub fn books_in_parts(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
     fixture.measure_write(
-        about,
+        spec,
         |_| {
             for first in (0..fixture.size).step_by(AT_ONCE as usize) {
                 let last = fixture.size.min(first + AT_ONCE);
@@ -95,7 +95,7 @@ pub fn books_in_parts(fixture: &Fixture, about: About) -> Result<Row> {
     )
 }
 
-fn expect_count(fixture: &Fixture, list: &str, wanted: u64) -> Result<()> {
+fn expect_count(fixture: &Fixture, list: &str, expected: u64) -> Result<()> {
     let found = fixture.store.count(list)?;
-    expect(found == wanted, || format!("{found} entries"))
+    expect(found == expected, || format!("{found} entries"))
 }

@@ -12,16 +12,16 @@ pub struct Car {
     pub keywords: Vec<String>,
 }
 
-/// How many documents have a colour, and a keyword, of their own.
+/// Assigns cars to groups, each with its own colour and keywords.
 #[derive(Clone, Debug)]
 pub struct Groups {
-    /// For each number of documents, how many have been given so far.
+    /// For each group: its size, and how many of its cars were not generated yet.
     left: Vec<(u64, u64)>,
     total: u64,
 }
 
 impl Groups {
-    /// Groups of these sizes, as far as they fit among so many cars.
+    /// Creates groups of these sizes, as long as they fit into `total` cars.
     pub fn new(sizes: &[u64], total: u64) -> Self {
         let mut left = Vec::new();
         let mut sum = 0;
@@ -34,19 +34,19 @@ impl Groups {
         Self { left, total }
     }
 
-    /// The sizes that there are.
+    /// The sizes of the groups.
     pub fn sizes(&self) -> Vec<u64> {
         self.left.iter().map(|(size, _)| *size).collect()
     }
 
-    /// The group of the car of this number: every group is spread over all of them.
+    /// The group of a car. Each group is spread over all numbers.
     fn of(&mut self, number: u64) -> Option<u64> {
         let rest = self.total - number;
-        let wanted: u64 = self.left.iter().map(|(_, left)| left).sum();
-        if wanted == 0 {
+        let needed: u64 = self.left.iter().map(|(_, left)| left).sum();
+        if needed == 0 {
             return None;
         }
-        // A mixing of the number, so that the groups are not runs.
+        // Mix the number, so that groups are not runs of numbers.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
         let mut at = mixed % rest;
         for (size, left) in &mut self.left {
@@ -59,7 +59,7 @@ impl Groups {
         None
     }
 
-    /// The car of this number; the numbers ascend from 0.
+    /// The car of a number; calls must have ascending numbers from 0.
     pub fn car(&mut self, number: u64) -> Car {
         let group = self.of(number);
         Car {
@@ -76,27 +76,27 @@ impl Groups {
     }
 }
 
-/// The name of the car of this number.
+/// The name of a car.
 pub fn name(number: u64) -> String {
     format!("Corvet-{number}")
 }
 
-/// The colour that so many cars have.
+/// The colour of the group of a size.
 pub fn color(size: u64) -> String {
     format!("red-{size}")
 }
 
-/// The keyword that so many cars have.
+/// The keyword of the group of a size.
 pub fn tag(size: u64) -> String {
     format!("fast-{size}")
 }
 
-/// A keyword that the same cars have.
+/// The second keyword of the group of a size.
 pub fn second_tag(size: u64) -> String {
     format!("old-{size}")
 }
 
-/// The collection: three indexes, one of each kind.
+/// The declaration of the collection, with one index of each kind.
 pub fn cars(policy: Policy) -> Declaration<Car> {
     Declaration::new("cars")
         .policy(policy)
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_have_as_many_cars_as_they_say() {
+    fn groups_have_the_declared_number_of_cars() {
         let mut groups = Groups::new(&[1, 20, 300, 5000], 1000);
         assert_eq!(groups.sizes(), [1, 20, 300]);
         let cars: Vec<_> = (0..1000).map(|number| groups.car(number)).collect();

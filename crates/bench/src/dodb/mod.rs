@@ -1,7 +1,7 @@
-//! The scenario of DODB's own bench (`benchmark-cars`): cars are added, and found by index,
-//! partition and tag, under four memory policies. The rows are the data of its three graphs.
+//! The scenario of DODB's own bench (`benchmark-cars`): cars are added, and found by index, partition and tag, under
+//! four memory policies. The rows are the data of its three graphs.
 //!
-//! `cars.rs` makes the cars, `known.rs` has the figures of others, `run.rs` measures.
+//! `cars.rs` generates the cars, `run.rs` measures; the figures of DODB are in `data/figures/dodb.toml`.
 
 mod cars;
 mod run;

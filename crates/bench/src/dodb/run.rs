@@ -1,4 +1,4 @@
-//! Measuring.
+//! Runs the rows.
 
 use std::hint::black_box;
 use std::sync::{Arc, LazyLock};
@@ -9,54 +9,54 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
-use crate::configuration::{Configuration, Raw, StoreLocation};
+use crate::configuration::{Configuration, RawClient, StoreLocation};
 use crate::figures::Figures;
-use crate::harness::{Plan, Timing, cpu_time, measure, together};
+use crate::harness::{Repetitions, Timing, cpu_time, measure, run_threads};
 use crate::output::Output;
 use crate::recorder::{Recorder, Trace};
-use crate::row::{Environment, Peer, Row};
+use crate::row::{EngineLabels, Peer, Row};
 use espalier_terminal::{Failure, Result};
 
-/// What DODB takes.
+/// The figures of DODB.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/dodb.toml")));
 
-/// Documents of one commit while the collection is filled.
+/// The number of documents per commit while the collection is filled.
 const BULK: u64 = 1000;
 
-/// Queries that are timed together, as one takes less than reading the clock.
+/// The number of queries timed together: one takes less time than reading the clock.
 const BATCH: u64 = 100;
 
-/// Cars that are added one by one, at most.
+/// The largest number of cars added one by one.
 const SINGLE_INSERTS: u64 = 2000;
 
-/// Threads that add cars at the same time, and how many each adds.
+/// The number of threads that add cars concurrently, and of the cars each adds.
 const THREADS: u64 = 8;
 const INSERTS_OF_A_THREAD: u64 = 500;
 
-/// How often the raw engine does what a row did.
+/// The number of calls of a row that the raw engine replays.
 const TRACES: u64 = 50;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Dodb {
     /// Numbers of cars, ascending.
     pub sizes: Vec<u64>,
-    /// Numbers of cars that a partition, and a tag, has.
+    /// Numbers of cars in a partition, and with a tag.
     pub matches: Vec<u64>,
     /// The policies.
     pub policies: Vec<Policy>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
     for (number, configuration) in dodb.configurations.iter().enumerate() {
         for (at, &size) in dodb.sizes.iter().enumerate() {
             let is_last = at + 1 == dodb.sizes.len();
             for &policy in &dodb.policies {
                 if policy == Policy::Ram && number > 0 {
-                    // The same everywhere.
+                    // This policy is the same on every engine.
                     continue;
                 }
                 let mut fixture = Fixture::open(dodb, configuration, policy, size, output)?;
@@ -83,10 +83,10 @@ struct Fixture<'a> {
     sizes: Vec<u64>,
     documents: Documents,
     cars: Collection<Car>,
-    /// Notes what is asked of the driver.
+    /// Records the reads and writes that reach the driver.
     recorder: Arc<Recorder>,
-    /// The engine's own client, where documents are read from the engine.
-    raw: Option<Raw>,
+    /// The engine's own client, if documents are read from the engine.
+    raw: Option<RawClient>,
     location: StoreLocation,
 }
 
@@ -105,10 +105,10 @@ impl<'a> Fixture<'a> {
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
-        let on = configuration.on();
+        let labels = configuration.labels();
         let (driver, durability) = match policy {
             Policy::Ram => ("none".to_owned(), "none"),
-            _ => (on.driver, on.durability),
+            _ => (labels.driver, labels.durability),
         };
         let mut fixture = Self {
             output,
@@ -130,13 +130,12 @@ impl<'a> Fixture<'a> {
         Ok(fixture)
     }
 
-    /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
-    /// asked of it.
+    /// The time of the raw engine for the reads and writes of `operation`; none if the driver is not accessed.
     fn raw(&self, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Option<Timing>> {
         let Some(raw) = &self.raw else {
             return Ok(None);
         };
-        let traces = (0..TRACES).map(|call| self.recorder.traced(|| operation(call)));
+        let traces = (0..TRACES).map(|call| self.recorder.record(|| operation(call)));
         let traces = traces.collect::<Result<Vec<_>>>()?;
         match traces.iter().any(Trace::is_empty) {
             true => Ok(None),
@@ -144,7 +143,7 @@ impl<'a> Fixture<'a> {
         }
     }
 
-    /// The figures of DODB, and of plain files, for a row.
+    /// The figures of DODB and of plain files for a row.
     fn figures(&self, row: &str, size: u64) -> Vec<Peer> {
         let policy = match self.policy {
             Policy::Recent { .. } => Policy::Uncached,
@@ -154,12 +153,12 @@ impl<'a> Fixture<'a> {
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
-        let on = Environment {
+        let labels = EngineLabels {
             driver: self.driver.clone(),
             policy: self.policy.as_str(),
             durability: self.durability,
         };
-        Row::new("dodb", row, on, size)
+        Row::new("dodb", row, labels, size)
     }
 
     fn fill(&mut self, groups: &mut Groups) -> Result<()> {
@@ -168,14 +167,14 @@ impl<'a> Fixture<'a> {
         let mut number = 0;
         while number < self.size {
             let end = (number + BULK).min(self.size);
-            let some: Vec<_> = (number..end).map(|number| groups.car(number)).collect();
+            let cars: Vec<_> = (number..end).map(|number| groups.car(number)).collect();
             let before = Instant::now();
-            self.cars.insert_many(some)?;
+            self.cars.insert_many(cars)?;
             samples.push(before.elapsed().as_secs_f64() / (end - number) as f64);
             number = end;
         }
         let batches = samples.len() as u64;
-        let timing = Timing::of(
+        let timing = Timing::from_samples(
             samples,
             cpu_time().saturating_sub(cpu) * batches as u32 / self.size as u32,
         )?;
@@ -185,10 +184,10 @@ impl<'a> Fixture<'a> {
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("of one car, three indexes, all cars"))
+            .add_row(&row.note("per car, three indexes, all cars"))
     }
 
-    /// The first graph: one car by index.
+    /// The first graph: get one car by index.
     fn get(&mut self) -> Result<()> {
         let mut random = StdRng::seed_from_u64(self.size);
         let index = self.cars.index("name")?;
@@ -197,25 +196,25 @@ impl<'a> Fixture<'a> {
             .collect();
         let names: Vec<_> = numbers.iter().map(|number| name(*number)).collect();
         let batches = names.len() as u64 / BATCH;
-        let some = |call: u64| {
+        let batch = |call: u64| {
             let from = ((call % batches) * BATCH) as usize;
             from..from + BATCH as usize
         };
         let timing = measure(
-            Plan::many(1000),
+            Repetitions::many(1000),
             |call| {
                 let mut found = Vec::with_capacity(BATCH as usize);
-                for name in &names[some(call)] {
+                for name in &names[batch(call)] {
                     found.push(black_box(index.get(name.as_str())?));
                 }
                 Ok(found)
             },
             |call, found| {
-                let wanted = names[some(call)].iter();
-                let is_right = wanted
+                let expected = names[batch(call)].iter();
+                let is_right = expected
                     .zip(&found)
                     .all(|(name, car)| car.as_ref().is_some_and(|car| car.name == *name));
-                right(is_right, "get by index")
+                expect_right(is_right, "get by index")
             },
         )?;
         let raw = self.raw(|call| {
@@ -224,16 +223,16 @@ impl<'a> Fixture<'a> {
         })?;
         let row = self
             .row("get by index", self.size)
-            .timed(&timing.part(BATCH));
+            .timed(&timing.per_operation(BATCH));
         let row = row
             .raw(raw.as_ref())
             .peers(self.figures("get by index", self.size));
-        self.output.row(&row.note(format!(
-            "{BATCH} random cars at once, each on average: none was asked for shortly before"
+        self.output.add_row(&row.note(format!(
+            "{BATCH} random cars together, average per car: none was read shortly before"
         )))
     }
 
-    /// The same 100 cars again and again, as DODB's figures are of.
+    /// Gets the same 100 cars repeatedly, as in DODB's figures.
     fn get_again(&mut self) -> Result<()> {
         let mut random = StdRng::seed_from_u64(self.size);
         let index = self.cars.index("name")?;
@@ -241,7 +240,7 @@ impl<'a> Fixture<'a> {
             .map(|_| name(random.random_range(0..self.size)))
             .collect();
         let timing = measure(
-            Plan::many(1000),
+            Repetitions::many(1000),
             |_| {
                 for name in &names {
                     black_box(index.get(name.as_str())?);
@@ -252,10 +251,10 @@ impl<'a> Fixture<'a> {
         )?;
         let row = self
             .row("get by index, again", self.size)
-            .timed(&timing.part(BATCH))
+            .timed(&timing.per_operation(BATCH))
             .peers(self.figures("get by index, again", self.size));
-        self.output.row(&row.note(format!(
-            "the same {BATCH} random cars again and again, each on average"
+        self.output.add_row(&row.note(format!(
+            "the same {BATCH} random cars repeatedly, average per car"
         )))
     }
 
@@ -291,17 +290,17 @@ impl<'a> Fixture<'a> {
         find: impl Fn(&Index<Car>) -> Result<Vec<(u64, Arc<Car>)>>,
     ) -> Result<()> {
         let timing = measure(
-            Plan::many(50),
+            Repetitions::many(50),
             |_| find(index),
             |_, found| {
                 let is_right = found.len() as u64 == matching
                     && found.iter().all(|(_, car)| car.color == color(matching));
-                right(is_right, row)
+                expect_right(is_right, row)
             },
         )?;
         let raw = self.raw(|_| find(index).map(drop))?;
         let row = self.row(row, matching).timed(&timing).peers(peers);
-        self.output.row(
+        self.output.add_row(
             &row.raw(raw.as_ref())
                 .note(format!("among {} cars", self.size)),
         )
@@ -310,8 +309,8 @@ impl<'a> Fixture<'a> {
     fn insert_one_by_one(&mut self) -> Result<()> {
         let mut groups = Groups::new(&[], u64::MAX);
         let size = self.size;
-        let plan = Plan::many(SINGLE_INSERTS);
-        // Making a car is no part of adding it.
+        let plan = Repetitions::many(SINGLE_INSERTS);
+        // Generate the cars outside the measured time.
         let made: Vec<_> = (0..plan.calls_max())
             .map(|call| groups.car(size + call))
             .collect();
@@ -322,7 +321,7 @@ impl<'a> Fixture<'a> {
                 Some(car) => Ok(Some(self.cars.insert(car)?)),
                 None => Ok(None),
             },
-            |call, key| right(key == Some(size + call), "add"),
+            |call, key| expect_right(key == Some(size + call), "add"),
         )?;
         let next = self.cars.next_key()?;
         let raw = self.raw(|call| {
@@ -331,16 +330,16 @@ impl<'a> Fixture<'a> {
         })?;
         let peers = self.figures("add", self.size);
         let row = self.row("add", self.size).timed(&timing).peers(peers);
-        self.output.row(
+        self.output.add_row(
             &row.raw(raw.as_ref())
-                .note("three indexes, six entries, a commit each"),
+                .note("three indexes, six entries, one commit per car"),
         )
     }
 
-    /// Each call returns when its car is there; calls at the same time share a commit.
+    /// Adds cars by several threads. Each call returns when its car is stored; concurrent calls share a commit.
     fn insert_by_threads(&mut self) -> Result<()> {
         let (cars, next) = (&self.cars, self.cars.next_key()?);
-        let timing = together(THREADS, INSERTS_OF_A_THREAD, |thread| {
+        let timing = run_threads(THREADS, INSERTS_OF_A_THREAD, |thread| {
             let mut groups = Groups::new(&[], u64::MAX);
             let from = next + thread * INSERTS_OF_A_THREAD;
             (from..from + INSERTS_OF_A_THREAD).try_for_each(|number| {
@@ -349,22 +348,22 @@ impl<'a> Fixture<'a> {
             })
         })?;
         let added = self.cars.next_key()? - next;
-        right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
+        expect_right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
         let peers = self.figures("add", self.size);
         let row = self
             .row(format!("add by {THREADS} threads"), self.size)
             .timed(&timing)
             .peers(peers);
         self.output
-            .row(&row.note("of one car, over all threads; calls at once share a commit"))?;
+            .add_row(&row.note("per car, over all threads; concurrent calls share a commit"))?;
         self.documents.flush()?;
         Ok(())
     }
 }
 
-fn right(is_right: bool, what: &str) -> Result<()> {
+fn expect_right(is_right: bool, what: &str) -> Result<()> {
     if is_right {
         return Ok(());
     }
-    Err(Failure::data(format!("{what}: the answer is wrong")))
+    Err(Failure::data(format!("{what}: wrong result")))
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use espalier_store::Edit;
 use espalier_yang::InstancePath;
 
-use super::report::{Report, effort};
+use super::report::{Report, validation_note};
 use crate::dataset::expect;
 use crate::generated_document::{GeneratedDocument, List};
 use crate::harness::{Timing, cpu_time};
@@ -18,16 +18,16 @@ const MODEL: Model = Model {
     text: include_str!("../models/espalier-bench-access.yang"),
 };
 
-/// Devices at a channel termination.
+/// The number of devices at a channel termination.
 const PER_TERMINATION: u64 = 64;
 
-/// Ports of a device; each has a tagged interface, a transmission container and a stream.
+/// The number of ports of a device; each has a tagged interface, a transmission container and a stream.
 const PORTS: u64 = 2;
 
-/// Commits at the beginning and at the end that are looked at by themselves.
-const ENDS: usize = 16;
+/// The number of first and of last commits that have a row of their own.
+const EDGE_COMMITS: usize = 16;
 
-/// What is there before the first device.
+/// The content of the store before the first device.
 fn terminations(size: u64) -> GeneratedDocument<'static> {
     let terminations = (0..=size / PER_TERMINATION)
         .map(|n| format!(r#"{{"name":"termination-{n}","type":"termination"}}"#));
@@ -45,7 +45,7 @@ fn terminations(size: u64) -> GeneratedDocument<'static> {
     GeneratedDocument::lists(lists, "]}}")
 }
 
-/// All that belongs to one device: 53 nodes.
+/// The nodes of one device: 53.
 fn device(n: u64) -> GeneratedDocument<'static> {
     let (termination, id) = (n / PER_TERMINATION, n % PER_TERMINATION);
     let onu = format!(
@@ -87,19 +87,19 @@ fn device(n: u64) -> GeneratedDocument<'static> {
     GeneratedDocument::lists(lists, "]}}")
 }
 
-/// What adding the devices took.
+/// The measurements of adding the devices.
 #[derive(Default)]
 struct Added {
     seconds: Vec<f64>,
     cpu: Vec<Duration>,
-    /// Of the last commits.
+    /// The traces of the last commits.
     traces: Vec<Trace>,
 }
 
 impl Added {
     fn timing(&self, from: usize, to: usize) -> Result<Timing> {
         let cpu = self.cpu[from..to].iter().sum();
-        Timing::of(self.seconds[from..to].to_vec(), cpu)
+        Timing::from_samples(self.seconds[from..to].to_vec(), cpu)
     }
 }
 
@@ -115,7 +115,7 @@ fn add(store: &ModelStore, edits: &[Edit]) -> Result<Added> {
     Ok(added)
 }
 
-/// Measures it at a size: so many devices.
+/// Measures the case with `size` devices.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let store = report.store(MODEL)?;
     store.load(terminations(size))?;
@@ -127,20 +127,20 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
             ))
         })
         .collect::<Result<Vec<_>>>()?;
-    let before = store.effort();
+    let before = store.validation_cost();
     let mut added = add(&store, &edits)?;
-    let note = effort(before, store.effort(), size);
+    let note = validation_note(before, store.validation_cost(), size);
     check(&store, size)?;
     let raw = store.raw_copy()?;
     let more = store.document(device(size))?;
     let more = Edit::merge(InstancePath::root(), more);
     added
         .traces
-        .push(store.traced(|| store.commit(&[more]).map(drop))?);
+        .push(store.record(|| store.commit(&[more]).map(drop))?);
     let raw = raw.map(|raw| raw.replay(&added.traces)).transpose()?;
 
     let all = added.seconds.len();
-    let end = ENDS.min(all);
+    let end = EDGE_COMMITS.min(all);
     let first = report.row(&store, "b: add a device, the first ones", size);
     let first = first.timed(&added.timing(0, end)?);
     let first = first.note(format!(
@@ -165,12 +165,12 @@ fn median(seconds: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Everything is there, and the rules are kept.
+/// Checks that all devices are stored and that the constraints are enforced.
 fn check(store: &ModelStore, size: u64) -> Result<()> {
     let interfaces = store.count("/espalier-bench-access:interfaces/interface")?;
-    let wanted = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
-    expect(interfaces == wanted, || {
-        format!("{interfaces} interfaces instead of {wanted}")
+    let expected = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
+    expect(interfaces == expected, || {
+        format!("{interfaces} interfaces instead of {expected}")
     })?;
     let streams = store.count("/espalier-bench-access:transmission/stream")?;
     expect(streams == size * PORTS, || format!("{streams} streams"))?;
@@ -182,7 +182,7 @@ fn check(store: &ModelStore, size: u64) -> Result<()> {
     ];
     for edit in wrong {
         let is_refused = store.commit(&[edit]).is_err();
-        expect(is_refused, || "a rule was not kept".to_owned())?;
+        expect(is_refused, || "a constraint was not enforced".to_owned())?;
     }
     Ok(())
 }

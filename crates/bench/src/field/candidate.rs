@@ -3,19 +3,19 @@
 use espalier_store::{CommitOptions, Datastore, Edit};
 
 use super::hosts::Hosts;
-use super::report::{Change, Report, effort};
+use super::report::{Change, Report, validation_note};
 use crate::dataset::expect;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::memory;
 use espalier_terminal::Result;
 
-/// Changes in a candidate.
+/// The number of changes in a candidate.
 const CHANGES: u64 = 10;
 
-/// How often the candidate is filled and committed.
+/// The number of times that the candidate is edited and committed.
 const ROUNDS: u64 = 20;
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let rounds = (0..ROUNDS)
@@ -29,14 +29,18 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
                 .collect::<Result<Vec<_>>>()
         })
         .collect::<Result<Vec<_>>>()?;
-    let before = hosts.store.effort();
+    let before = hosts.store.validation_cost();
     let (measured, bytes) = memory::growth_during(|| through_candidate(&hosts, &rounds));
     let (edited, committed) = measured?;
     let row = report.row(&hosts.store, "e: ten changes of a candidate", size);
     report.emit_one(row.timed(&edited))?;
     let row = report.row(&hosts.store, "e: commit the candidate", size);
     let row = row.timed(&committed);
-    let row = row.note(effort(before, hosts.store.effort(), ROUNDS));
+    let row = row.note(validation_note(
+        before,
+        hosts.store.validation_cost(),
+        ROUNDS,
+    ));
     report.emit_one(row.note(format!(
         "private memory grew by at most {:.1} MB in {ROUNDS} rounds of {CHANGES} changes",
         bytes as f64 / f64::from(1 << 20)
@@ -46,11 +50,11 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     report.emit_one(row.timed(&discarded))
 }
 
-/// Fills and commits the candidate again and again: the times of both.
+/// Repeatedly edits and commits the candidate; returns the times of both.
 fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, Timing)> {
     let store = &hosts.store;
     let candidate = store.tree.beside(Datastore::Candidate, "")?;
-    let once = Plan::once();
+    let once = Repetitions::once();
     let (mut edited, mut committed) = (Vec::new(), Vec::new());
     for changes in rounds {
         let edits: Vec<Edit> = changes
@@ -71,10 +75,10 @@ fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, T
             },
         )?);
     }
-    Ok((Timing::all(&edited)?, Timing::all(&committed)?))
+    Ok((Timing::combined(&edited)?, Timing::combined(&committed)?))
 }
 
-/// Fills and discards it.
+/// Repeatedly edits the candidate and discards the changes; returns the time of discarding.
 fn discard(hosts: &mut Hosts) -> Result<Timing> {
     let count = CHANGES * ROUNDS;
     let changes = hosts.port_changes(count)?;
@@ -87,7 +91,7 @@ fn discard(hosts: &mut Hosts) -> Result<Timing> {
             .collect();
         candidate.commit(&edits, CommitOptions::default())?;
         discarded.push(measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| Ok(candidate.discard(CommitOptions::default())?),
             |_, ()| {
                 expect(!candidate.has_changes()?, || {
@@ -96,5 +100,5 @@ fn discard(hosts: &mut Hosts) -> Result<Timing> {
             },
         )?);
     }
-    Timing::all(&discarded)
+    Timing::combined(&discarded)
 }

@@ -1,4 +1,4 @@
-//! The cases.
+//! The cases of the suite.
 
 use clap::ValueEnum;
 
@@ -9,26 +9,26 @@ use super::{
 };
 use espalier_terminal::Result;
 
-/// A case. The letter is the one in the names of its rows.
+/// A case. Its letter is the prefix of its rows' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Case {
-    /// Entries that each refer to another list, committed at once; then one changed
+    /// Entries that each refer to another list: commit all at once; then change one
     A,
-    /// Subscribers' devices (ONUs) of some 50 nodes over several lists, one commit each
+    /// Subscribers' devices (ONUs) of about 50 nodes in several lists, one commit each
     B,
-    /// Rules on entries that read their whole list
+    /// Constraints on entries that read their whole list
     C,
-    /// Nodes under `when`, and one that goes
+    /// Nodes under `when`: load all; then change one condition, which removes its nodes
     D,
-    /// Ten changes of a long list through the candidate
+    /// Ten changes of a long list, through the candidate
     E,
     /// Many one-leaf edits in one commit
     F,
-    /// Deleting a list that another refers to
+    /// Delete a list that another list refers to
     G,
     /// A reader's latency while another session commits
     H,
-    /// One leaf, under rules of each kind
+    /// Change one leaf, under constraints of each kind
     OneLeaf,
 }
 
@@ -46,7 +46,7 @@ impl Case {
         Self::OneLeaf,
     ];
 
-    /// A tenth of the size that the case is known at, and that size.
+    /// A tenth of the size at which the case was reported, and that size.
     pub fn sizes(self) -> [u64; 2] {
         match self {
             Self::A => [4_000, 40_000],
@@ -60,7 +60,7 @@ impl Case {
         }
     }
 
-    /// Measures it at a size.
+    /// Measures the case at a size.
     pub fn run(self, report: &mut Report<'_>, size: u64) -> Result<()> {
         match self {
             Self::A => references::commit_all(report, size),

@@ -1,4 +1,4 @@
-//! Data with a rule of each kind: references, musts, whens and what must be unique.
+//! Data with a constraint of each kind: leafref, `must`, `when` and `unique`.
 
 use espalier_yang::InstancePath;
 use rand::rngs::StdRng;
@@ -17,13 +17,13 @@ const MODEL: Model = Model {
 
 const LIST: &str = "/espalier-bench-hosts:hosts/host";
 
-/// How many sites there are.
+/// The number of sites.
 pub const SITES: u64 = 100;
 
-/// The same entries are chosen in every run.
+/// The seed: every run chooses the same entries.
 const SEED: u64 = 0x686f_7374_735f_7365;
 
-/// A store with so many hosts.
+/// A store with hosts.
 pub struct Hosts {
     /// The store.
     pub store: ModelStore,
@@ -32,7 +32,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Loads them.
+    /// Opens a store and loads `size` hosts.
     pub fn load(report: &Report<'_>, size: u64) -> Result<Self> {
         let store = report.store(MODEL)?;
         store.load(document(size))?;
@@ -45,12 +45,12 @@ impl Hosts {
         })
     }
 
-    /// How many there are.
+    /// The number of hosts.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// One of them.
+    /// Chooses a host at random.
     pub fn choose(&mut self) -> u64 {
         self.random.random_range(0..self.size)
     }
@@ -65,7 +65,7 @@ impl Hosts {
         self.store.path(&format!("{LIST}[name='{}']", name(number)))
     }
 
-    /// Changes of the port, which a `must`, a `when` and a `unique` read.
+    /// Changes of the leaf `port`, which a `must`, a `when` and a `unique` read.
     pub fn port_changes(&mut self, count: u64) -> Result<Vec<Change>> {
         (0..count)
             .map(|n| {
@@ -75,7 +75,7 @@ impl Hosts {
             .collect()
     }
 
-    /// Changes of the site, which is a reference.
+    /// Changes of the leaf `site`, which is a leafref.
     pub fn site_changes(&mut self, count: u64) -> Result<Vec<Change>> {
         (0..count)
             .map(|n| {

@@ -1,4 +1,4 @@
-//! Case c: rules on entries that read their whole list.
+//! Case c: constraints on entries that read their whole list.
 
 use super::report::{CHANGES_MAX, Change, Report};
 use crate::dataset::expect;
@@ -13,20 +13,20 @@ const MODEL: Model = Model {
 
 const RULES: &str = "/espalier-bench-rules:rules";
 
-/// A document with one of the lists.
+/// A document with entries of one of the lists.
 fn document(list: &str, entries: List<'static>) -> GeneratedDocument<'static> {
     let before = format!(r#"{{"espalier-bench-rules:rules":{{"{list}":["#);
     GeneratedDocument::lists(vec![(before, entries)], "]}}")
 }
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let store = report.store(MODEL)?;
     counted(report, &store, size)?;
     cards(report, &store, size)
 }
 
-fn all(
+fn commit_all(
     report: &mut Report<'_>,
     store: &ModelStore,
     (list, name, size): (&str, &str, u64),
@@ -42,7 +42,7 @@ fn all(
 fn counted(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let entries = (0..size).map(|n| format!(r#"{{"name":"n{n:08}","text":"text {n}"}}"#));
     let what = ("counted", "c: commit all, under count()", size);
-    all(report, store, what, Box::new(entries))?;
+    commit_all(report, store, what, Box::new(entries))?;
     let added = (0..CHANGES_MAX.min(size))
         .map(|n| {
             let path = format!("{RULES}/counted[name='n{n:08}-more']/text");
@@ -56,7 +56,7 @@ fn counted(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()>
 fn cards(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let entries = (0..size).map(|n| format!(r#"{{"name":"card-{n:08}","slot":{n}}}"#));
     let what = ("card", "c: commit all, each unlike all others", size);
-    all(report, store, what, Box::new(entries))?;
+    commit_all(report, store, what, Box::new(entries))?;
     let slot = |n: u64| format!("{RULES}/card[name='card-{:08}']/slot", (n * 7919) % size);
     let changes = (0..CHANGES_MAX.min(size))
         .map(|n| Change::set(store, &slot(n), &(size + n).to_string()))
@@ -68,5 +68,7 @@ fn cards(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let is_refused = store.commit(&[taken]).is_err();
     let free = store.set(&slot(0), &(2 * size + last).to_string())?;
     let is_free = store.commit(&[free]).is_ok();
-    expect(is_refused && is_free, || "the rule was not kept".to_owned())
+    expect(is_refused && is_free, || {
+        "the constraint was not enforced".to_owned()
+    })
 }

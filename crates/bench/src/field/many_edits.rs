@@ -3,12 +3,12 @@
 use espalier_store::Edit;
 
 use super::hosts::Hosts;
-use super::report::{Change, Report, effort};
+use super::report::{Change, Report, validation_note};
 use crate::dataset::expect;
-use crate::harness::{Plan, measure};
+use crate::harness::{Repetitions, measure};
 use espalier_terminal::Result;
 
-/// Changes of the port of every host, each an edit of its own.
+/// Changes of the port of every host, each as a separate edit.
 fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>)> {
     let changes = (0..size)
         .map(|n| {
@@ -22,15 +22,15 @@ fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>
     Ok((changes, edits))
 }
 
-/// Measures it at a size: so many hosts, and as many edits.
+/// Measures the case with `size` hosts and as many edits.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let hosts = Hosts::load(report, size)?;
     let store = &hosts.store;
-    let plan = Plan::few(5);
+    let plan = Repetitions::few(5);
     let rounds = (0..=plan.calls_max())
         .map(|number| round(&hosts, size, number))
         .collect::<Result<Vec<_>>>()?;
-    let before = store.effort();
+    let before = store.validation_cost();
     let timing = measure(
         plan,
         |call| store.commit(&rounds[call as usize].1),
@@ -42,10 +42,10 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
                 .try_for_each(|change| change.check(store))
         },
     )?;
-    let note = effort(before, store.effort(), timing.n);
+    let note = validation_note(before, store.validation_cost(), timing.n);
     let raw = store.raw_copy()?;
     let last = &rounds[plan.calls_max() as usize].1;
-    let trace = store.traced(|| store.commit(last).map(drop))?;
+    let trace = store.record(|| store.commit(last).map(drop))?;
     let raw = raw.map(|raw| raw.replay(&[trace])).transpose()?;
     let row = report.row(store, "f: one-leaf edits in one commit", size);
     let row = row.timed(&timing).raw(raw.as_ref()).note(note);

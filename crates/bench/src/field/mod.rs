@@ -1,7 +1,7 @@
-//! What others are known to be slow at: cases that users of sysrepo, libyang and Clixon report.
+//! Cases that users of sysrepo, libyang and Clixon report as slow.
 //!
-//! Each case runs at several sizes; a row of work on one entry says how it grew from the size
-//! before. Constraints are validated in every commit, and what had to be fallen back on is noted.
+//! Each case runs at several sizes. The note of a row on one entry has its growth since the previous size.
+//! Constraints are validated in every commit; the note has the number of fallbacks of the validation.
 
 mod access_network;
 mod candidate;

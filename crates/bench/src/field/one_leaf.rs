@@ -4,7 +4,7 @@ use super::hosts::Hosts;
 use super::report::{CHANGES_MAX, Report};
 use espalier_terminal::Result;
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let changes = hosts.port_changes(CHANGES_MAX.min(20 * size))?;

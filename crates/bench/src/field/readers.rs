@@ -1,4 +1,4 @@
-//! Case h: how long a reader waits while another session commits.
+//! Case h: the latency of a reader while another session commits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -8,20 +8,20 @@ use espalier_store::Edit;
 use super::hosts::Hosts;
 use super::report::Report;
 use crate::dataset::expect;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// Reads of each kind, at most.
+/// The largest number of reads of each kind.
 const READS_MAX: u64 = 20_000;
 
-/// Edits of a large commit.
+/// The largest number of edits in a large commit.
 const EDITS_MAX: u64 = 10_000;
 
-/// How many different commits the other session makes, in turn.
+/// The number of different commits of the other session.
 const COMMITS: u64 = 8;
 
-/// Measures it at a size.
+/// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let idle = read(&mut hosts)?;
@@ -32,7 +32,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
         ("h: read one, beside large commits", size.min(EDITS_MAX)),
     ] {
         let commits = commits(&mut hosts, edits)?;
-        let (busy, made) = beside(&mut hosts, &commits)?;
+        let (busy, made) = read_during_commits(&mut hosts, &commits)?;
         let row: Row = report.row(&hosts.store, name, size).timed(&busy);
         let row = row.note(format!(
             "{made} commits of {edits} edits meanwhile; idle p50 {:.2} us, p99 {:.2} us",
@@ -45,7 +45,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
 }
 
 fn read(hosts: &mut Hosts) -> Result<Timing> {
-    let plan = Plan::many(READS_MAX.min(20 * hosts.size()));
+    let plan = Repetitions::many(READS_MAX.min(20 * hosts.size()));
     let paths = (0..plan.calls_max())
         .map(|_| {
             let number = hosts.choose();
@@ -57,13 +57,13 @@ fn read(hosts: &mut Hosts) -> Result<Timing> {
         |call| hosts.store.read(&paths[call as usize]),
         |call, tree| {
             expect(tree.nodes.len() == 1, || {
-                format!("reading {call} gave nothing")
+                format!("read {call} returned nothing")
             })
         },
     )
 }
 
-/// Commits that each change something whichever of the others came before.
+/// Commits that each change something, whichever other one came before.
 fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
     (0..COMMITS)
         .map(|round| {
@@ -78,8 +78,8 @@ fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
         .collect()
 }
 
-/// Reads while another thread commits; how many commits it made.
-fn beside(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
+/// Reads while another thread commits. Also returns the number of its commits.
+fn read_during_commits(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let tree = hosts.store.tree.clone();
     thread::scope(|scope| {

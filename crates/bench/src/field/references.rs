@@ -1,11 +1,11 @@
-//! Case a: entries that each refer to another list. Case g: deleting what is referred to.
+//! Case a: entries that each refer to another list. Case g: deletes of referenced entries.
 
 use espalier_store::{CommitOptions, Edit, Error};
 
-use super::report::{CHANGES_MAX, Change, Report, effort};
+use super::report::{CHANGES_MAX, Change, Report, validation_note};
 use crate::dataset::expect;
 use crate::generated_document::GeneratedDocument;
-use crate::harness::{Plan, measure};
+use crate::harness::{Repetitions, measure};
 use crate::model_store::{Model, ModelStore};
 use espalier_terminal::Result;
 
@@ -69,19 +69,19 @@ pub fn commit_all(report: &mut Report<'_>, size: u64) -> Result<()> {
 /// Case g.
 pub fn delete_all(report: &mut Report<'_>, size: u64) -> Result<()> {
     let store = filled(report, size)?;
-    refused(report, &store, size)?;
-    spare(report, &store, size)?;
+    delete_referenced(report, &store, size)?;
+    delete_unreferenced(report, &store, size)?;
     let both = ["profile", "service"].map(|list| store.path(&format!("{LIST}/{list}")));
     let edits = both
         .into_iter()
         .map(|path| Ok(Edit::delete(path?)))
         .collect::<Result<Vec<_>>>()?;
     let raw = store.raw_copy()?;
-    let before = store.effort();
+    let before = store.validation_cost();
     let mut timing = None;
-    let trace = store.traced(|| {
+    let trace = store.record(|| {
         timing = Some(measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| store.commit(&edits),
             |_, commit| expect(commit.is_changed, || "nothing was deleted".to_owned()),
         )?);
@@ -95,17 +95,17 @@ pub fn delete_all(report: &mut Report<'_>, size: u64) -> Result<()> {
     let row = report.row(&store, "g: delete a list and its referrers", size);
     let row = row
         .raw(raw.as_ref())
-        .note(effort(before, store.effort(), 1));
+        .note(validation_note(before, store.validation_cost(), 1));
     report.emit(&timing.iter().fold(row, |row, timing| row.timed(timing)))
 }
 
-/// While referrers remain, the list cannot be deleted.
-fn refused(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
+/// Measures a delete that is rejected, because entries refer to the list.
+fn delete_referenced(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let edits = [Edit::delete(store.path(&format!("{LIST}/profile"))?)];
-    let before = store.effort();
+    let before = store.validation_cost();
     let mut errors = 0;
     let timing = measure(
-        Plan::few(3),
+        Repetitions::few(3),
         |_| Ok(store.tree.commit(&edits, CommitOptions::default())),
         |_, outcome| {
             if let Err(Error::Data(found)) = &outcome {
@@ -121,13 +121,13 @@ fn refused(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()>
     let row = report.row(store, "g: delete a list that is referred to", size);
     let row = row
         .timed(&timing)
-        .note(format!("refused with {errors} errors"));
+        .note(format!("rejected with {errors} errors"));
     let commits = timing.n;
-    report.emit(&row.note(effort(before, store.effort(), commits)))
+    report.emit(&row.note(validation_note(before, store.validation_cost(), commits)))
 }
 
-/// An entry that nothing refers to can be deleted.
-fn spare(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
+/// Measures deletes of entries without references.
+fn delete_unreferenced(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let count = CHANGES_MAX.min(size);
     let name = |n| format!("spare-{:08}", (n * 7919) % (count * 100));
     let entries = (0..count).map(|n| format!(r#"{{"name":"{}","rate":1}}"#, name(n)));

@@ -1,4 +1,4 @@
-//! Rows of the cases: measuring a commit of everything, and changes of one entry.
+//! Measures rows of the cases: a commit of a whole document, and changes of one entry.
 
 use std::sync::LazyLock;
 
@@ -6,50 +6,50 @@ use espalier_store::Edit;
 use espalier_yang::InstancePath;
 use espalier_yang::validate::ValidationCost;
 
-use crate::configuration::{Configuration, Raw};
+use crate::configuration::{Configuration, RawClient};
 use crate::dataset::expect;
 use crate::figures::Figures;
 use crate::generated_document::GeneratedDocument;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::model_store::{Model, ModelStore};
 use crate::output::Output;
 use crate::recorder::Trace;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What users of other systems report.
+/// The figures that users of other systems report.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/field.toml")));
 
 /// The suite's name in rows.
 const SUITE: &str = "field";
 
-/// Changes of one entry that are made of each kind, at most.
+/// The largest number of changes of one entry in a row.
 pub const CHANGES_MAX: u64 = 2_400;
 
-/// One change in so many is kept for the raw engine.
-const TRACED: usize = 10;
+/// One of this many changes is replayed on the raw engine.
+const CHANGES_PER_TRACE: usize = 10;
 
-/// Takes rows, and remembers those of one entry.
+/// Emits rows. Keeps the medians of rows on one entry, to compute their growth.
 pub struct Report<'a> {
     configuration: &'a Configuration,
     output: &'a mut Output,
-    /// Name, size and median.
-    seen: Vec<(String, u64, f64)>,
+    /// Name, size and median of the rows on one entry.
+    measured: Vec<(String, u64, f64)>,
 }
 
-/// A change of one entry, and how it shows.
+/// A change of one entry, and the leaf that shows it.
 pub struct Change {
-    /// What is asked for.
+    /// The edits.
     pub edits: Vec<Edit>,
-    /// A leaf.
+    /// The leaf to check afterwards.
     pub leaf: InstancePath,
-    /// What it holds afterwards; none where it is gone.
+    /// The expected value of the leaf afterwards; `None` if it must not exist.
     pub value: Option<String>,
 }
 
 impl Change {
-    /// Setting a leaf.
+    /// A change that sets a leaf.
     pub fn set(store: &ModelStore, path: &str, value: &str) -> Result<Self> {
         Ok(Self {
             edits: vec![store.set(path, value)?],
@@ -58,7 +58,7 @@ impl Change {
         })
     }
 
-    /// Fails unless the leaf holds what it must.
+    /// Fails unless the leaf has the expected value.
     pub fn check(&self, store: &ModelStore) -> Result<()> {
         let found = store.leaf(&self.leaf)?.map(|value| value.to_string());
         expect(found == self.value, || {
@@ -69,44 +69,48 @@ impl Change {
 }
 
 impl<'a> Report<'a> {
-    /// No rows yet.
+    /// Creates a report without rows.
     pub fn new(configuration: &'a Configuration, output: &'a mut Output) -> Self {
         Self {
             configuration,
             output,
-            seen: Vec::new(),
+            measured: Vec::new(),
         }
     }
 
-    /// A new store of a model.
+    /// Opens a new store of a model.
     pub fn store(&self, model: Model) -> Result<ModelStore> {
         ModelStore::open(self.configuration, model)
     }
 
-    /// A row with nothing measured yet.
+    /// A row without measurements, with the figures of other systems.
     pub fn row(&self, store: &ModelStore, name: &str, size: u64) -> Row {
         let peers = FIGURES.peers("", name, size);
         store.row(SUITE, name, size).peers(peers)
     }
 
-    /// Takes a row.
+    /// Emits a row.
     pub fn emit(&mut self, row: &Row) -> Result<()> {
-        self.output.row(row)
+        self.output.add_row(row)
     }
 
-    /// Takes a row of work on one entry: how it grew from the size before is noted.
+    /// Emits a row on one entry, with its growth since the previous size.
     pub fn emit_one(&mut self, mut row: Row) -> Result<()> {
-        let before = self.seen.iter().rev().find(|seen| seen.0 == row.row);
+        let before = self
+            .measured
+            .iter()
+            .rev()
+            .find(|measured| measured.0 == row.row);
         if let (Some((_, size, median)), Some(now)) = (before, row.median_s) {
             row = row.note(format!("x{:.2} from size {size}", now / median));
         }
         if let Some(median) = row.median_s {
-            self.seen.push((row.row.clone(), row.size, median));
+            self.measured.push((row.row.clone(), row.size, median));
         }
         self.emit(&row)
     }
 
-    /// Measures the commit of a document, merged into what is there.
+    /// Measures the commit of a document that is merged into the store.
     pub fn commit_document(
         &mut self,
         store: &ModelStore,
@@ -115,18 +119,18 @@ impl<'a> Report<'a> {
     ) -> Result<Row> {
         let tree = store.document(document)?;
         let edits = [Edit::merge(InstancePath::root(), tree)];
-        let before = store.effort();
+        let before = store.validation_cost();
         let timing = measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| store.commit(&edits),
             |_, commit| expect(commit.is_changed, || "nothing was committed".to_owned()),
         )?;
         let raw = store.raw_load()?;
         let row = row.timed(&timing).raw(raw.as_ref());
-        Ok(row.note(effort(before, store.effort(), 1)))
+        Ok(row.note(validation_note(before, store.validation_cost(), 1)))
     }
 
-    /// Measures the load of a document into the empty store.
+    /// Measures loading a document into the empty store.
     pub fn load_document(
         &mut self,
         store: &ModelStore,
@@ -135,7 +139,7 @@ impl<'a> Report<'a> {
     ) -> Result<Row> {
         let mut document = Some(document);
         let timing = measure(
-            Plan::once(),
+            Repetitions::once(),
             |_| document.take().map(|text| store.load(text)).transpose(),
             |_, report| {
                 let is_changed = report.is_some_and(|report| report.commit.is_changed);
@@ -146,22 +150,24 @@ impl<'a> Report<'a> {
         Ok(row.timed(&timing).raw(raw.as_ref()))
     }
 
-    /// Measures changes of one entry, each a commit.
+    /// Measures changes of one entry, one commit each, and emits the row.
     pub fn changes(&mut self, store: &ModelStore, row: Row, changes: &[Change]) -> Result<()> {
         let row = self.changed(store, row, changes)?;
         self.emit_one(row)
     }
 
-    /// The row of changes of one entry.
+    /// Measures changes of one entry, one commit each.
     pub fn changed(&self, store: &ModelStore, row: Row, changes: &[Change]) -> Result<Row> {
-        let traced = (changes.len() / TRACED).max(1).min(changes.len() - 1);
+        let traced = (changes.len() / CHANGES_PER_TRACE)
+            .max(1)
+            .min(changes.len() - 1);
         let (timed, traced) = changes.split_at(changes.len() - traced);
         let warm_up = (timed.len() / 10) as u64;
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up,
-            ..Plan::many(timed.len() as u64 - warm_up)
+            ..Repetitions::many(timed.len() as u64 - warm_up)
         };
-        let before = store.effort();
+        let before = store.validation_cost();
         let mut commits = 0;
         let timing = measure(
             plan,
@@ -172,21 +178,21 @@ impl<'a> Report<'a> {
                 timed[call as usize].check(store)
             },
         )?;
-        let note = effort(before, store.effort(), commits);
+        let note = validation_note(before, store.validation_cost(), commits);
         let row = row.timed(&timing).note(note);
         let Some(raw) = store.raw_copy()? else {
             return Ok(row);
         };
         let traces = traced
             .iter()
-            .map(|change| store.traced(|| store.commit(&change.edits).map(drop)))
+            .map(|change| store.record(|| store.commit(&change.edits).map(drop)))
             .collect::<Result<Vec<_>>>()?;
-        beside_raw(row, &timing, &raw, &traces)
+        with_raw_figures(row, &timing, &raw, &traces)
     }
 }
 
-/// Adds what the raw engine takes for the same reads and writes, and for one put alone.
-fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<Row> {
+/// Adds the time of the raw engine for the same reads and writes, and for a single write.
+fn with_raw_figures(row: Row, timing: &Timing, raw: &RawClient, traces: &[Trace]) -> Result<Row> {
     let put = raw.single_write(traces)?.median_s;
     let replayed = raw.replay(traces)?;
     let reads = traces.first().map_or(0, |trace| trace.reads.len());
@@ -194,18 +200,18 @@ fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<
         .first()
         .map_or(0, |trace| trace.commits.iter().map(Vec::len).sum());
     let row = row.raw(Some(&replayed)).note(format!(
-        "asks the engine for {reads} reads and {writes} writes, as raw does"
+        "{reads} reads and {writes} writes of the engine, as in raw"
     ));
     Ok(row.note(format!(
-        "one write of the raw engine alone takes {:.1} us, so x{:.2}",
-        put * 1e6,
-        timing.median_s / put
+        "x{:.2} of a single raw write, which takes {:.1} us",
+        timing.median_s / put,
+        put * 1e6
     )))
 }
 
-/// How much was validated, in a commit on average.
-pub fn effort(before: ValidationCost, after: ValidationCost, commits: u64) -> String {
+/// A note on the validation of some commits: the average number of checks, and the number of fallbacks.
+pub fn validation_note(before: ValidationCost, after: ValidationCost, commits: u64) -> String {
     let checks = (after.checks - before.checks) as f64 / commits.max(1) as f64;
     let fallbacks = after.fallbacks - before.fallbacks;
-    format!("{checks:.1} checks a commit, {fallbacks} fallbacks in {commits} commits")
+    format!("{checks:.1} checks per commit, {fallbacks} fallbacks in {commits} commits")
 }

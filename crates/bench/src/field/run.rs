@@ -1,4 +1,4 @@
-//! Running the cases.
+//! Runs the cases.
 
 use super::case::Case;
 use super::report::Report;
@@ -6,17 +6,17 @@ use crate::configuration::Configuration;
 use crate::output::Output;
 use espalier_terminal::Result;
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Field {
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// The sizes, ascending; each case has its own where there are none.
+    /// The sizes, ascending; empty for the default sizes of each case.
     pub sizes: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(field: &Field, output: &mut Output) -> Result<()> {
     for configuration in &field.configurations {
         cases(field, &mut Report::new(configuration, output))?;

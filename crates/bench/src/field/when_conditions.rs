@@ -1,4 +1,4 @@
-//! Case d: nodes that are there under conditions.
+//! Case d: nodes under `when` conditions.
 
 use super::report::{CHANGES_MAX, Change, Report};
 use crate::dataset::expect;
@@ -13,7 +13,7 @@ const MODEL: Model = Model {
 
 const LIST: &str = "/espalier-bench-whens:ports/port";
 
-/// Nodes under a `when` in each port.
+/// The number of nodes under a `when` in each port.
 const WHENS_PER_PORT: u64 = 2;
 
 fn document(ports: u64) -> GeneratedDocument<'static> {
@@ -26,7 +26,7 @@ fn document(ports: u64) -> GeneratedDocument<'static> {
     GeneratedDocument::lists(vec![(before, Box::new(entries))], "]}}")
 }
 
-/// Measures it at a size: so many nodes under a `when`.
+/// Measures the case with `size` nodes under a `when`.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let ports = (size / WHENS_PER_PORT).max(2);
     let store = report.store(MODEL)?;
@@ -47,6 +47,6 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
         })
         .collect::<Result<Vec<_>>>()?;
     let row = report.row(&store, "d: flip one when", size);
-    let row = row.note("what it held goes");
+    let row = row.note("the nodes under it are removed");
     report.changes(&store, row, &changes)
 }

@@ -1,9 +1,8 @@
-//! Several processes over one engine: at what rate they read, and how soon each sees what another
-//! one has changed.
+//! Several processes over one engine: their read rate, and the time until each sees a change made by another process.
 //!
-//! The processes are this program, called by itself. One list entry is read again and again, as
-//! everywhere in the bench, and every answer is checked. More processes than cores read no faster
-//! than the cores allow; a server on the same machine needs some of them too.
+//! The processes are this program, started by itself. They read one list entry repeatedly, and every result is
+//! checked. More processes than cores read no faster than the cores allow; a server on the same machine needs some of
+//! them too.
 
 mod run;
 mod worker;

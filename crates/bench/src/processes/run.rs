@@ -1,4 +1,4 @@
-//! The process that starts the others, and measures.
+//! The main process, which starts the worker processes and measures.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use espalier_keyspace::Policy;
 use espalier_store::CommitOptions;
 
-use super::worker::{Act, Job, READY, Read, now_ns, text_of};
+use super::worker::{Job, READY, ReadResult, Task, now_ns, text_of};
 use crate::configuration::{Configuration, StoreLocation, new_folder};
 use crate::dataset::{expect, write_document};
 use crate::harness::Timing;
@@ -18,57 +18,57 @@ use espalier_terminal::{Failure, Result};
 
 const SUITE: &str = "processes";
 
-/// How many processes there are, beside one.
+/// The number of concurrent worker processes.
 const PROCESSES: u64 = 3;
 
-/// For how long they read.
+/// The time for which the workers read, in seconds.
 const SECONDS: f64 = 2.0;
 
-/// Changes whose way is timed, after some that are not.
+/// The number of changes whose visibility is timed, and of those before that are not.
 const CHANGES: u64 = 100;
-const CHANGES_BEFORE: u64 = 5;
+const CHANGES_UNTIMED: u64 = 5;
 
-/// Engines that one process has for itself.
-const ALONE: [&str; 2] = ["memory", "file"];
+/// Engines that only one process can open.
+const SINGLE_PROCESS: [&str; 2] = ["memory", "file"];
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Processes {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// The engines, under their policies; those that one process has for itself are left out.
+    /// The engines with their policies; engines that only one process can open are skipped.
     pub configurations: Vec<Configuration>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
     let is_shared =
-        |configuration: &&Configuration| !ALONE.contains(&configuration.engine.scheme());
+        |configuration: &&Configuration| !SINGLE_PROCESS.contains(&configuration.engine.scheme());
     let configurations: Vec<_> = processes.configurations.iter().filter(is_shared).collect();
     if configurations.is_empty() {
         return Err(Failure::usage(
-            "processes measures engines that several processes may have open; memory and file are none",
+            "processes measures engines that several processes can open at once; memory and file cannot be shared",
         ));
     }
     for &size in &processes.sizes {
         for configuration in &configurations {
-            Measuring::new(configuration, size)?.run(output)?;
+            SharedStore::new(configuration, size)?.run(output)?;
         }
     }
     Ok(())
 }
 
-/// A store that processes open.
-struct Measuring<'a> {
+/// A store opened by several processes.
+struct SharedStore<'a> {
     configuration: &'a Configuration,
     size: u64,
     location: StoreLocation,
     fixture: Fixture,
 }
 
-impl<'a> Measuring<'a> {
+impl<'a> SharedStore<'a> {
     fn new(configuration: &'a Configuration, size: u64) -> Result<Self> {
         let mut location = configuration.location()?;
-        // The home removes what it has opened itself.
+        // The location removes only a store that it has opened.
         drop(location.open()?);
         let fixture = Fixture::open(location.url())?;
         let folder = new_folder(&std::env::temp_dir())?;
@@ -88,7 +88,7 @@ impl<'a> Measuring<'a> {
         let all = self.rate(PROCESSES)?;
         let times = all.per_second() / alone.per_second();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        output.row(
+        output.add_row(
             &self
                 .row("read one entry, 1 process")
                 .timed(&alone.timing())
@@ -96,54 +96,57 @@ impl<'a> Measuring<'a> {
         )?;
         let name = format!("read one entry, {PROCESSES} processes");
         let row = self.row(&name).timed(&all.timing());
-        output.row(&row.note(self.with_cores(&alone, &all)).note(format!(
-            "{:.0} reads/s, {times:.2} times one process's, on {cores} cores that they share with \
+        output.add_row(&row.note(self.ratio_with_cores(&alone, &all)).note(format!(
+            "{:.0} reads/s, {times:.2} times the rate of one process, on {cores} cores shared with \
              the engine",
             all.per_second()
         )))?;
         let name = format!("a change is visible in {PROCESSES} processes");
-        output.row(
+        output.add_row(
             &self
                 .row(&name)
                 .timed(&self.visibility()?)
-                .note("from its acknowledgement until the last of them shows it"),
+                .note("from its acknowledgement until it is visible in the last of them"),
         )
     }
 
-    /// What more cores would allow: where reads ask no engine, processes need nothing but processor
-    /// time, and what they take from each other shows in how much of it a read needs.
-    fn with_cores(&self, alone: &Rate, all: &Rate) -> String {
+    /// A note on the ratio that more cores would allow. If reads need no engine, processes need only processor time;
+    /// the processor time per read shows how much they slow each other down.
+    fn ratio_with_cores(&self, alone: &Rate, all: &Rate) -> String {
         if self.configuration.policy != Policy::Cached {
             return String::new();
         }
         let times = PROCESSES as f64 * alone.timing().cpu_s / all.timing().cpu_s;
-        format!("by processor time {times:.1} times one process's where each has a core")
+        format!("by processor time {times:.1} times the rate of one process if each has a core")
     }
 
     fn row(&self, name: &str) -> Row {
-        Row::new(SUITE, name, self.configuration.on(), self.size)
+        Row::new(SUITE, name, self.configuration.labels(), self.size)
     }
 
-    fn part(&self, act: Act) -> Result<Part> {
+    fn start_worker(&self, task: Task) -> Result<WorkerProcess> {
         let url = self.location.url();
         let joint = if url.contains('?') { '&' } else { '?' };
-        Part::start(&Job {
+        WorkerProcess::start(&Job {
             url: format!("{url}{joint}policy={}", self.configuration.policy.name()),
             size: self.size,
-            act,
+            task,
         })
     }
 
-    /// What so many processes read at once.
+    /// The read rate of `count` concurrent processes.
     fn rate(&self, count: u64) -> Result<Rate> {
         let seconds = SECONDS;
-        let parts = (0..count).map(|seed| self.part(Act::Read { seconds, seed }));
-        let mut parts = parts.collect::<Result<Vec<_>>>()?;
-        parts.iter_mut().try_for_each(Part::wait_ready)?;
-        parts.iter_mut().try_for_each(|part| part.tell("go"))?;
+        let workers = (0..count).map(|seed| self.start_worker(Task::Read { seconds, seed }));
+        let mut workers = workers.collect::<Result<Vec<_>>>()?;
+        workers.iter_mut().try_for_each(WorkerProcess::wait_ready)?;
+        workers
+            .iter_mut()
+            .try_for_each(|worker| worker.send_line("go"))?;
         let mut rate = Rate::default();
-        for part in &mut parts {
-            let read: Read = serde_json::from_str(&part.line()?).map_err(std::io::Error::from)?;
+        for worker in &mut workers {
+            let read: ReadResult =
+                serde_json::from_str(&worker.read_line()?).map_err(std::io::Error::from)?;
             rate.reads += read.reads;
             rate.cpu_s += read.cpu_s;
         }
@@ -151,12 +154,12 @@ impl<'a> Measuring<'a> {
         Ok(rate)
     }
 
-    /// How long changes take to be visible in all processes.
+    /// The time until changes are visible in all processes.
     fn visibility(&self) -> Result<Timing> {
-        let changes = CHANGES_BEFORE + CHANGES;
-        let parts = (0..PROCESSES).map(|_| self.part(Act::Follow { changes }));
-        let mut parts = parts.collect::<Result<Vec<_>>>()?;
-        parts.iter_mut().try_for_each(Part::wait_ready)?;
+        let changes = CHANGES_UNTIMED + CHANGES;
+        let workers = (0..PROCESSES).map(|_| self.start_worker(Task::ReportVisibility { changes }));
+        let mut workers = workers.collect::<Result<Vec<_>>>()?;
+        workers.iter_mut().try_for_each(WorkerProcess::wait_ready)?;
         let mut samples = Vec::new();
         for change in 1..=changes {
             let edit = self.fixture.nodes.set_text(0, &text_of(change));
@@ -165,15 +168,15 @@ impl<'a> Measuring<'a> {
                 .commit(&[edit], CommitOptions::default())?;
             let committed = now_ns();
             let mut last = committed;
-            for part in &mut parts {
-                let seen = part.line()?.trim().parse::<u64>();
-                last = last.max(seen.map_err(|_| part.failure())?);
+            for worker in &mut workers {
+                let visible_at = worker.read_line()?.trim().parse::<u64>();
+                last = last.max(visible_at.map_err(|_| worker.failure())?);
             }
-            if change > CHANGES_BEFORE {
+            if change > CHANGES_UNTIMED {
                 samples.push(Duration::from_nanos(last - committed).as_secs_f64());
             }
         }
-        Timing::of(samples, Duration::ZERO)
+        Timing::from_samples(samples, Duration::ZERO)
     }
 }
 
@@ -201,14 +204,14 @@ impl Rate {
     }
 }
 
-/// A process, ended when it is dropped.
-struct Part {
+/// A worker process, killed when dropped.
+struct WorkerProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Part {
+impl WorkerProcess {
     fn start(job: &Job) -> Result<Self> {
         let program = std::env::current_exe()?;
         let mut child = Command::new(program)
@@ -218,21 +221,21 @@ impl Part {
             .spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or_else(|| Failure::data("a process has no pipes"))?;
-        let mut part = Self {
+        let mut worker = Self {
             child,
             input,
             output: BufReader::new(output),
         };
-        part.tell(&serde_json::to_string(job).map_err(std::io::Error::from)?)?;
-        Ok(part)
+        worker.send_line(&serde_json::to_string(job).map_err(std::io::Error::from)?)?;
+        Ok(worker)
     }
 
-    fn tell(&mut self, line: &str) -> Result<()> {
+    fn send_line(&mut self, line: &str) -> Result<()> {
         writeln!(self.input, "{line}")?;
         Ok(self.input.flush()?)
     }
 
-    fn line(&mut self) -> Result<String> {
+    fn read_line(&mut self) -> Result<String> {
         let mut line = String::new();
         match self.output.read_line(&mut line)? {
             0 => Err(self.failure()),
@@ -241,8 +244,10 @@ impl Part {
     }
 
     fn wait_ready(&mut self) -> Result<()> {
-        let line = self.line()?;
-        expect(line.trim() == READY, || format!("a process says {line:?}"))
+        let line = self.read_line()?;
+        expect(line.trim() == READY, || {
+            format!("a process printed {line:?}")
+        })
     }
 
     fn failure(&self) -> Failure {
@@ -250,9 +255,9 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It may have ended already, which is as good.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! One of the processes: what it is told on its standard input, and what it says.
+//! A worker process: it gets its job on standard input, and prints its results.
 
 use std::io::{BufRead, Stdin, Write};
 use std::thread;
@@ -11,52 +11,52 @@ use rand::{Rng, SeedableRng};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Received, expect};
+use crate::dataset::{ReceivedEntries, expect};
 use crate::harness::cpu_time;
 use crate::scale::Fixture;
 use espalier_terminal::Result;
 
-/// How often a process looks whether a change is there.
-const LOOK: Duration = Duration::from_micros(200);
+/// The interval at which a process checks whether a change is visible.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Said when the store is open.
+/// The line that a worker prints when its store is open.
 pub const READY: &str = "ready";
 
-/// What a process is to do. It stands on the first line of the standard input, as URLs may have
+/// The job of a process. It is passed on the first line of standard input, not as an argument, as URLs can have
 /// passwords in them.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Job {
     /// The store, with its policy.
     pub url: String,
-    /// How many entries it has.
+    /// The number of entries of the store.
     pub size: u64,
-    /// What to do with it.
-    pub act: Act,
+    /// The task.
+    pub task: Task,
 }
 
-/// What there is to do.
+/// The task of a worker.
 #[derive(Debug, Deserialize, Serialize)]
-pub enum Act {
-    /// Read entries for so many seconds, from the next line of the input on, and say [`Read`].
+pub enum Task {
+    /// Read entries for some time, beginning with the next line of the input, and print [`ReadResult`].
     Read {
-        /// For how long.
+        /// The time to read, in seconds.
         seconds: f64,
-        /// What draws the entries.
+        /// The seed of the random entries.
         seed: u64,
     },
-    /// Say when each of so many changes is visible, by [`now_ns`].
-    Follow {
-        /// How many changes.
+    /// Print the time when each of the changes becomes visible, by [`now_ns`].
+    ReportVisibility {
+        /// The number of changes.
         changes: u64,
     },
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Read {
-    /// How many entries.
+pub struct ReadResult {
+    /// The number of entries read.
     pub reads: u64,
-    /// The processor time that this process took for it.
+    /// The processor time that this process needed.
     pub cpu_s: f64,
 }
 
@@ -65,45 +65,45 @@ pub fn text_of(change: u64) -> String {
     format!("change {change}")
 }
 
-/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+/// The machine's monotonic clock in nanoseconds, the same for all processes.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Does what the standard input says.
+/// Runs the job on standard input.
 pub fn run() -> Result<()> {
     let input = std::io::stdin();
-    let job: Job = serde_json::from_str(&line(&input)?).map_err(std::io::Error::from)?;
+    let job: Job = serde_json::from_str(&read_line(&input)?).map_err(std::io::Error::from)?;
     let fixture = Fixture::open(&job.url)?;
-    say(READY)?;
-    match job.act {
-        Act::Read { seconds, seed } => {
-            line(&input)?;
+    write_line(READY)?;
+    match job.task {
+        Task::Read { seconds, seed } => {
+            read_line(&input)?;
             let read = read(&fixture, job.size, Duration::from_secs_f64(seconds), seed)?;
-            say(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
+            write_line(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
         }
-        Act::Follow { changes } => (1..=changes).try_for_each(|change| {
+        Task::ReportVisibility { changes } => (1..=changes).try_for_each(|change| {
             wait_for(&fixture, change)?;
-            say(&now_ns().to_string())
+            write_line(&now_ns().to_string())
         }),
     }
 }
 
-fn line(input: &Stdin) -> Result<String> {
+fn read_line(input: &Stdin) -> Result<String> {
     let mut line = String::new();
     input.lock().read_line(&mut line)?;
     Ok(line)
 }
 
-fn say(line: &str) -> Result<()> {
+fn write_line(line: &str) -> Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{line}")?;
     Ok(output.flush()?)
 }
 
-fn entry(fixture: &Fixture, number: u64) -> Result<Received> {
-    let mut received = Received::new(fixture.nodes);
+fn entry(fixture: &Fixture, number: u64) -> Result<ReceivedEntries> {
+    let mut received = ReceivedEntries::new(fixture.nodes);
     let path = fixture.nodes.path(number);
     fixture
         .tree
@@ -112,7 +112,7 @@ fn entry(fixture: &Fixture, number: u64) -> Result<Received> {
     Ok(received)
 }
 
-fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read> {
+fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<ReadResult> {
     let mut random = StdRng::seed_from_u64(seed);
     let (mut reads, cpu, start) = (0, cpu_time(), Instant::now());
     while start.elapsed() < time {
@@ -121,19 +121,19 @@ fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read>
         reads += 1;
     }
     let cpu_s = cpu_time().saturating_sub(cpu).as_secs_f64();
-    Ok(Read { reads, cpu_s })
+    Ok(ReadResult { reads, cpu_s })
 }
 
 fn wait_for(fixture: &Fixture, change: u64) -> Result<()> {
-    let wanted = Value::string(text_of(change));
+    let expected = Value::string(text_of(change));
     loop {
         let received = entry(fixture, 0)?;
-        if received.text.as_ref() == Some(&wanted) {
+        if received.text.as_ref() == Some(&expected) {
             return Ok(());
         }
         expect(received.entries == 1, || {
             "the first entry is gone".to_owned()
         })?;
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }

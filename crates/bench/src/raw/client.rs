@@ -1,14 +1,14 @@
-//! What every client of an engine does.
+//! The interface of raw engine clients.
 
 use super::contents::Contents;
 use crate::recorder::Trace;
 use espalier_terminal::Result;
 
-/// An engine's own client on a place of its own.
+/// An engine's own client on a separate store.
 pub trait RawEngine {
-    /// Puts all of it in one transaction, or in as few as the engine allows.
+    /// Writes all contents in one transaction, or in as few as the engine allows.
     fn load(&self, contents: &Contents) -> Result<()>;
 
-    /// Does what a trace says: its reads, then its commits. The bytes read.
+    /// Replays a trace: its reads, then its commits. Returns the number of bytes read.
     fn replay(&self, trace: &Trace) -> Result<usize>;
 }

@@ -1,4 +1,4 @@
-//! What a driver holds, as one buffer.
+//! The content of a driver, in one buffer.
 
 use espalier_keyspace::{Direction, Driver, KeyRange};
 
@@ -12,7 +12,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Everything that a driver holds.
+    /// Reads the whole content of a driver.
     pub fn of(driver: &dyn Driver) -> Result<Self> {
         let snapshot = driver.snapshot()?;
         let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
@@ -25,12 +25,12 @@ impl Contents {
         Ok(contents)
     }
 
-    /// How many keys.
+    /// The number of keys.
     pub fn keys(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Bytes of keys and values.
+    /// The number of bytes of keys and values.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,4 +1,4 @@
-//! etcd alone: its own keys, a transaction for as many operations as it takes in one.
+//! etcd without Espalier: one etcd key for each key, a transaction for as many operations as it accepts.
 
 use espalier_keyspace::{Direction, KeyRange, Operation};
 use http::uri::PathAndQuery;
@@ -16,16 +16,16 @@ use super::remote::{Remote, replay};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// Operations that a transaction of a server takes as it is installed.
+/// The largest number of operations that a server accepts in a transaction by default.
 const OPERATIONS_MAX: usize = 128;
 
-/// Bytes of a transaction, below what a server takes as it is installed: 1.5 MiB.
+/// The largest transaction in bytes, below the default limit of a server: 1.5 MiB.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of an answer.
+/// The largest response in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// A channel, and a prefix of its own.
+/// A channel and a separate key prefix.
 pub struct Etcd {
     runtime: Runtime,
     channel: Channel,
@@ -69,12 +69,12 @@ struct Pair {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Found {
+struct RangeResponse {
     #[prost(message, repeated, tag = "2")]
     pairs: Vec<Pair>,
 }
 
-impl Found {
+impl RangeResponse {
     fn bytes(&self) -> usize {
         let pairs = self.pairs.iter();
         pairs.map(|pair| pair.key.len() + pair.value.len()).sum()
@@ -82,15 +82,15 @@ impl Found {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct FoundOfOne {
+struct ResponseOp {
     #[prost(message, optional, tag = "1")]
-    found: Option<Found>,
+    found: Option<RangeResponse>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct FoundOfAll {
+struct TxnReadResponse {
     #[prost(message, repeated, tag = "3")]
-    each: Vec<FoundOfOne>,
+    each: Vec<ResponseOp>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
@@ -116,13 +116,13 @@ struct Transaction {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Done {
+struct TxnResponse {
     #[prost(bool, tag = "2")]
     has_succeeded: bool,
 }
 
 impl Etcd {
-    /// An empty prefix of a name.
+    /// Connects, with an empty prefix of a name.
     pub fn create(url: &str, name: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -178,7 +178,7 @@ impl Etcd {
                 key: self.key(&range.start),
                 end: self.key(range_end(range)),
             }),
-            // etcd adds nothing itself: the driver reads, and puts the sum.
+            // etcd has no counters: the driver reads, then puts the sum.
             Operation::Add { key, delta } => Change::Put(Put {
                 key: self.key(key),
                 value: delta.to_le_bytes().to_vec(),
@@ -197,12 +197,12 @@ impl Etcd {
                 bytes += step.encoded_len();
                 bytes <= REQUEST_BYTES_MAX
             });
-            let (some, others) = rest.split_at(fits.count().max(1));
-            let steps = some.to_vec();
-            let _: Done = self
+            let (chunk, remaining) = rest.split_at(fits.count().max(1));
+            let steps = chunk.to_vec();
+            let _: TxnResponse = self
                 .call("/etcdserverpb.KV/Txn", Transaction { steps })
                 .await?;
-            rest = others;
+            rest = remaining;
         }
         Ok(())
     }
@@ -227,11 +227,11 @@ impl Remote for Etcd {
                         change: Some(Change::Get(one(key))),
                     };
                     let steps = keys.iter().map(get).collect();
-                    let all: FoundOfAll = self
+                    let all: TxnReadResponse = self
                         .call("/etcdserverpb.KV/Txn", Transaction { steps })
                         .await?;
                     let found = all.each.iter().filter_map(|each| each.found.as_ref());
-                    bytes += found.map(Found::bytes).sum::<usize>();
+                    bytes += found.map(RangeResponse::bytes).sum::<usize>();
                 }
                 return Ok(bytes);
             }
@@ -245,7 +245,7 @@ impl Remote for Etcd {
                 },
             },
         };
-        let found: Found = self.call("/etcdserverpb.KV/Range", get).await?;
+        let found: RangeResponse = self.call("/etcdserverpb.KV/Range", get).await?;
         Ok(found.bytes())
     }
 
@@ -275,7 +275,7 @@ impl Drop for Etcd {
     fn drop(&mut self) {
         let all = Operation::DeleteRange(KeyRange::all());
         let steps = [self.step(&all)];
-        // What is left has a name of its own, and is in nobody's way.
+        // Anything left over has a unique name and disturbs nothing.
         drop(self.runtime.block_on(self.send(&steps)));
     }
 }

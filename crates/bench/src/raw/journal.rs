@@ -1,4 +1,4 @@
-//! A map in memory, and a file that each commit is appended to.
+//! The file engine without Espalier: a map in memory, and a file that each commit is appended to.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -27,7 +27,7 @@ struct State {
 }
 
 impl Journal {
-    /// An empty file.
+    /// Creates an empty file.
     pub fn create(file: &Path, durability: Durability) -> Result<Self> {
         let file = OpenOptions::new()
             .create_new(true)
@@ -40,7 +40,7 @@ impl Journal {
         })
     }
 
-    /// What is in the mutex is whole between commits; a failed one ends the bench.
+    /// Ignores poisoning: the state is consistent between commits, and a failed commit ends the bench.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,7 +59,7 @@ impl RawEngine for Journal {
         let mut state = self.state();
         let mut bytes = Vec::with_capacity(contents.bytes());
         for (key, value) in contents.iter() {
-            note(&mut bytes, key, value);
+            append_entry(&mut bytes, key, value);
             state.map.insert(key.to_vec(), value.to_vec());
         }
         self.append(&mut state, &bytes)
@@ -95,7 +95,7 @@ impl RawEngine for Journal {
     }
 }
 
-fn note(bytes: &mut Vec<u8>, key: &[u8], value: &[u8]) {
+fn append_entry(bytes: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     bytes.extend((key.len() as u32).to_le_bytes());
     bytes.extend((value.len() as u32).to_le_bytes());
     bytes.extend(key);
@@ -105,29 +105,29 @@ fn note(bytes: &mut Vec<u8>, key: &[u8], value: &[u8]) {
 fn apply(map: &mut BTreeMap<Vec<u8>, Vec<u8>>, operation: &Operation, written: &mut Vec<u8>) {
     match operation {
         Operation::Put { key, value } => {
-            note(written, key, value);
+            append_entry(written, key, value);
             map.insert(key.clone(), value.clone());
         }
         Operation::Delete { key } => {
-            note(written, key, &[]);
+            append_entry(written, key, &[]);
             map.remove(key);
         }
         Operation::DeleteRange(range) => {
-            note(
+            append_entry(
                 written,
                 &range.start,
                 range.end.as_deref().unwrap_or_default(),
             );
-            let gone = map.range::<[u8], _>(bounds(range));
-            let gone: Vec<_> = gone.map(|(key, _)| key.clone()).collect();
-            for key in gone {
+            let deleted = map.range::<[u8], _>(bounds(range));
+            let deleted: Vec<_> = deleted.map(|(key, _)| key.clone()).collect();
+            for key in deleted {
                 map.remove(&key);
             }
         }
         Operation::Add { key, delta } => {
-            note(written, key, &delta.to_le_bytes());
-            let held = map.get(key).map(Vec::as_slice);
-            if let Ok(sum) = counter::add(key, held, *delta) {
+            append_entry(written, key, &delta.to_le_bytes());
+            let current = map.get(key).map(Vec::as_slice);
+            if let Ok(sum) = counter::add(key, current, *delta) {
                 map.insert(key.clone(), sum.to_vec());
             }
         }
@@ -135,7 +135,7 @@ fn apply(map: &mut BTreeMap<Vec<u8>, Vec<u8>>, operation: &Operation, written: &
 }
 
 fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    // A range that ends before it begins would be refused by the map.
+    // The map panics at a range that ends before it begins.
     let end = match &range.end {
         Some(end) if *end < range.start => Bound::Excluded(range.start.as_slice()),
         Some(end) => Bound::Excluded(end.as_slice()),

@@ -1,4 +1,4 @@
-//! LMDB alone.
+//! LMDB without Espalier.
 
 use std::fs;
 use std::ops::Bound;
@@ -14,33 +14,33 @@ use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// Bytes of address space.
+/// The address space of the map in bytes.
 const MAP_BYTES: usize = 1 << 38;
 
-/// LMDB on a folder of its own.
+/// LMDB in a separate folder.
 pub struct Lmdb {
     env: Env<WithoutTls>,
     keys: Database<'static, Bytes, Bytes>,
 }
 
 impl Lmdb {
-    /// An engine on a new folder.
+    /// Creates an engine in a new folder.
     pub fn create(folder: &Path, durability: Durability) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(MAP_BYTES);
         if durability != Durability::Durable {
-            // SAFETY: the folder is thrown away after the bench, so nothing can be lost.
+            // SAFETY: the folder is deleted after the bench, so no data can be lost.
             unsafe { options.flags(EnvFlags::NO_SYNC) };
         }
-        // SAFETY: the folder is new and this process's own, so nobody else changes the file.
+        // SAFETY: the folder is new and used only by this process, so no other process changes the file.
         let env = unsafe { options.open(folder) }.map_err(failed)?;
         let keys = open_keys(&env).map_err(failed)?;
         let keys = keys.ok_or_else(|| Failure::data("the raw engine has no database"))?;
         Ok(Self { env, keys })
     }
 
-    /// Reads every key and value. The bytes read.
+    /// Reads every key and value; returns the number of bytes read.
     pub fn scan(&self) -> Result<u64> {
         let txn = self.env.read_txn().map_err(failed)?;
         let mut bytes = 0;
@@ -118,7 +118,7 @@ impl RawEngine for Lmdb {
     }
 }
 
-/// The unnamed database, which is always there.
+/// The unnamed database, which always exists.
 fn open_keys(env: &Env<WithoutTls>) -> heed::Result<Option<Database<'static, Bytes, Bytes>>> {
     let opened = env.open_databases_and_commit(env.read_txn()?, |opener, txn| {
         let keys = opener.open_database::<Bytes, Bytes>(txn, None)?;
@@ -143,7 +143,7 @@ fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
         Some(end) => Bound::Excluded(end.as_slice()),
         None => Bound::Unbounded,
     };
-    // LMDB knows no empty key.
+    // LMDB does not accept an empty key.
     let start = match range.start.as_slice() {
         [] => Bound::Unbounded,
         start => Bound::Included(start),

@@ -1,9 +1,9 @@
-//! The engines' own clients, doing what the store made its driver do: the floor that rows are
+//! The engines' own clients, which replay the reads and writes of the store's driver: the lower bound that rows are
 //! compared with.
 //!
-//! The same keys and values, the same reads, the same writes in transactions of the same size and
-//! durability; no driver, no YANG. Each client does it the way its engine is at its best: sorted
-//! sets and hashes, arrays of parameters, pipelines.
+//! The same keys and values, the same reads, the same writes in transactions of the same size and durability; no
+//! driver, no YANG. Each client uses its engine in the most efficient way: sorted sets and hashes, arrays of
+//! parameters, pipelines.
 
 mod client;
 mod contents;

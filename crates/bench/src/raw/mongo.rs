@@ -1,4 +1,4 @@
-//! MongoDB alone: a collection of keys and values, a bulk command for each run of operations.
+//! MongoDB without Espalier: a collection of keys and values, a bulk command for each run of operations.
 
 use std::fmt::Write;
 
@@ -17,10 +17,10 @@ use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// Documents of one command while everything is loaded.
+/// The number of documents per command of a load.
 const LOADED_AT_ONCE: usize = 1000;
 
-/// A collection of its own.
+/// A separate collection.
 pub struct Mongo {
     runtime: Runtime,
     database: Database,
@@ -29,7 +29,7 @@ pub struct Mongo {
 }
 
 impl Mongo {
-    /// An empty collection of a name.
+    /// Connects, with an empty collection of a name.
     pub fn create(url: &str, name: &str, durability: Durability) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -39,9 +39,9 @@ impl Mongo {
             .block_on(Client::with_uri_str(url))
             .map_err(failed)?;
         let database = client.default_database();
-        let nowhere = || Failure::usage(format!("raw MongoDB: {url} names no database"));
+        let no_database = || Failure::usage(format!("raw MongoDB: {url} names no database"));
         Ok(Self {
-            database: database.ok_or_else(nowhere)?,
+            database: database.ok_or_else(no_database)?,
             runtime,
             name: name.to_owned(),
             concern: match durability {
@@ -76,7 +76,7 @@ impl Mongo {
     }
 }
 
-/// The condition that an `_id` is that of a key of a range.
+/// The condition on `_id` for the keys of a range.
 fn within(range: &KeyRange) -> Document {
     let mut within = doc! { "$gte": id(&range.start) };
     if let Some(end) = &range.end {
@@ -85,7 +85,7 @@ fn within(range: &KeyRange) -> Document {
     within
 }
 
-/// Text in the order of keys: binary values are in the order of their lengths.
+/// The `_id` of a key, as text in the order of keys: MongoDB sorts binary values by length first.
 fn id(key: &[u8]) -> String {
     let mut id = String::with_capacity(2 * key.len());
     for byte in key {
@@ -175,7 +175,7 @@ impl RawEngine for Mongo {
 
 impl Drop for Mongo {
     fn drop(&mut self) {
-        // What is left has a name of its own, and is in nobody's way.
+        // Anything left over has a unique name and disturbs nothing.
         drop(
             self.runtime
                 .block_on(self.collection().drop().into_future()),

@@ -1,4 +1,4 @@
-//! Which client belongs to an engine.
+//! Opens the raw client of an engine.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::sqlite::Sqlite;
 use crate::engine::{Durability, Engine};
 use espalier_terminal::Result;
 
-/// The client of an engine, in a folder or under a name of its own; none for memory, and for engines
-/// that have none here.
+/// Opens the raw client of an engine, in a folder or under a unique name; none for memory, and for engines without a
+/// raw client.
 pub fn open(
     engine: &Engine,
     folder: Option<&Path>,
@@ -58,7 +58,7 @@ fn server(url: &str, name: &str, durability: Durability) -> Result<Option<Box<dy
     })
 }
 
-/// Removes what a driver leaves of an emptied store on a server.
+/// Removes what remains of an emptied store on a server.
 #[cfg_attr(
     not(feature = "postgres"),
     allow(unused_variables, reason = "a build without PostgreSQL")

@@ -1,8 +1,8 @@
-//! Operations of a commit, neighbours of one kind together.
+//! Groups the operations of a commit into runs of the same kind.
 
 use espalier_keyspace::{KeyRange, Operation};
 
-/// Neighbours of one kind.
+/// Consecutive operations of the same kind.
 pub enum Run<'a> {
     /// Keys and their values.
     Puts(Vec<(&'a [u8], &'a [u8])>),
@@ -10,11 +10,11 @@ pub enum Run<'a> {
     Deletes(Vec<&'a [u8]>),
     /// A range.
     DeleteRange(&'a KeyRange),
-    /// A key and what is added to its counter.
+    /// A key and the increment of its counter.
     Add(&'a [u8], i64),
 }
 
-/// The operations in order.
+/// The runs of operations, in order.
 pub fn runs(operations: &[Operation]) -> Vec<Run<'_>> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     for operation in operations {

@@ -1,4 +1,4 @@
-//! PostgreSQL alone: one table, prepared statements, arrays of parameters.
+//! PostgreSQL without Espalier: one table, prepared statements, arrays of parameters.
 
 use espalier_keyspace::{Direction, Operation};
 use tokio::runtime::Runtime;
@@ -14,7 +14,7 @@ use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// A connection, and a schema of its own.
+/// A connection and a separate schema.
 pub struct Postgres {
     runtime: Runtime,
     client: Client,
@@ -74,10 +74,10 @@ impl Statements {
 }
 
 async fn connect(url: &str) -> std::result::Result<Client, Error> {
-    // What stands behind the question mark is for the driver.
+    // Options after the question mark are for the driver.
     let (client, connection) =
         tokio_postgres::connect(url.split('?').next().unwrap_or(url), NoTls).await?;
-    // It ends with the client, and its errors are the client's too.
+    // The task ends with the client, which also returns its errors.
     tokio::spawn(connection);
     Ok(client)
 }
@@ -101,7 +101,7 @@ pub fn remove(url: &str, schema: &str) -> Result<()> {
 }
 
 impl Postgres {
-    /// An empty schema of a name.
+    /// Connects, with an empty schema of a name.
     pub fn create(url: &str, name: &str, durability: Durability) -> Result<Self> {
         let runtime = runtime()?;
         let synchronous = match durability {
@@ -225,7 +225,7 @@ impl RawEngine for Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         let remove = format!("DROP SCHEMA {} CASCADE", self.schema);
-        // What is left has a name of its own, and is in nobody's way.
+        // Anything left over has a unique name and disturbs nothing.
         drop(self.runtime.block_on(self.client.batch_execute(&remove)));
     }
 }

@@ -1,8 +1,8 @@
-//! Where a range ends, for clients that need a key there.
+//! The end of a range, for clients that need a key there.
 
 use espalier_keyspace::KeyRange;
 
-/// Greater than every key: a range without an end ends here.
+/// A key greater than every other: the end of a range without end.
 const NO_END: [u8; 1] = [0xff];
 
 /// The first key after a range.

@@ -1,4 +1,4 @@
-//! Redis alone: keys in a sorted set, values in a hash, a transaction for each commit.
+//! Redis without Espalier: keys in a sorted set, values in a hash, a transaction for each commit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use super::operation_runs::{Run, runs};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 
-/// ByteMapCursor of one command while everything is loaded.
+/// The number of entries per command of a load.
 const LOADED_AT_ONCE: usize = 1000;
 
 /// A connection.
@@ -22,7 +22,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// An empty place of a name.
+    /// Connects, with empty keys of a name.
     pub fn create(url: &str, name: &str) -> Result<Self> {
         let url = url.split('?').next().unwrap_or(url);
         let connection = Client::open(url).and_then(|client| client.get_connection());
@@ -33,7 +33,7 @@ impl Redis {
         })
     }
 
-    /// A connection is whole between commands; a failed one ends the bench.
+    /// Ignores poisoning: a connection is consistent between commands, and a failed command ends the bench.
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
@@ -195,7 +195,7 @@ impl Drop for Redis {
             .arg(&self.keys)
             .arg(&self.values)
             .arg(sums);
-        // What is left has a name of its own, and is in nobody's way.
+        // Anything left over has a unique name and disturbs nothing.
         drop(remove.query::<()>(&mut *self.connection()));
     }
 }

@@ -1,22 +1,22 @@
-//! Clients of servers, which answer asynchronously.
+//! Asynchronous clients of servers.
 
 use espalier_keyspace::Operation;
 
 use crate::recorder::{ReadStep, Trace};
 
-/// What is asked of a server's own client.
+/// The interface of asynchronous clients.
 pub(super) trait Remote {
-    /// What it fails with.
+    /// The error of the client.
     type Error;
 
-    /// Reads; how many bytes were found.
+    /// Reads; returns the number of bytes found.
     async fn read(&self, step: &ReadStep) -> Result<usize, Self::Error>;
 
     /// Applies the operations of a commit.
     async fn commit(&self, operations: &[Operation]) -> Result<(), Self::Error>;
 }
 
-/// Does what is in a trace; how many bytes its reads found.
+/// Replays a trace; returns the number of bytes that its reads found.
 pub(super) async fn replay<R: Remote>(remote: &R, trace: &Trace) -> Result<usize, R::Error> {
     let mut bytes = 0;
     for step in &trace.reads {

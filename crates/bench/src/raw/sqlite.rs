@@ -1,4 +1,4 @@
-//! SQLite alone: one table, prepared statements, a write-ahead log.
+//! SQLite without Espalier: one table, prepared statements, a write-ahead log.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// An empty file.
+    /// Creates an empty database file.
     pub fn create(file: &Path, durability: Durability) -> Result<Self> {
         let connection = Connection::open(file).map_err(failed)?;
         let synchronous = match durability {
@@ -85,7 +85,7 @@ impl Sqlite {
         }
     }
 
-    /// Does something in one transaction.
+    /// Runs a function in one transaction.
     fn within(&self, work: impl FnOnce() -> rusqlite::Result<()>) -> Result<()> {
         let transaction = self.connection.unchecked_transaction().map_err(failed)?;
         work().map_err(failed)?;

@@ -1,14 +1,14 @@
-//! Rows whose work is one entry, and whether they grow with everything around it.
+//! The growth of rows whose operation is on one entry, with the amount of data around it.
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use crate::row::Row;
 
-/// What a row of one entry may grow by while the size grows tenfold.
+/// The largest accepted growth of a row of one entry for a tenfold size.
 const GROWTH_MAX: f64 = 2.0;
 
-/// Rows of one entry, or of a number of entries that does not change with the size: the suite, and what
-/// their names are or begin with.
+/// Rows of one entry, or of a number of entries that does not depend on the size: the suite, and names or prefixes of
+/// names.
 const ONE_ENTRY: [(&str, &[&str]); 7] = [
     (
         "scale",
@@ -67,14 +67,14 @@ const SYSREPO: &[&str] = &[
     "remove an item",
 ];
 
-/// How a row grew while the size grew tenfold.
+/// The growth of a row for a tenfold size.
 struct Growth<'r> {
     large: &'r Row,
     small: u64,
     factor: f64,
 }
 
-/// What the report says of growth.
+/// The finding about growth.
 pub fn finding(rows: &[Row]) -> Finding {
     let (mut exceptions, mut within) = (Vec::new(), 0);
     for large in rows.iter().filter(|row| is_one_entry(row)) {
@@ -90,21 +90,21 @@ pub fn finding(rows: &[Row]) -> Finding {
             "{}: {}, {engine}: x{:.2} for each tenfold from {} to {size}",
             large.suite, large.row, growth.factor, growth.small
         );
-        exceptions.push((reasons::of(About::Growth, large), what));
+        exceptions.push((reasons::of(FindingKind::Growth, large), what));
     }
     let summary = format!(
-        "{within} rows of one entry grow by no more than x{GROWTH_MAX} (and their noise) for each tenfold size"
+        "{within} rows of one entry grow by at most x{GROWTH_MAX} (plus noise) for each tenfold size"
     );
     Finding::new("Growth", summary, exceptions)
 }
 
-/// Whether the work of a row is one entry, or a number that does not change with the size.
+/// Returns whether the operation of a row is on one entry, or on a number that does not depend on the size.
 pub fn is_one_entry(row: &Row) -> bool {
     let of_suite = ONE_ENTRY.iter().find(|(suite, _)| row.suite == *suite);
     of_suite.is_some_and(|(_, names)| names.iter().any(|name| row.row.starts_with(name)))
 }
 
-/// How a row grew from the smallest size of the same row, where it is the largest.
+/// The growth of a row from its smallest size, if `large` is its largest.
 fn growth<'r>(large: &'r Row, rows: &[Row]) -> Option<Growth<'r>> {
     let same = || {
         rows.iter()
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_told_with_its_reason() {
+    fn growing_rows_are_reported_with_their_reason() {
         let rows = [
             row("write 1, new value", 100, 1e-6),
             row("write 1, new value", 10_000, 3e-6),

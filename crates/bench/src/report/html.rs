@@ -1,8 +1,8 @@
-//! A page with everything in it: a table and plots for each suite.
+//! The HTML report: one self-contained page with a table and plots for each suite.
 
 use std::fmt::Write;
 
-use super::baseline::{Baseline, Beside};
+use super::baseline::{Baseline, BaselineChange};
 use super::page::{Finding, Page};
 use super::plot;
 use super::summary::{FACTORS, Summary, distinct, summaries};
@@ -26,7 +26,7 @@ details{margin:.4rem 0}summary{cursor:pointer}
 ";
 
 impl Page<'_> {
-    /// The report as a page with everything in it.
+    /// The report as a self-contained HTML page.
     pub fn html(&self) -> Result<String> {
         page(self.rows, &self.findings(), self.baseline, self.command)
     }
@@ -49,9 +49,9 @@ fn page(
     // Writing to a string cannot fail.
     let _ = write!(
         page,
-        "<p>Espalier {version}, {cores} cores. Made by <code>{}</code>.</p>\
-         <p>Seconds are of one operation. <b>raw</b>: the raw engine doing the same reads and writes. \
-         <b>peer</b>: another system's figure, which was measured on another machine or at another time: compare \
+        "<p>Espalier {version}, {cores} cores. Produced by <code>{}</code>.</p>\
+         <p>Seconds are per operation. <b>raw</b>: the raw engine doing the same reads and writes. \
+         <b>peer</b>: another system's figure, measured on another machine or at another time: compare \
          orders of magnitude, and growth with size. Dashed lines are peers.</p>",
         escaped(command)
     );
@@ -188,14 +188,14 @@ fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
         peer.map_or_else(|| "-".to_owned(), |peer| row.times(peer))
     );
     if let Some(baseline) = baseline {
-        let cell = match baseline.beside(row) {
-            Some(Beside::Slower(factor)) => {
+        let cell = match baseline.compare(row) {
+            Some(BaselineChange::Slower(factor)) => {
                 format!("<td class=\"slower\">x{factor:.2} slower</td>")
             }
-            Some(Beside::Faster(factor)) => {
+            Some(BaselineChange::Faster(factor)) => {
                 format!("<td class=\"faster\">x{factor:.2} faster</td>")
             }
-            Some(Beside::Same(_)) => "<td>within noise</td>".to_owned(),
+            Some(BaselineChange::Same(_)) => "<td>within noise</td>".to_owned(),
             None => "<td>-</td>".to_owned(),
         };
         page.push_str(&cell);

@@ -1,4 +1,4 @@
-//! The tables as Markdown.
+//! The Markdown report.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::summary::{FACTORS, summaries};
 use crate::output::duration;
 use crate::row::Row;
 
-/// Rows that stand at the head of the report, and what they are about.
+/// The rows of the headlines, and their descriptions.
 const HEADLINES: [(&str, &str, &str); 12] = [
     ("scale", "get one", "read one list entry"),
     ("scale", "set one", "change one leaf, validated and logged"),
@@ -69,7 +69,7 @@ impl Page<'_> {
         // Writing to a string cannot fail.
         let _ = write!(
             text,
-            "Espalier {version} on {cores} cores. This file is made by\n\n```console\n$ {command}\n```\n\n\
+            "Espalier {version} on {cores} cores. This file is the output of\n\n```console\n$ {command}\n```\n\n\
              Figures of other systems were measured on another machine or at another time: compare orders of \
              magnitude, and growth with size.\n\n## Headlines\n\n"
         );
@@ -107,8 +107,8 @@ fn line(text: &mut String, name: &str, cells: &[String]) {
     );
 }
 
-/// One table of what matters most: the row at the largest size that another system has a figure of, or
-/// at the largest, and where it is one entry, how it grew since the smallest.
+/// The table of headlines: each row at the largest size for which another system has a figure, otherwise at the
+/// largest size; and the growth since the smallest size for rows of one entry.
 fn headlines(rows: &[Row]) -> String {
     let mut text = String::from(
         "| what | engine | size | median | growth | another system, at that size | it takes |\n|---|---|---:|---:|---:|---|---:|\n",

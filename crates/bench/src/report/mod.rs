@@ -1,4 +1,4 @@
-//! What is made of all rows at the end: reports for people, and a comparison with earlier rows.
+//! Reports of all rows at the end, and the comparison with earlier rows.
 
 mod baseline;
 mod growth;

@@ -1,31 +1,31 @@
-//! What reports are made of.
+//! The data of reports.
 
 use super::baseline::Baseline;
 use super::{growth, raw_ratio, targets};
 use crate::row::Row;
 
-/// Everything that a report tells.
+/// The content of a report.
 pub struct Page<'a> {
     /// The rows.
     pub rows: &'a [Row],
-    /// What they are compared with.
+    /// The rows to compare with.
     pub baseline: Option<&'a Baseline>,
-    /// What was typed to have them.
+    /// The command that measured the rows.
     pub command: &'a str,
 }
 
-/// What is found in the rows about one thing.
+/// A finding: how many rows meet a criterion, and the exceptions.
 pub struct Finding {
-    /// What it is about.
+    /// The title.
     pub title: &'static str,
-    /// How many rows are as they should be.
+    /// The number of rows that meet the criterion, as text.
     pub summary: String,
-    /// The other rows by reason, the reason first.
+    /// The exceptions, grouped by reason.
     pub exceptions: Vec<(&'static str, Vec<String>)>,
 }
 
 impl Finding {
-    /// A finding; `exceptions` are rows with their reasons.
+    /// Creates a finding; `exceptions` are reasons with rows.
     pub fn new(
         title: &'static str,
         summary: String,
@@ -33,7 +33,7 @@ impl Finding {
     ) -> Self {
         let mut by_reason: Vec<(&'static str, Vec<String>)> = Vec::new();
         for (reason, what) in exceptions {
-            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            match by_reason.iter_mut().find(|(other, _)| *other == reason) {
                 Some((_, all)) => all.push(what),
                 None => by_reason.push((reason, vec![what])),
             }
@@ -47,7 +47,7 @@ impl Finding {
 }
 
 impl Page<'_> {
-    /// What the rows say of the targets, of growth, and of the raw engines.
+    /// The findings about targets, growth, and the raw engines.
     pub fn findings(&self) -> Vec<Finding> {
         vec![
             targets::finding(self.rows),

@@ -1,4 +1,4 @@
-//! A plot of one row: what an operation costs against the size, both logarithmic.
+//! A plot of one row: the cost of an operation against the size, both logarithmic.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// The picture, in the units of its coordinates; it is shown as wide as there is room.
+/// The width of the picture in its own coordinates; it scales to the available width.
 const WIDTH: u32 = 460;
 
 /// The height without the legend.
@@ -18,10 +18,10 @@ const PLOT_HEIGHT: u32 = 250;
 /// The height of a line of the legend.
 const LEGEND_LINE: i32 = 14;
 
-/// Where the columns of the legend begin.
+/// The x coordinates of the columns of the legend.
 const LEGEND_COLUMNS: [i32; 2] = [20, 245];
 
-/// Colours that are told apart on white and on black, by those who see few of them too.
+/// Colours that can be distinguished on white and on black, also by colour-blind readers.
 const COLOURS: [RGBColor; 9] = [
     RGBColor(0x33, 0x77, 0xbb),
     RGBColor(0xee, 0x77, 0x33),
@@ -34,23 +34,23 @@ const COLOURS: [RGBColor; 9] = [
     RGBColor(0x33, 0xaa, 0xcc),
 ];
 
-/// What stands for the colour of the text around, which is dark or light.
+/// The placeholder for the text colour of the page, which is dark or light.
 const TEXT: RGBColor = RGBColor(1, 2, 3);
 
-/// The same, as it stands in the picture.
-const TEXT_IN_SVG: &str = "#010203";
+/// The placeholder as it appears in the SVG.
+const TEXT_COLOUR_IN_SVG: &str = "#010203";
 
-/// One line of the picture.
+/// One line of the plot.
 struct Line {
     name: String,
-    /// What has its colour where there are more lines than colours: its driver.
+    /// The driver, which determines the colour if there are more lines than colours.
     group: String,
     points: Vec<(f64, f64)>,
-    /// Another system's, which is dashed.
+    /// Another system's figures: dashed.
     is_peer: bool,
-    /// Of relaxed commits, which is thin.
+    /// Relaxed commits: a thin line.
     is_thin: bool,
-    /// Of a policy that holds something in memory, which has hollow points.
+    /// A policy that caches in memory: hollow points.
     is_hollow: bool,
 }
 
@@ -78,7 +78,7 @@ impl Line {
     }
 }
 
-/// The picture of the rows of one name, as SVG; none where there are not two sizes.
+/// The plot of the rows of one name, as SVG; `None` if there are fewer than two sizes.
 pub fn svg(rows: &[&Row]) -> Result<Option<String>> {
     let lines = lines(rows);
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -100,23 +100,22 @@ pub fn svg(rows: &[&Row]) -> Result<Option<String>> {
     Ok(Some(finished(&picture, height)))
 }
 
-/// Without a size of its own, and with the text in the colour of the page.
+/// Removes the fixed size, and replaces the placeholder by the text colour of the page.
 fn finished(picture: &str, height: u32) -> String {
     let size = format!("width=\"{WIDTH}\" height=\"{height}\" ");
-    each_text_once(picture)
+    without_duplicate_texts(picture)
         .replacen(&size, "", 1)
-        .replace(TEXT_IN_SVG, "currentColor")
+        .replace(TEXT_COLOUR_IN_SVG, "currentColor")
 }
 
-/// Without the labels that stand where the same label stands already: the last one of a logarithmic axis
-/// is drawn twice, and looks bold.
-fn each_text_once(picture: &str) -> String {
-    let mut seen = HashSet::new();
+/// Removes duplicate labels: the last label of a logarithmic axis is drawn twice, and looks bold.
+fn without_duplicate_texts(picture: &str) -> String {
+    let mut drawn = HashSet::new();
     let mut once = String::with_capacity(picture.len());
     for part in picture.split_inclusive("</text>") {
         let (before, text) = part.split_at(part.find("<text").unwrap_or(part.len()));
         once.push_str(before);
-        if text.is_empty() || seen.insert(text) {
+        if text.is_empty() || drawn.insert(text) {
             once.push_str(text);
         }
     }
@@ -147,14 +146,14 @@ fn lines(rows: &[&Row]) -> Vec<Line> {
     lines
 }
 
-/// The colour of each line: its own, or that of its driver where there are more lines than colours.
+/// The colour of each line: an own one, or that of its driver if there are more lines than colours.
 fn colours(lines: &[Line]) -> Vec<RGBColor> {
     let mut groups: Vec<&str> = Vec::new();
     let is_own = lines.len() <= COLOURS.len();
     let of = lines.iter().map(|line| {
         let group = if is_own { &line.name } else { &line.group };
-        let known = groups.iter().position(|known| known == group);
-        let at = known.unwrap_or_else(|| {
+        let position = groups.iter().position(|other| other == group);
+        let at = position.unwrap_or_else(|| {
             groups.push(group);
             groups.len() - 1
         });
@@ -165,7 +164,7 @@ fn colours(lines: &[Line]) -> Vec<RGBColor> {
 
 type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
 
-/// The height of the legend of so many lines.
+/// The height of the legend for a number of lines.
 fn legend(lines: usize) -> i32 {
     LEGEND_LINE * lines.div_ceil(LEGEND_COLUMNS.len()) as i32
 }
@@ -188,9 +187,9 @@ fn draw(
         .y_label_area_size(68)
         .build_cartesian_2d(
             (sizes.0..sizes.1).log_scale(),
-            // A hair more, as a label at the very end of an axis is lost where its number is rounded.
-            (decade(seconds.0, f64::floor) * (1.0 - HAIR)
-                ..decade(seconds.1, f64::ceil) * (1.0 + HAIR))
+            // The margin: a label at the very end of an axis is lost if its number is rounded.
+            (decade(seconds.0, f64::floor) * (1.0 - AXIS_MARGIN)
+                ..decade(seconds.1, f64::ceil) * (1.0 + AXIS_MARGIN))
                 .log_scale(),
         )?;
     chart
@@ -230,7 +229,7 @@ fn draw(
     Ok(())
 }
 
-/// A point of a line.
+/// The style of the points of a line.
 fn dot(line: &Line, colour: RGBColor) -> ShapeStyle {
     match line.is_hollow {
         true => colour.stroke_width(1),
@@ -238,12 +237,12 @@ fn dot(line: &Line, colour: RGBColor) -> ShapeStyle {
     }
 }
 
-/// By how much of itself the end of an axis is moved out.
-const HAIR: f64 = 1e-9;
+/// The relative margin at the ends of an axis.
+const AXIS_MARGIN: f64 = 1e-9;
 
-/// The power of ten below or above.
+/// The power of ten below or above a number, by `round`.
 fn decade(number: f64, round: fn(f64) -> f64) -> f64 {
-    // A number that is one itself, but for the last bits, stays.
+    // A power of ten stays, despite rounding errors.
     let exponent = number.log10();
     let near = exponent.round();
     let exponent = match (exponent - near).abs() < 1e-9 {
@@ -253,20 +252,19 @@ fn decade(number: f64, round: fn(f64) -> f64) -> f64 {
     10.0_f64.powf(exponent)
 }
 
-/// The label of a number that begins with one of these digits; those between have none, as labels
-/// would lie over each other.
+/// The label of a number that begins with one of these digits; others have none, as labels would overlap.
 fn labelled(number: f64, digits: &[u32], label: fn(f64) -> String) -> String {
     let digit = number / decade(number, f64::floor);
     let is_labelled = digits
         .iter()
-        .any(|&wanted| (digit - f64::from(wanted)).abs() < 1e-6);
+        .any(|&first| (digit - f64::from(first)).abs() < 1e-6);
     match is_labelled {
         true => label(number),
         false => String::new(),
     }
 }
 
-/// A power of ten, in seconds or a part of one.
+/// A power of ten of seconds, with its unit.
 fn unit(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 0.9e-6 => format!("{:.0} ns", seconds * 1e9),
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_stand_at_powers_of_ten() {
+    fn labels_are_at_powers_of_ten() {
         let labels: Vec<_> = [1e-7, 2e-7, 1e-6, 9e-6, 1e-3, 1.0]
             .map(|at| labelled(at, &[1], unit))
             .into();
@@ -327,7 +325,7 @@ mod tests {
         ] {
             assert!(picture.contains(part), "{part}: {picture}");
         }
-        assert!(!picture.contains(TEXT_IN_SVG));
+        assert!(!picture.contains(TEXT_COLOUR_IN_SVG));
         let labels = picture.split("<text").skip(1);
         let labels: Vec<_> = labels.filter(|label| label.contains("\n1M\n")).collect();
         assert_eq!(labels.len(), 1, "a label is drawn once: {picture}");

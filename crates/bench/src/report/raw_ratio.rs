@@ -1,24 +1,24 @@
-//! Rows that take many times what the raw engine takes for the same reads and writes.
+//! The ratio of rows to the raw engine doing the same reads and writes.
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use super::summary::distinct;
 use crate::row::Row;
 
-/// From how many times the raw engine's time on a row is told with its reason.
-const DISTANCE_MAX: f64 = 5.0;
+/// The largest accepted ratio to the raw engine's time; rows above it are reported with a reason.
+const RAW_RATIO_MAX: f64 = 5.0;
 
-/// What the report says of such rows, once for each name.
+/// The finding about the raw engines; each row name is reported once.
 pub fn finding(rows: &[Row]) -> Finding {
     let times = |row: &Row| Some(row.median_s? / row.raw_s.filter(|raw| *raw > 0.0)?);
     let far: Vec<(&Row, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, times(row)?)))
-        .filter(|(row, times)| *times > DISTANCE_MAX * (1.0 + row.noise()))
+        .filter(|(row, times)| *times > RAW_RATIO_MAX * (1.0 + row.noise()))
         .collect();
     let near = rows.iter().filter(|row| times(row).is_some()).count() - far.len();
     let summary = format!(
-        "{near} rows take no more than x{DISTANCE_MAX} (and their noise) of the raw engine doing the same reads and writes"
+        "{near} rows take at most x{RAW_RATIO_MAX} (plus noise) of the raw engine's time for the same reads and writes"
     );
     let names = distinct(far.iter().map(|(row, _)| (&row.suite, &row.row)));
     let exceptions = names.into_iter().filter_map(|name| {
@@ -29,9 +29,9 @@ pub fn finding(rows: &[Row]) -> Finding {
             "{}: {}, at most x{times:.1} ({engine}, {size})",
             row.suite, row.row
         );
-        Some((reasons::of(About::Raw, row), what))
+        Some((reasons::of(FindingKind::Raw, row), what))
     });
-    Finding::new("Beside the raw engine", summary, exceptions)
+    Finding::new("Compared with the raw engine", summary, exceptions)
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_far_from_the_raw_engine_is_told_once_with_its_reason() {
+    fn rows_far_from_the_raw_engine_are_reported_once_with_their_reason() {
         let row = |name: &str, size, raw| {
             let mut row = Row::example("clixon", name, "memory", size, 1e-3);
             row.raw_s = raw;

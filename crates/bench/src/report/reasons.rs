@@ -1,4 +1,4 @@
-//! Why rows grow, are far from the raw engine, or miss their target: `data/reasons.toml`.
+//! The reasons why rows grow, are far from the raw engine, or miss their target: `data/reasons.toml`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::row::Row;
 
-/// What a reason explains.
+/// The finding that a reason explains.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
-pub enum About {
+pub enum FindingKind {
     /// More than twice the time for each tenfold size.
     Growth,
     /// More than five times the raw engine.
@@ -21,42 +21,42 @@ pub enum About {
 
 #[derive(Debug, Default, Deserialize)]
 struct Reasons {
-    /// For a row that has no reason of its own.
+    /// The reason for rows that have none.
     otherwise: String,
     reasons: Vec<Reason>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Reason {
-    about: About,
+    about: FindingKind,
     text: String,
-    /// For each suite, what the names of the rows begin with.
+    /// For each suite, prefixes of row names.
     rows: HashMap<String, Vec<String>>,
 }
 
 static REASONS: LazyLock<Reasons> = LazyLock::new(|| {
-    // A test reads the file.
+    // A test parses the file.
     toml::from_str(include_str!("../../data/reasons.toml")).unwrap_or_default()
 });
 
-/// The reason of a row: of those that fit, the one with the longest beginning of its name.
-pub fn of(about: About, row: &Row) -> &'static str {
+/// The reason for a row; if several match, the one with the longest prefix of its name.
+pub fn of(kind: FindingKind, row: &Row) -> &'static str {
     let reasons = REASONS.reasons.iter();
-    let fitting = reasons
-        .filter(|reason| reason.about == about)
+    let matching = reasons
+        .filter(|reason| reason.about == kind)
         .filter_map(|reason| Some((reason.length_for(row)?, reason)));
-    match fitting.max_by_key(|(length, _)| *length) {
+    match matching.max_by_key(|(length, _)| *length) {
         Some((_, reason)) => &reason.text,
         None => &REASONS.otherwise,
     }
 }
 
 impl Reason {
-    /// The length of the longest beginning that a row's name has.
+    /// The length of the longest prefix that matches the row's name.
     fn length_for(&self, row: &Row) -> Option<usize> {
-        let beginnings = self.rows.get(&*row.suite)?.iter();
-        let fitting = beginnings.filter(|beginning| row.row.starts_with(*beginning));
-        fitting.map(String::len).max()
+        let prefixes = self.rows.get(&*row.suite)?.iter();
+        let matching = prefixes.filter(|prefix| row.row.starts_with(*prefix));
+        matching.map(String::len).max()
     }
 }
 
@@ -65,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_beginning_wins() {
+    fn the_longest_prefix_wins() {
         let row = |name: &str| Row::example("clixon", name, "embedded", 1_000, 1.0);
-        let reason = |name| of(About::Raw, &row(name));
-        assert!(reason("GET all").contains("written as text"));
+        let reason = |name| of(FindingKind::Raw, &row(name));
+        assert!(reason("GET all").contains("prints it as text"));
         assert!(reason("GET 1").contains("HTTP"));
         assert_eq!(reason("nothing"), REASONS.otherwise);
         assert!(!REASONS.otherwise.is_empty());
-        assert_eq!(of(About::Growth, &row("GET all")), REASONS.otherwise);
+        assert_eq!(of(FindingKind::Growth, &row("GET all")), REASONS.otherwise);
     }
 }

@@ -1,4 +1,4 @@
-//! Tables as the systems publish theirs: rows down; engines, or sizes, across.
+//! Tables in the layout of the originals: rows down; engines or sizes across.
 
 use std::fmt::Write;
 
@@ -7,19 +7,19 @@ use crate::row::Row;
 
 /// A table.
 pub struct Summary {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// The names of the columns; those of other systems last.
+    /// The column names; other systems come last.
     pub columns: Vec<String>,
-    /// Each line with its name and what stands in its columns.
+    /// The lines: a name and the cells.
     pub lines: Vec<(String, Vec<String>)>,
 }
 
-/// Suites whose originals have engines across; the others have sizes.
+/// Suites with engines across, as in their originals; the others have sizes across.
 const ENGINES_ACROSS: [&str; 5] = ["sysrepo", "drivers", "trifle", "cps", "processes"];
 
-/// The tables of all rows: one for each suite and size with the engines across, or one for each suite
-/// and engine with the sizes across.
+/// The tables of all rows: one for each suite and size with engines across, or one for each suite and engine with
+/// sizes across.
 pub fn summaries(rows: &[&Row]) -> Vec<Summary> {
     let mut tables = Vec::new();
     for suite in distinct(rows.iter().map(|row| row.suite.to_string())) {
@@ -59,9 +59,9 @@ fn table(
 ) -> Summary {
     let names = distinct(rows.iter().map(|row| row.row.clone()));
     let lines = names.into_iter().map(|name| {
-        let cells = columns.iter().map(|wanted| {
+        let cells = columns.iter().map(|label| {
             let mut of_name = rows.iter().filter(|row| row.row == name);
-            let row = of_name.find(|row| column(row) == *wanted);
+            let row = of_name.find(|row| column(row) == *label);
             row.map_or_else(|| "-".to_owned(), |row| cell(row))
         });
         let cells = cells.collect();
@@ -91,7 +91,7 @@ fn add_peers(table: &mut Summary, rows: &[&Row]) {
     }
 }
 
-/// The median, and how many times more the first of the other systems takes.
+/// The median, and the ratio of the first other system to it.
 fn cell(row: &Row) -> String {
     let median = duration(row.median_s);
     match row.peer.first() {
@@ -100,7 +100,7 @@ fn cell(row: &Row) -> String {
     }
 }
 
-/// Each of them once, in the order in which they come.
+/// The distinct items, in the order of their first occurrence.
 pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for one in all {
@@ -111,9 +111,9 @@ pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     distinct
 }
 
-/// Said above tables with factors.
-pub const FACTORS: &str = "Medians of one operation; behind them, how many times more the first of the other \
-                           systems takes (~1: less than the noise).";
+/// The explanation above tables with factors.
+pub const FACTORS: &str = "Medians per operation, each followed by the ratio of the first other system's time \
+                           to it (~1: less than the noise).";
 
 /// The tables as text.
 pub fn summary(rows: &[&Row]) -> String {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_stand_beside_each_other_in_the_order_of_the_original() {
+    fn engines_are_columns_and_rows_have_the_order_of_the_original() {
         let rows = [
             row("second", "file", 10, 1),
             row("first", "file", 10, 0),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sizes_of_one_engine_stand_beside_each_other() {
+    fn the_sizes_of_one_engine_are_columns() {
         let mut rows = [row("get", "file", 100, 0), row("get", "file", 10, 0)];
         for row in &mut rows {
             row.suite = "scale".into();

@@ -1,42 +1,42 @@
-//! What rows are to reach (`data/targets.toml`), and whether they do.
+//! Performance targets of rows (`data/targets.toml`), and whether they are met.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::page::Finding;
-use super::reasons::{self, About};
+use super::reasons::{self, FindingKind};
 use crate::output::duration;
 use crate::row::Row;
 
-/// What some rows are to reach.
+/// The target of some rows.
 #[derive(Debug, Deserialize)]
 struct Target {
     suite: String,
-    /// What names are, or begin with where they end with an asterisk.
+    /// Row names; a name that ends with an asterisk is a prefix.
     rows: Vec<String>,
-    /// What the engine begins with, and what it ends with.
+    /// The prefix and the suffix of the engine.
     #[serde(default)]
     engine: (String, String),
-    /// The size at which it is judged.
+    /// The size at which the target applies.
     size: u64,
     #[serde(flatten)]
-    reach: Reach,
+    bound: Bound,
 }
 
-/// What is to be reached.
+/// The upper bound of a target.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase", untagged)]
-enum Reach {
-    /// At most so many seconds.
+enum Bound {
+    /// An absolute time.
     Within { seconds: f64 },
-    /// So many times less than the first of the other systems.
+    /// A fraction of the first other system's time: at most its time divided by this.
     Peer { peer: f64 },
-    /// At most so many times what the engine's own client takes for the same reads and writes.
+    /// A multiple of the time of the engine's own client for the same reads and writes.
     Raw { raw: f64 },
-    /// At most so many times the same row in memory.
+    /// A multiple of the time of the same row in memory.
     Memory { memory: f64 },
-    /// At most so many times another row of the same engine and size.
+    /// A multiple of the time of another row of the same engine and size.
     Row { row: String, times: f64 },
 }
 
@@ -46,25 +46,25 @@ struct Targets {
 }
 
 static TARGETS: LazyLock<Targets> = LazyLock::new(|| {
-    // A test reads the file.
+    // A test parses the file.
     toml::from_str(include_str!("../../data/targets.toml")).unwrap_or_default()
 });
 
-/// What the report says of the targets of the rows that were measured.
+/// The finding about the targets of the measured rows.
 pub fn finding(rows: &[Row]) -> Finding {
-    let judged = TARGETS.targets.iter().flat_map(|target| {
+    let checked = TARGETS.targets.iter().flat_map(|target| {
         let of_target = rows.iter().filter(|row| target.is_of(row));
-        of_target.filter_map(|row| Some((row, target.judge(row, rows)?)))
+        of_target.filter_map(|row| Some((row, target.check(row, rows)?)))
     });
     let (mut met, mut all, mut exceptions) = (0, 0, Vec::new());
-    for (row, judged) in judged {
+    for (row, missed) in checked {
         all += 1;
-        match judged {
+        match missed {
             None => met += 1,
-            Some(what) => exceptions.push((reasons::of(About::Target, row), what)),
+            Some(what) => exceptions.push((reasons::of(FindingKind::Target, row), what)),
         }
     }
-    let summary = format!("{met} of {all} rows with a target are within it");
+    let summary = format!("{met} of {all} rows with a target meet it");
     Finding::new("Targets", summary, exceptions)
 }
 
@@ -82,51 +82,54 @@ impl Target {
             && engine.ends_with(&self.engine.1)
     }
 
-    /// What there is to say of a row that does not reach it; nothing of one that cannot be judged.
-    fn judge(&self, row: &Row, rows: &[Row]) -> Option<Option<String>> {
+    /// Compares a row with the target: `None` if it cannot be compared, `Some(None)` if it meets the target,
+    /// otherwise a description.
+    fn check(&self, row: &Row, rows: &[Row]) -> Option<Option<String>> {
         let median = row.median_s?;
-        let beside = |is_meant: &dyn Fn(&Row) -> bool| {
+        let other_median = |is_other: &dyn Fn(&Row) -> bool| {
             let mut found = rows.iter().filter(|other| {
-                other.suite == row.suite && other.size == row.size && is_meant(other)
+                other.suite == row.suite && other.size == row.size && is_other(other)
             });
             found.find_map(|other| other.median_s)
         };
-        let (figure, wanted, what) = match &self.reach {
-            &Reach::Within { seconds } => (median, seconds, String::new()),
-            &Reach::Peer { peer: times } => {
+        let (figure, limit, what) = match &self.bound {
+            &Bound::Within { seconds } => (median, seconds, String::new()),
+            &Bound::Peer { peer: times } => {
                 let peer = row.peer.first()?;
-                let ours = row.beside_peer(peer)?;
+                let ours = row.seconds_comparable_to(peer)?;
                 (
                     ours,
                     peer.seconds / times,
                     format!(", x{times} less than {}", peer.name),
                 )
             }
-            &Reach::Raw { raw: times } => {
+            &Bound::Raw { raw: times } => {
                 let raw = row.raw_s?;
                 (median, raw * times, format!(", x{times} of the raw engine"))
             }
-            Reach::Row { row: name, times } => {
-                let other = beside(&|other| other.row == *name && other.engine() == row.engine())?;
+            Bound::Row { row: name, times } => {
+                let other =
+                    other_median(&|other| other.row == *name && other.engine() == row.engine())?;
                 (median, other * times, format!(", x{times} of {name:?}"))
             }
-            &Reach::Memory { memory: times } => {
-                let other = beside(&|other| other.row == row.row && other.driver == "memory")?;
+            &Bound::Memory { memory: times } => {
+                let other =
+                    other_median(&|other| other.row == row.row && other.driver == "memory")?;
                 (median, other * times, format!(", x{times} of memory"))
             }
         };
-        let said = || {
+        let message = || {
             format!(
-                "{}: {}, {}, {}: {}, and at most {}{what} is wanted",
+                "{}: {}, {}, {}: {}; the target is at most {}{what}",
                 row.suite,
                 row.row,
                 row.engine(),
                 row.size,
                 duration(Some(figure)),
-                duration(Some(wanted))
+                duration(Some(limit))
             )
         };
-        Some((figure > wanted).then(said))
+        Some((figure > limit).then(message))
     }
 }
 
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_target_is_read() {
+    fn every_target_is_parsed() {
         let text = include_str!("../../data/targets.toml");
         let targets: Targets = toml::from_str(text).expect("targets");
         assert_eq!(targets.targets.len(), text.matches("[[targets]]").count());
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_its_target_is_told_with_its_reason() {
+    fn a_missed_target_is_reported_with_its_reason() {
         let row = |name: &str, driver: &str, size, seconds| {
             Row::example("dodb", name, driver, size, seconds)
         };
@@ -153,13 +156,13 @@ mod tests {
             row("partition", "embedded", 4_000, 8e-3),
         ];
         let finding = finding(&rows);
-        assert_eq!(finding.summary, "1 of 2 rows with a target are within it");
+        assert_eq!(finding.summary, "1 of 2 rows with a target meet it");
         let [(reason, whats)] = finding.exceptions.as_slice() else {
             panic!("{:?}", finding.exceptions);
         };
         assert!(reason.contains("JSON"), "{reason}");
         assert!(
-            whats[0].contains("8.00 ms, and at most 5.00 ms is wanted"),
+            whats[0].contains("8.00 ms; the target is at most 5.00 ms"),
             "{whats:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! An open store with the data of one size.
+//! The fixture: an open store with the data of one size.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ pub const SUITE: &str = "scale";
 
 const NAME: &str = "bench";
 
-/// An open store with the data of one size.
+/// The fixture: an open store with the data of one size.
 pub struct Fixture {
-    /// Notes what is asked of the driver.
+    /// Records the reads and writes that reach the driver.
     pub recorder: Arc<Recorder>,
     /// The data.
     pub tree: Tree,
@@ -28,7 +28,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Opens the store at a URL; a new one is prepared for the bench's model.
+    /// Opens the store at a URL; prepares a new one for the model of the bench.
     pub fn open(url: &str) -> Result<Self> {
         let driver = espalier_drivers::open(url)?;
         let recorder = Arc::new(Recorder::new(driver));

@@ -10,36 +10,36 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::fixture::{Fixture, SUITE};
-use crate::dataset::{self, Received, expect};
+use crate::dataset::{self, ReceivedEntries, expect};
 use crate::engine::Durability;
-use crate::harness::{Plan, Timing, measure};
+use crate::harness::{Repetitions, Timing, measure};
 use crate::http::Server;
 use crate::memory;
 use crate::raw::{Contents, Lmdb, RawEngine};
 use crate::recorder::Trace;
-use crate::row::{Environment, Row};
+use crate::row::{EngineLabels, Row};
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
-/// The same entries are chosen in every run.
+/// The seed: every run chooses the same entries.
 const SEED: u64 = 0x6573_7061_6c69_6572;
 
-/// Traces that are kept of one row, for the raw engine.
+/// The largest number of traces of a row that the raw engine replays.
 const TRACES_MAX: u64 = 2000;
 
-/// Entries deleted in one commit.
+/// The number of entries deleted in one commit.
 const DELETES_PER_COMMIT: u64 = 1000;
 
-/// The number of the store that other processes load and export.
-const MEMORY_STORE: u64 = 1000;
+/// The number of the store that the commands `espalier load` and `espalier export` use.
+const MEMORY_STORE_NUMBER: u64 = 1000;
 
-/// Entries in a page.
+/// The number of entries in a page.
 const PAGE: u64 = 10;
 
 /// Measures one size.
 pub struct Rows<'a> {
     size: u64,
-    /// Where the stores are; `None` for memory.
+    /// The folder of the stores; `None` for memory.
     folder: Option<&'a Path>,
     document: PathBuf,
     _document_folder: tempfile::TempDir,
@@ -71,8 +71,8 @@ impl<'a> Rows<'a> {
     pub fn run(&mut self) -> Result<()> {
         let (fixture, durability) = self.load()?;
         let raw = self.raw_engine(&fixture, durability)?;
-        // Reading all comes first: it maps every page into this process, as in a server that runs
-        // for some time. Raw is scanned for the same reason.
+        // Read everything first: it maps every page into this process, as in a server that has run for some time. The
+        // raw engine is scanned for the same reason.
         self.read_all(&fixture, durability, raw.as_ref())?;
         self.get_one(&fixture, durability, raw.as_ref())?;
         self.page(&fixture, durability, raw.as_ref())?;
@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
             drop(fixture);
             let fixture = Fixture::open(&self.url(0, Durability::Relaxed))?;
             let raw = self.raw_engine(&fixture, Durability::Relaxed)?;
-            warm(&fixture, raw.as_ref())?;
+            map_all_pages(&fixture, raw.as_ref())?;
             self.set_one(&fixture, Durability::Relaxed, raw.as_ref())?;
             return self.delete_half(&fixture, Durability::Relaxed, raw.as_ref());
         }
@@ -103,42 +103,42 @@ impl<'a> Rows<'a> {
 
     fn row(&self, name: &str, fixture: &Fixture, durability: Durability) -> Row {
         let is_memory = durability == Durability::None;
-        let on = Environment {
+        let labels = EngineLabels {
             driver: fixture.tree.store().driver().name().to_owned(),
             policy: if is_memory { "ram" } else { "uncached" },
             durability: durability.as_str(),
         };
-        Row::new(SUITE, name, on, self.size)
+        Row::new(SUITE, name, labels, self.size)
     }
 
-    /// Loads into new stores; the first of them stays, for the other rows.
+    /// Measures loads into new stores; returns the first of them, for the other rows.
     fn load(&mut self) -> Result<(Fixture, Durability)> {
         let durability = match self.folder {
             Some(_) => Durability::Durable,
             None => Durability::None,
         };
-        let mut beds = Vec::new();
-        for number in 0..Plan::few(3).calls_max() {
-            beds.push(Fixture::open(&self.url(number, durability))?);
+        let mut fixtures = Vec::new();
+        for number in 0..Repetitions::few(3).calls_max() {
+            fixtures.push(Fixture::open(&self.url(number, durability))?);
         }
         let size = self.size;
         let timing = measure(
-            Plan::few(3),
-            |call| beds[call as usize].load(&self.document),
+            Repetitions::few(3),
+            |call| fixtures[call as usize].load(&self.document),
             |_, report| {
                 let fragments = size + 1;
                 expect(
                     report.fragments == fragments && report.values == 3 * size,
-                    || format!("loading told {} fragments", report.fragments),
+                    || format!("loading reported {} fragments", report.fragments),
                 )
             },
         )?;
         let raw = match self.folder {
-            Some(_) => Some(self.raw_load(&beds[0])?),
+            Some(_) => Some(self.raw_load(&fixtures[0])?),
             None => None,
         };
         let rate = (size + 1) as f64 / timing.median_s;
-        let row = self.row("load", &beds[0], durability);
+        let row = self.row("load", &fixtures[0], durability);
         let row = row.timed(&timing).note(format!(
             "{rate:.0} fragments/s from a JSON file in one commit"
         ));
@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
             None => row,
         };
         (self.emit)(row)?;
-        Ok((beds.swap_remove(0), durability))
+        Ok((fixtures.swap_remove(0), durability))
     }
 
     fn raw_load(&self, fixture: &Fixture) -> Result<(Timing, String)> {
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
             engines.push((Lmdb::create(folder.path(), Durability::Durable)?, folder));
         }
         let timing = measure(
-            Plan::few(3),
+            Repetitions::few(3),
             |call| engines[call as usize].0.load(&contents),
             |_, ()| Ok(()),
         )?;
@@ -176,15 +176,15 @@ impl<'a> Rows<'a> {
         Ok(folder?)
     }
 
-    /// The raw engine with what the store holds now; none for memory.
-    fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<Raw>> {
+    /// The raw engine with a copy of the current content of the store; none for memory.
+    fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<RawLmdb>> {
         if self.folder.is_none() {
             return Ok(None);
         }
         let folder = self.raw_folder()?;
         let engine = Lmdb::create(folder.path(), durability)?;
         engine.load(&Contents::of(&**fixture.tree.store().driver())?)?;
-        Ok(Some(Raw {
+        Ok(Some(RawLmdb {
             engine,
             _folder: folder,
         }))
@@ -201,9 +201,9 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
-        let plan = Plan::many(20_000);
+        let plan = Repetitions::many(20_000);
         let numbers = self.choose(plan.calls_max());
         let paths: Vec<_> = numbers
             .iter()
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
             .collect();
         let selection = Selection::default();
         let get = |call: u64| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             fixture
                 .tree
                 .view()?
@@ -226,7 +226,12 @@ impl<'a> Rows<'a> {
         self.finish(row, raw, &traces)
     }
 
-    fn page(&mut self, fixture: &Fixture, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn page(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&RawLmdb>,
+    ) -> Result<()> {
         let middle = self.size / 2;
         let list = fixture.nodes.list();
         let selection = Selection {
@@ -238,18 +243,18 @@ impl<'a> Rows<'a> {
             ..Selection::default()
         };
         let get = |_: u64| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             fixture
                 .tree
                 .view()?
                 .read(&list, &selection, &mut received)?;
             Ok(received)
         };
-        let wanted = PAGE.min(self.size - middle - 1);
-        let timing = measure(Plan::many(5_000), get, |_, received| {
-            let first = (wanted > 0).then_some(middle + 1);
+        let expected = PAGE.min(self.size - middle - 1);
+        let timing = measure(Repetitions::many(5_000), get, |_, received| {
+            let first = (expected > 0).then_some(middle + 1);
             expect(
-                received.entries == wanted && received.first == first,
+                received.entries == expected && received.first == first,
                 || {
                     format!(
                         "a page of {} entries from {:?}",
@@ -268,18 +273,18 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let (size, schema) = (self.size, fixture.tree.schema());
         let selection = Selection::default();
-        let mut received = Received::new(fixture.nodes);
+        let mut received = ReceivedEntries::new(fixture.nodes);
         fixture
             .tree
             .view()?
             .read(&InstancePath::root(), &selection, &mut received)?;
         let sum = size * (size - 1) / 2;
         expect(received.entries == size && received.sum == sum, || {
-            format!("reading all gave {} entries", received.entries)
+            format!("reading everything returned {} entries", received.entries)
         })?;
         let export = |_: u64| {
             let options = PrintOptions::default();
@@ -289,13 +294,13 @@ impl<'a> Rows<'a> {
                 Ok(Found::from_store(found))
             })
         };
-        let timing = measure(Plan::few(5), export, |_, found| {
+        let timing = measure(Repetitions::few(5), export, |_, found| {
             expect(found == Found::Something, || "nothing to export".to_owned())
         })?;
         let rate = (size + 1) as f64 / timing.median_s;
         let raw = match raw {
             Some(raw) => Some(measure(
-                Plan::few(5),
+                Repetitions::few(5),
                 |_| raw.engine.scan(),
                 |_, bytes| expect(bytes > 0, || "the raw engine is empty".to_owned()),
             )?),
@@ -309,7 +314,7 @@ impl<'a> Rows<'a> {
         (self.emit)(row)
     }
 
-    /// What `espalier load` takes for the same document.
+    /// A note on the memory that `espalier load` needs for the same document.
     fn load_memory(&self) -> Result<String> {
         let Some(folder) = self.folder else {
             return Ok(String::new());
@@ -318,31 +323,31 @@ impl<'a> Rows<'a> {
         dataset::write_model(&model)?;
         let (model, document) = (model.display().to_string(), self.document.display());
         let (store, document) = (
-            self.url(MEMORY_STORE, Durability::Durable),
+            self.url(MEMORY_STORE_NUMBER, Durability::Durable),
             document.to_string(),
         );
         let peak = memory::peak_of(&["load", &document, "--store", &store, "--yang", &model])?;
         Ok(format!(
-            "`espalier load` takes at most {} MB of private memory",
+            "`espalier load` needs at most {} MB of private memory",
             peak >> 20
         ))
     }
 
-    /// What `espalier export` takes.
+    /// A note on the memory that `espalier export` needs.
     fn export_memory(&self) -> Result<String> {
         if self.folder.is_none() {
             return Ok(String::new());
         }
-        let store = self.url(MEMORY_STORE, Durability::Durable);
+        let store = self.url(MEMORY_STORE_NUMBER, Durability::Durable);
         let peak = memory::peak_of(&["export", "--store", &store, "-o", "/dev/null"])?;
         Ok(format!(
-            "`espalier export` takes at most {} MB of private memory",
+            "`espalier export` needs at most {} MB of private memory",
             peak >> 20
         ))
     }
 
     fn restconf_get_one(&mut self, fixture: &Fixture, durability: Durability) -> Result<()> {
-        let plan = Plan::many(10_000);
+        let plan = Repetitions::many(10_000);
         let numbers = self.choose(plan.calls_max());
         let server = Server::start(fixture.tree.clone(), dataset::source())?;
         let mut connection = server.connect()?;
@@ -357,7 +362,7 @@ impl<'a> Rows<'a> {
                 let number = format!("\"number\":{}", numbers[call as usize]);
                 let text: String = String::from_utf8_lossy(&body).split_whitespace().collect();
                 expect(text.contains(&number), || {
-                    format!("the server answered {text}")
+                    format!("the server responded {text}")
                 })
             },
         )?;
@@ -368,7 +373,7 @@ impl<'a> Rows<'a> {
             .timed(&timing);
         (self.emit)(row.note(format!(
             "one keep-alive connection, client and server on one core; {:.0} requests/s, \
-             {:.0} requests a processor second",
+             {:.0} requests per processor second",
             1.0 / timing.median_s,
             1.0 / timing.cpu_s
         )))
@@ -378,11 +383,11 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let plan = match durability {
-            Durability::Durable => Plan::many(500),
-            _ => Plan::many(5_000),
+            Durability::Durable => Repetitions::many(500),
+            _ => Repetitions::many(5_000),
         };
         let numbers = self.choose(plan.calls_max());
         let texts: Vec<_> = (0..plan.calls_max())
@@ -396,7 +401,7 @@ impl<'a> Rows<'a> {
         };
         let selection = Selection::default();
         let timing = measure(plan, set, |call, commit| {
-            let mut received = Received::new(fixture.nodes);
+            let mut received = ReceivedEntries::new(fixture.nodes);
             let path = fixture.nodes.path(numbers[call as usize]);
             fixture
                 .tree
@@ -404,7 +409,10 @@ impl<'a> Rows<'a> {
                 .read(&path, &selection, &mut received)?;
             let text = espalier_yang::Value::string(texts[call as usize].as_str());
             expect(commit.is_changed && received.text == Some(text), || {
-                format!("setting entry {} did not show", numbers[call as usize])
+                format!(
+                    "the new text of entry {} is not visible",
+                    numbers[call as usize]
+                )
             })
         })?;
         let again = self.choose(TRACES_MAX);
@@ -423,7 +431,7 @@ impl<'a> Rows<'a> {
         &mut self,
         fixture: &Fixture,
         durability: Durability,
-        raw: Option<&Raw>,
+        raw: Option<&RawLmdb>,
     ) -> Result<()> {
         let half = self.size / 2;
         let mut edits = (0..half).map(|number| Edit::delete(fixture.nodes.path(number * 2)));
@@ -436,7 +444,7 @@ impl<'a> Rows<'a> {
             fixture.recorder.start();
         }
         let timing = measure(
-            Plan::few(1),
+            Repetitions::few(1),
             |_| {
                 for edits in std::mem::take(&mut commits) {
                     fixture.tree.commit(&edits, CommitOptions::default())?;
@@ -452,7 +460,7 @@ impl<'a> Rows<'a> {
         })?;
         let raw = match raw {
             Some(raw) => Some(measure(
-                Plan::few(1),
+                Repetitions::few(1),
                 |_| raw.engine.replay(&trace),
                 |_, _| Ok(()),
             )?),
@@ -464,18 +472,18 @@ impl<'a> Rows<'a> {
             .timed(&timing)
             .raw(raw.as_ref());
         (self.emit)(row.note(format!(
-            "every second entry, {DELETES_PER_COMMIT} in a commit; {rate:.0} entries/s"
+            "every second entry, {DELETES_PER_COMMIT} per commit; {rate:.0} entries/s"
         )))
     }
 
     /// Adds the raw engine's figure for the same reads and writes.
-    fn finish(&mut self, row: Row, raw: Option<&Raw>, traces: &[Trace]) -> Result<()> {
+    fn finish(&mut self, row: Row, raw: Option<&RawLmdb>, traces: &[Trace]) -> Result<()> {
         let Some(raw) = raw else {
             return (self.emit)(row);
         };
-        let plan = Plan {
+        let plan = Repetitions {
             warm_up: 0,
-            ..Plan::many(traces.len() as u64)
+            ..Repetitions::many(traces.len() as u64)
         };
         let replay = |call: u64| raw.engine.replay(&traces[call as usize]);
         let timing = measure(plan, replay, |_, _| Ok(()))?;
@@ -484,20 +492,20 @@ impl<'a> Rows<'a> {
             .first()
             .map_or(0, |trace| trace.commits.iter().map(Vec::len).sum());
         (self.emit)(row.raw(Some(&timing)).note(format!(
-            "asks the engine for {reads} reads and {writes} writes, as raw does"
+            "{reads} reads and {writes} writes of the engine, as in raw"
         )))
     }
 }
 
 /// The raw engine and its folder.
-struct Raw {
+struct RawLmdb {
     engine: Lmdb,
     _folder: tempfile::TempDir,
 }
 
 /// Maps every page into this process.
-fn warm(fixture: &Fixture, raw: Option<&Raw>) -> Result<()> {
-    let mut received = Received::new(fixture.nodes);
+fn map_all_pages(fixture: &Fixture, raw: Option<&RawLmdb>) -> Result<()> {
+    let mut received = ReceivedEntries::new(fixture.nodes);
     let (root, selection) = (InstancePath::root(), Selection::default());
     fixture
         .tree
@@ -506,7 +514,7 @@ fn warm(fixture: &Fixture, raw: Option<&Raw>) -> Result<()> {
     raw.map_or(Ok(0), |raw| raw.engine.scan()).map(drop)
 }
 
-/// What the store asks of its driver in each of some calls.
+/// The reads and writes of the store in its driver for each of some calls.
 fn traces(fixture: &Fixture, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     for call in 0..TRACES_MAX {

@@ -1,4 +1,4 @@
-//! The sizes, and the ratios between them.
+//! Runs all sizes, and computes the ratios between them.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Scale {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// Where stores are made: a folder for the embedded driver; `None` for memory.
+    /// The folder of the stores of the embedded driver; `None` for memory.
     pub folder: Option<PathBuf>,
 }
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
     let mut rows: Vec<Row> = Vec::new();
     for &size in &scale.sizes {
@@ -25,14 +25,14 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
                     .prefix("espalier-bench-")
                     .tempdir_in(folder)
                     .map_err(|error| {
-                        Failure::usage(format!("no store can be made: {error}"))
+                        Failure::usage(format!("the store cannot be created: {error}"))
                             .in_file(folder.display())
                     })?,
             ),
             None => None,
         };
         let mut emit = |row: Row| {
-            output.row(&row)?;
+            output.add_row(&row)?;
             rows.push(row);
             Ok(())
         };
@@ -41,15 +41,15 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
         of_size.run()?;
     }
     for row in ratios(&rows) {
-        output.row(&row)?;
+        output.add_row(&row)?;
     }
     Ok(())
 }
 
-/// The rows that must not grow with the list.
+/// The rows whose cost must not grow with the list.
 const ONE_ENTRY_ROWS: [&str; 4] = ["get one", "set one", "page of 10", "restconf get one"];
 
-/// How each one-entry row grew from the smallest size to the largest.
+/// The growth of each one-entry row from the smallest to the largest size.
 fn ratios(rows: &[Row]) -> Vec<Row> {
     let smallest = rows.iter().map(|row| row.size).min();
     let largest = rows.iter().map(|row| row.size).max();
@@ -94,16 +94,16 @@ mod tests {
     use super::super::fixture::SUITE;
     use super::*;
     use crate::harness::Timing;
-    use crate::row::Environment;
+    use crate::row::EngineLabels;
 
     fn row(name: &str, size: u64, seconds: f64) -> Row {
-        let on = Environment {
+        let labels = EngineLabels {
             driver: "embedded".to_owned(),
             policy: "uncached",
             durability: "durable",
         };
-        let timing = Timing::of(vec![seconds], Duration::from_secs_f64(seconds));
-        let row = Row::new(SUITE, name, on, size).timed(&timing.expect("a sample"));
+        let timing = Timing::from_samples(vec![seconds], Duration::from_secs_f64(seconds));
+        let row = Row::new(SUITE, name, labels, size).timed(&timing.expect("a sample"));
         row.note("a note of the row")
     }
 

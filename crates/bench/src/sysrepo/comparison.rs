@@ -1,4 +1,4 @@
-//! Where the rows go, and what is said of one by those before it.
+//! Emits rows, with notes that compare them with sysrepo's figures and with earlier rows.
 
 use std::sync::LazyLock;
 
@@ -9,33 +9,33 @@ use crate::output::Output;
 use crate::row::Row;
 use espalier_terminal::Result;
 
-/// What sysrepo takes.
+/// The figures of sysrepo.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/sysrepo.toml")));
 
-/// The row that is compared with the one of a user's order.
+/// The row of the unordered list, which is compared with that of the user-ordered list.
 const UNORDERED: &str = "create all items";
 const USER_ORDERED: &str = "create user ordered items";
 
-/// The rows of a suite.
+/// The rows of a suite measured so far.
 pub struct Comparison<'o> {
-    /// What the suite is called in rows.
+    /// The name of the suite in rows.
     pub suite: &'static str,
     output: &'o mut Output,
-    seen: Vec<Row>,
+    measured: Vec<Row>,
 }
 
 impl<'o> Comparison<'o> {
-    /// No rows yet.
+    /// Creates a comparison without rows.
     pub fn new(suite: &'static str, output: &'o mut Output) -> Self {
         Self {
             suite,
             output,
-            seen: Vec::new(),
+            measured: Vec::new(),
         }
     }
 
-    /// Takes a row, with what it has to be compared with.
+    /// Emits a row, with notes on its comparisons.
     pub fn row(&mut self, configuration: &Configuration, mut row: Row) -> Result<()> {
         let is_local = !matches!(configuration.engine, Engine::Server { .. });
         let plugin = plugin_of(&row.driver);
@@ -43,7 +43,7 @@ impl<'o> Comparison<'o> {
         let cpu_s = seconds("sysrepo, cpu");
         let published_s = seconds(&format!("sysrepo, {plugin}"));
         match (cpu_s, row.cpu_s) {
-            // What a server takes is not in this process's time.
+            // The processor time of a server is not in that of this process.
             (Some(theirs), Some(ours)) if is_local => {
                 row = row.note(format!("cpu x{:.1} less than sysrepo's", theirs / ours));
             }
@@ -58,15 +58,16 @@ impl<'o> Comparison<'o> {
         let peers = FIGURES.peers(plugin, &row.row, row.size);
         row = row.peers(peers);
         if configuration.engine != Engine::Memory
-            && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
+            && let Some(memory) =
+                self.measured_row(&row.row, row.size, |row| row.driver == "memory")
         {
             let factor = row.factor(row.median_s, memory.median_s);
-            row = row.note(format!("{factor} of memory's"));
+            row = row.note(format!("{factor} of the time in memory"));
         }
-        let on_same = |seen: &Row| seen.key()[2..] == row.key()[2..];
+        let on_same = |other: &Row| other.key()[2..] == row.key()[2..];
         let other = match row.row.as_str() {
-            USER_ORDERED => self.seen(UNORDERED, row.size, on_same),
-            UNORDERED => self.seen(USER_ORDERED, row.size, on_same),
+            USER_ORDERED => self.measured_row(UNORDERED, row.size, on_same),
+            UNORDERED => self.measured_row(USER_ORDERED, row.size, on_same),
             _ => None,
         };
         if let Some(other) = other {
@@ -76,18 +77,23 @@ impl<'o> Comparison<'o> {
             };
             row = row.note(format!("user ordered is {factor} of unordered"));
         }
-        self.output.row(&row)?;
-        self.seen.push(row);
+        self.output.add_row(&row)?;
+        self.measured.push(row);
         Ok(())
     }
 
-    fn seen(&self, name: &str, size: u64, is_wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
-        let is_it = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
-        self.seen.iter().find(is_it)
+    fn measured_row(
+        &self,
+        name: &str,
+        size: u64,
+        is_wanted: impl Fn(&Row) -> bool,
+    ) -> Option<&Row> {
+        let matches = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
+        self.measured.iter().find(matches)
     }
 }
 
-/// sysrepo's plugin for the engine of a driver, or the nearest one.
+/// sysrepo's plugin for the engine of a driver, or the closest one.
 fn plugin_of(driver: &str) -> &'static str {
     match driver {
         "redis" | "rediss" => "REDIS DS",

@@ -1,4 +1,4 @@
-//! A store with the data of one size, and how rows are measured on it.
+//! The fixture: a store with the data of one size, on which rows are measured.
 
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
@@ -8,7 +8,7 @@ use super::comparison::Comparison;
 use crate::configuration::Configuration;
 use crate::dataset::expect;
 use crate::engine::Durability;
-use crate::harness::Plan;
+use crate::harness::Repetitions;
 use crate::model_store::{Model, ModelStore};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -25,12 +25,12 @@ pub const TABLES: &str = "/espalier-bench-tables:tables";
 /// The list in the order of its keys.
 pub const ROWS: &str = "/espalier-bench-tables:tables/row";
 
-/// The list in the order of its user.
+/// The user-ordered list.
 pub const STEPS: &str = "/espalier-bench-tables:tables/step";
 
-/// What running holds.
+/// The content of running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Data {
+pub enum RunningContent {
     /// Nothing.
     Nothing,
     /// The container and every row.
@@ -44,9 +44,9 @@ pub enum Data {
 pub struct Nodes {
     /// The container.
     pub tables: NodeId,
-    /// A list, its keys and its text.
+    /// The list, its keys and its text.
     pub row: (NodeId, NodeId, NodeId, NodeId),
-    /// A list, its key and its text.
+    /// The list, its key and its text.
     pub step: (NodeId, NodeId, NodeId),
 }
 
@@ -67,7 +67,7 @@ impl Nodes {
         })
     }
 
-    /// A tree with so many rows.
+    /// A tree with `size` rows.
     pub fn rows(self, size: u64) -> DataTree {
         let (row, number, name, text) = self.row;
         let leaf = |node, value| DataNode::new(node, Content::Value(value));
@@ -82,7 +82,7 @@ impl Nodes {
         self.tree(rows.collect())
     }
 
-    /// A tree with so many steps.
+    /// A tree with `size` steps.
     pub fn steps(self, size: u64) -> DataTree {
         let (step, number, text) = self.step;
         let leaf = |node, value| DataNode::new(node, Content::Value(value));
@@ -116,33 +116,33 @@ pub fn text_of_step(n: u64) -> String {
 
 /// A store with the data of one size.
 pub struct Fixture<'a, 'o> {
-    /// Its running datastore.
+    /// The running datastore.
     pub store: ModelStore,
-    /// Its operational datastore.
+    /// The operational datastore.
     pub operational: Tree,
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
     /// The nodes of its model.
     pub nodes: Nodes,
-    /// The place of the row that is measured, among those of the suite.
+    /// The position of the measured row among those of the suite.
     pub rank: usize,
-    data: Data,
+    data: RunningContent,
     comparison: &'a mut Comparison<'o>,
 }
 
-/// What a row is about.
+/// The name, the note and the repetitions of a row.
 #[derive(Clone, Copy)]
-pub struct About<'r> {
+pub struct RowSpec<'r> {
     /// Its name.
     pub row: &'r str,
-    /// What else there is to know.
+    /// Further information.
     pub note: &'r str,
-    /// How often it is done.
-    pub plan: Plan,
+    /// The repetitions.
+    pub plan: Repetitions,
 }
 
 impl<'a, 'o> Fixture<'a, 'o> {
-    /// A new store, empty.
+    /// Opens a new, empty store.
     pub fn open(
         configuration: &Configuration,
         size: u64,
@@ -156,39 +156,39 @@ impl<'a, 'o> Fixture<'a, 'o> {
             size,
             nodes,
             rank: 0,
-            data: Data::Nothing,
+            data: RunningContent::Nothing,
             comparison,
         })
     }
 
-    /// The entry that single rows are about.
+    /// The entry that rows on one entry use.
     pub fn middle(&self) -> u64 {
         self.size / 2
     }
 
-    /// For one entry.
-    pub fn one(&self) -> Plan {
+    /// The repetitions of an operation on one entry.
+    pub fn one_entry_repetitions(&self) -> Repetitions {
         match self.store.configuration.durability {
-            Durability::Durable => Plan::many(200),
-            _ => Plan::many(2_000.min(20 * self.size)),
+            Durability::Durable => Repetitions::many(200),
+            _ => Repetitions::many(2_000.min(20 * self.size)),
         }
     }
 
-    /// For all entries.
-    pub fn all(&self) -> Plan {
-        Plan::few(5)
+    /// The repetitions of an operation on all entries.
+    pub fn all_entries_repetitions(&self) -> Repetitions {
+        Repetitions::few(5)
     }
 
-    /// Has running hold this, outside the measured time.
-    pub fn hold(&mut self, data: Data) -> Result<()> {
+    /// Gives running this content, outside the measured time.
+    pub fn fill_running(&mut self, data: RunningContent) -> Result<()> {
         if self.data == data {
             return Ok(());
         }
         let clear = Edit::remove(self.store.path(TABLES)?);
         let fill = match data {
-            Data::Nothing => None,
-            Data::Rows => Some(self.nodes.rows(self.size)),
-            Data::Steps => Some(self.nodes.steps(self.size)),
+            RunningContent::Nothing => None,
+            RunningContent::Rows => Some(self.nodes.rows(self.size)),
+            RunningContent::Steps => Some(self.nodes.steps(self.size)),
         };
         let fill = fill.map(|tree| Edit::merge(InstancePath::root(), tree));
         let edits: Vec<Edit> = std::iter::once(clear).chain(fill).collect();
@@ -197,32 +197,31 @@ impl<'a, 'o> Fixture<'a, 'o> {
         Ok(())
     }
 
-    /// Measures a row and prints it. What `operation` does is done again each time, and undone by
-    /// `check`.
+    /// Measures a row and emits it. `check` must revert what `operation` changes.
     pub fn measure<T>(
         &mut self,
-        about: About<'_>,
+        spec: RowSpec<'_>,
         mut operation: impl FnMut(&ModelStore, u64) -> Result<T>,
         mut check: impl FnMut(&ModelStore, T) -> Result<()>,
     ) -> Result<()> {
         let (store, rank) = (&self.store, self.rank);
-        let row = store.row(self.comparison.suite, about.row, self.size);
+        let row = store.row(self.comparison.suite, spec.row, self.size);
         let row = store.measured(
             Row { rank, ..row },
-            about.plan,
+            spec.plan,
             |call| operation(store, call),
             |_, answer| check(store, answer),
         )?;
         self.comparison
-            .row(&store.configuration, row.note(about.note))
+            .row(&store.configuration, row.note(spec.note))
     }
 }
 
-/// Fails unless the list has so many entries.
-pub fn expect_entries(tree: &Tree, list: &InstancePath, wanted: u64) -> Result<()> {
+/// Fails unless the list has the expected number of entries.
+pub fn expect_entries(tree: &Tree, list: &InstancePath, expected: u64) -> Result<()> {
     let found = tree.view()?.count(list)?;
-    expect(found == wanted, || {
-        format!("{found} entries instead of {wanted}")
+    expect(found == expected, || {
+        format!("{found} entries instead of {expected}")
     })
 }
 

@@ -1,11 +1,11 @@
 //! The rows of sysrepo's own bench (`sr_perf`), with the same names and at least the same work.
 //!
-//! What each row does is written beside it. Where only the first try of sysrepo's does anything
-//! (remove, modify), every try here does it: what was removed is put back outside the measured
-//! time. sysrepo's figures stand beside as `peer`: processor seconds, with its running datastore in
-//! shared memory and nothing flushed to a disk. What it publishes for its plugins stands there too.
+//! The note of each row describes it. In `sr_perf` only the first repetition of some rows changes anything (remove,
+//! modify); here each one does, and removals are reverted outside the measured time. The `peer` of the rows has
+//! sysrepo's figures: processor seconds, with its running datastore in shared memory and nothing flushed to a disk;
+//! and the figures that it publishes for its plugins.
 //!
-//! The suite of drivers is the same rows on every engine and policy.
+//! The suite `drivers` has the same rows, on every engine and policy.
 
 mod comparison;
 mod fixture;

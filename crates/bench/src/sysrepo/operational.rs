@@ -9,41 +9,47 @@ use espalier_store::{
 use espalier_yang::DataError;
 use espalier_yang::data::TreeBuilder;
 
-use super::fixture::{About, Data, Fixture, ROWS, TABLES, commit, expect_entries, text_of_row};
+use super::fixture::{
+    Fixture, ROWS, RowSpec, RunningContent, TABLES, commit, expect_entries, text_of_row,
+};
 use super::writes::{BY_PATHS, set_items};
 use crate::dataset::expect;
-use crate::harness::Plan;
+use crate::harness::Repetitions;
 use espalier_terminal::Result;
 
-/// Subscribers to every change.
+/// The number of subscribers to every change.
 const SUBSCRIBERS: u64 = 12;
 
-/// How often all items are created and removed before them.
+/// The number of times that all items are created and removed.
 const ITERATIONS: u64 = 10;
 
-/// Row 5: the whole container of the operational datastore, which a provider makes of N entries
-/// when it is asked, as a tree. Running is empty.
+/// Row 5: the whole container of the operational datastore, as a tree. A provider generates its N entries on each
+/// read. Running is empty.
 pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
-    let (size, nodes, plan) = (fixture.size, fixture.nodes, fixture.all());
+    fixture.fill_running(RunningContent::Nothing)?;
+    let (size, nodes, plan) = (
+        fixture.size,
+        fixture.nodes,
+        fixture.all_entries_repetitions(),
+    );
     let (tree, path) = (fixture.operational.clone(), fixture.store.path(TABLES)?);
     let provider = Provider::new("bench", move |_| Ok(nodes.rows(size)));
     let registration = tree.provide(path.clone(), provider);
-    let about = About {
+    let spec = RowSpec {
         row: "get oper tree",
-        note: "from a provider, which is asked each time",
+        note: "from a provider, which is called each time",
         plan,
     };
-    let wanted = nodes.rows(size);
+    let expected = nodes.rows(size);
     fixture.measure(
-        about,
+        spec,
         |_, _| {
             let (mut builder, view) = (TreeBuilder::new(), tree.view()?);
             view.read(&path, &Selection::default(), &mut builder)?;
             Ok((builder.finish()?, view.take_warnings()))
         },
         |_, (tree, warnings)| {
-            expect(warnings.is_empty() && tree == wanted, || {
+            expect(warnings.is_empty() && tree == expected, || {
                 format!("the provider's tree differs: {warnings:?}")
             })
         },
@@ -52,17 +58,21 @@ pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Row 9: N leaves are set by their paths in the operational datastore, in one commit.
+/// Row 9: sets N leaves by their paths in the operational datastore, in one commit.
 pub fn create_all_items_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
-    let (size, plan, tree) = (fixture.size, fixture.all(), fixture.operational.clone());
-    let about = About {
+    fixture.fill_running(RunningContent::Nothing)?;
+    let (size, plan, tree) = (
+        fixture.size,
+        fixture.all_entries_repetitions(),
+        fixture.operational.clone(),
+    );
+    let spec = RowSpec {
         row: "create all items oper",
         note: BY_PATHS,
         plan,
     };
     fixture.measure(
-        about,
+        spec,
         |store, _| commit(&tree, &set_items(store, size, text_of_row)?),
         |store, ()| {
             let rows = store.path(ROWS)?;
@@ -73,28 +83,30 @@ pub fn create_all_items_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
-/// Is told of every commit twice, and counts what it is told of.
+/// A subscriber that counts the changes it validates and those it is notified of.
 #[derive(Default)]
 struct Counting {
-    asked: AtomicU64,
-    told: AtomicU64,
+    validated: AtomicU64,
+    notified: AtomicU64,
 }
 
 impl Subscriber for Counting {
     fn change(&self, diff: &Diff) -> std::result::Result<(), DataError> {
-        self.asked.fetch_add(diff.len() as u64, Ordering::Relaxed);
+        self.validated
+            .fetch_add(diff.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     fn done(&self, diff: &Arc<Diff>) {
-        self.told.fetch_add(diff.len() as u64, Ordering::Relaxed);
+        self.notified
+            .fetch_add(diff.len() as u64, Ordering::Relaxed);
     }
 }
 
-/// Row 10: all items are created and removed ten times before twelve subscribers, who are asked of
-/// each commit and told of it.
+/// Row 10: creates and removes all items ten times, with twelve subscribers that validate each commit and are
+/// notified of it.
 pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
+    fixture.fill_running(RunningContent::Nothing)?;
     let (size, tree) = (fixture.size, fixture.operational.clone());
     let subscribers: Vec<Arc<Counting>> = (0..SUBSCRIBERS).map(|_| Arc::default()).collect();
     let subscribed = subscribers
@@ -109,20 +121,20 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     // The container stays between the iterations.
     commit(&tree, &[fixture.store.set(&text_of_row(0), "l0")?])?;
     commit(&tree, &[Edit::delete(fixture.store.path(ROWS)?)])?;
-    let about = About {
+    let spec = RowSpec {
         row: "many oper change_subs",
-        note: "20 commits before 12 subscribers, who share a diff for each",
-        plan: Plan::few(3),
+        note: "20 commits with 12 subscribers, which share a diff of each",
+        plan: Repetitions::few(3),
     };
     let counts = |subscribers: &[Arc<Counting>]| -> Vec<u64> {
         let both = |one: &Arc<Counting>| {
-            [&one.asked, &one.told].map(|count| count.swap(0, Ordering::Relaxed))
+            [&one.validated, &one.notified].map(|count| count.swap(0, Ordering::Relaxed))
         };
         subscribers.iter().flat_map(both).collect()
     };
     counts(&subscribers);
     fixture.measure(
-        about,
+        spec,
         |store, _| {
             for _ in 0..ITERATIONS {
                 commit(&tree, &set_items(store, size, text_of_row)?)?;
@@ -132,11 +144,11 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
         },
         |store, ()| {
             expect_entries(&tree, &store.path(ROWS)?, 0)?;
-            // Each entry and its text came and went.
-            let wanted = ITERATIONS * 2 * 2 * size;
+            // Each entry and its text were created and removed.
+            let expected = ITERATIONS * 2 * 2 * size;
             let found = counts(&subscribers);
-            expect(found.iter().all(|&count| count == wanted), || {
-                format!("the subscribers were told of {found:?} nodes instead of {wanted}")
+            expect(found.iter().all(|&count| count == expected), || {
+                format!("the subscribers were notified of {found:?} nodes instead of {expected}")
             })
         },
     )?;
@@ -144,26 +156,25 @@ pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
-/// Row 14: a leaf of the entry in the middle is created in the operational datastore, which holds
-/// N entries.
+/// Row 14: creates a leaf of the middle entry in the operational datastore, which has N entries.
 pub fn create_an_item_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
+    fixture.fill_running(RunningContent::Nothing)?;
     let (text, plan, tree) = (
         text_of_row(fixture.middle()),
-        fixture.one(),
+        fixture.one_entry_repetitions(),
         fixture.operational.clone(),
     );
     let filled = fixture.nodes.rows(fixture.size);
     commit(&tree, &[Edit::merge(fixture.store.path("/")?, filled)])?;
     let path = fixture.store.path(&text)?;
     commit(&tree, &[Edit::delete(path.clone())])?;
-    let about = About {
+    let spec = RowSpec {
         row: "create an item oper",
         note: "",
         plan,
     };
     fixture.measure(
-        about,
+        spec,
         |store, _| commit(&tree, &[store.set(&text, "l0")?]),
         |_, ()| {
             let is_there = tree.view()?.has_content(&path)?;

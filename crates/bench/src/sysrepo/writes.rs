@@ -4,48 +4,54 @@ use espalier_store::Edit;
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, Value};
 
-use super::fixture::{About, Data, Fixture, ROWS, STEPS, TABLES, commit, expect_entries};
+use super::fixture::{
+    Fixture, ROWS, RowSpec, RunningContent, STEPS, TABLES, commit, expect_entries,
+};
 use super::fixture::{text_of_row, text_of_step};
 use crate::dataset::expect;
 use crate::model_store::ModelStore;
 use espalier_terminal::Result;
 
-/// Row 6: a tree of N entries is built and merged.
+/// Row 6: builds a tree of N entries and merges it.
 pub fn create_batch(fixture: &mut Fixture<'_, '_>) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
-    let (size, nodes, plan) = (fixture.size, fixture.nodes, fixture.all());
-    let about = About {
+    fixture.fill_running(RunningContent::Nothing)?;
+    let (size, nodes, plan) = (
+        fixture.size,
+        fixture.nodes,
+        fixture.all_entries_repetitions(),
+    );
+    let spec = RowSpec {
         row: "create batch",
         note: "building the tree is measured too",
         plan,
     };
     fixture.measure(
-        about,
+        spec,
         |store, _| {
             let edit = Edit::merge(InstancePath::root(), nodes.rows(size));
             commit(&store.tree, &[edit])
         },
-        |store, ()| created(store, ROWS, size),
+        |store, ()| check_and_delete(store, ROWS, size),
     )?;
-    emptied(fixture)
+    delete_container(fixture)
 }
 
-/// The entries are there; they are deleted again.
-fn created(store: &ModelStore, list: &str, size: u64) -> Result<()> {
+/// Checks that the entries exist, and deletes them.
+fn check_and_delete(store: &ModelStore, list: &str, size: u64) -> Result<()> {
     let list = store.path(list)?;
     expect_entries(&store.tree, &list, size)?;
     commit(&store.tree, &[Edit::delete(list)])
 }
 
-/// The container that is left goes.
-fn emptied(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+/// Deletes the remaining container.
+fn delete_container(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     commit(
         &fixture.store.tree,
         &[Edit::delete(fixture.store.path(TABLES)?)],
     )
 }
 
-/// Row 7: N leaves are set by their paths, in one commit; each creates its entry.
+/// Row 7: sets N leaves by their paths, in one commit; each creates its entry.
 pub fn create_user_ordered_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     create_items(fixture, "create user ordered items", STEPS, text_of_step)
 }
@@ -55,7 +61,7 @@ pub fn create_all_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
     create_items(fixture, "create all items", ROWS, text_of_row)
 }
 
-/// Said of rows that set N items.
+/// The note of rows that set N items.
 pub const BY_PATHS: &str = "an edit for each path, parsed; one commit";
 
 /// The edits that set N leaves, from the texts of their paths.
@@ -73,52 +79,52 @@ fn create_items(
     list: &str,
     path: fn(u64) -> String,
 ) -> Result<()> {
-    fixture.hold(Data::Nothing)?;
-    let (size, plan) = (fixture.size, fixture.all());
-    let about = About {
+    fixture.fill_running(RunningContent::Nothing)?;
+    let (size, plan) = (fixture.size, fixture.all_entries_repetitions());
+    let spec = RowSpec {
         row,
         note: BY_PATHS,
         plan,
     };
     fixture.measure(
-        about,
+        spec,
         |store, _| commit(&store.tree, &set_items(store, size, path)?),
-        |store, ()| created(store, list, size),
+        |store, ()| check_and_delete(store, list, size),
     )?;
-    emptied(fixture)
+    delete_container(fixture)
 }
 
-/// Rows 11 and 18: the list is removed, the container stays.
+/// Rows 11 and 18: removes the list; the container stays.
 pub fn remove_all_items(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         fixture,
-        About {
+        RowSpec {
             row,
             note,
-            plan: fixture.all(),
+            plan: fixture.all_entries_repetitions(),
         },
         ROWS,
     )
 }
 
-/// Rows 12 and 19: the container is removed with the list.
+/// Rows 12 and 19: removes the container with the list.
 pub fn remove_whole_subtree(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         fixture,
-        About {
+        RowSpec {
             row,
             note,
-            plan: fixture.all(),
+            plan: fixture.all_entries_repetitions(),
         },
         TABLES,
     )
 }
 
-fn remove(fixture: &mut Fixture<'_, '_>, about: About<'_>, text: &str) -> Result<()> {
-    fixture.hold(Data::Rows)?;
+fn remove(fixture: &mut Fixture<'_, '_>, spec: RowSpec<'_>, text: &str) -> Result<()> {
+    fixture.fill_running(RunningContent::Rows)?;
     let (size, nodes) = (fixture.size, fixture.nodes);
     fixture.measure(
-        about,
+        spec,
         |store, _| commit(&store.tree, &[Edit::remove(store.path(text)?)]),
         |store, ()| {
             let path = store.path(text)?;
@@ -130,22 +136,25 @@ fn remove(fixture: &mut Fixture<'_, '_>, about: About<'_>, text: &str) -> Result
     )
 }
 
-fn expect_text(store: &ModelStore, path: &str, wanted: Option<&str>) -> Result<()> {
+fn expect_text(store: &ModelStore, path: &str, expected: Option<&str>) -> Result<()> {
     let found = store.leaf(&store.path(path)?)?;
-    let wanted = wanted.map(Value::string);
-    expect(found == wanted, || format!("{path} holds {found:?}"))
+    let expected = expected.map(Value::string);
+    expect(found == expected, || format!("{path} holds {found:?}"))
 }
 
-/// Rows 13 and 20: a leaf of the entry in the middle is created; it must not exist.
+/// Rows 13 and 20: creates a leaf of the middle entry; it must not exist.
 pub fn create_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
-    fixture.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
-    let about = About { row, note, plan };
+    fixture.fill_running(RunningContent::Rows)?;
+    let (text, plan) = (
+        text_of_row(fixture.middle()),
+        fixture.one_entry_repetitions(),
+    );
+    let spec = RowSpec { row, note, plan };
     let delete = |store: &ModelStore| commit(&store.tree, &[Edit::delete(store.path(&text)?)]);
     let leaf = fixture.nodes.row.3;
     delete(&fixture.store)?;
     fixture.measure(
-        about,
+        spec,
         |store, _| {
             let path = store.path(&text)?;
             let entry = path.parent().unwrap_or_default();
@@ -162,14 +171,17 @@ pub fn create_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> R
     commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
-/// Rows 15 and 21: the leaf of the entry in the middle gets another value.
+/// Rows 15 and 21: changes the value of a leaf of the middle entry.
 pub fn modify_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
-    fixture.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
-    let about = About { row, note, plan };
+    fixture.fill_running(RunningContent::Rows)?;
+    let (text, plan) = (
+        text_of_row(fixture.middle()),
+        fixture.one_entry_repetitions(),
+    );
+    let spec = RowSpec { row, note, plan };
     let value = |call| format!("changed {call}");
     fixture.measure(
-        about,
+        spec,
         |store, call| {
             commit(&store.tree, &[store.set(&text, &value(call))?])?;
             Ok(call)
@@ -180,14 +192,17 @@ pub fn modify_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> R
     commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
-/// Rows 16 and 22: the leaf of the entry in the middle is removed.
+/// Rows 16 and 22: removes a leaf of the middle entry.
 pub fn remove_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
-    fixture.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
-    let about = About { row, note, plan };
+    fixture.fill_running(RunningContent::Rows)?;
+    let (text, plan) = (
+        text_of_row(fixture.middle()),
+        fixture.one_entry_repetitions(),
+    );
+    let spec = RowSpec { row, note, plan };
     let original = format!("l{}", fixture.middle());
     fixture.measure(
-        about,
+        spec,
         |store, _| commit(&store.tree, &[Edit::remove(store.path(&text)?)]),
         |store, ()| {
             expect_text(store, &text, None)?;

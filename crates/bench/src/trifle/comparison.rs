@@ -8,7 +8,7 @@ use super::payload::{PAYLOADS, Payload};
 use crate::figures::Figures;
 use crate::row::Peer;
 
-/// What Trifle::Stats takes.
+/// The figures of Trifle::Stats.
 static FIGURES: LazyLock<Figures> =
     LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/trifle.toml")));
 
@@ -24,7 +24,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// In the table's order.
+    /// All columns, in the order of the table.
     pub const ALL: [Self; 6] = [
         Self::Assort,
         Self::Assert,
@@ -34,7 +34,7 @@ impl Column {
         Self::Scan,
     ];
 
-    /// As in the table.
+    /// The name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Assort => "ASSORT",
@@ -46,13 +46,13 @@ impl Column {
         }
     }
 
-    /// The row of the figures.
+    /// The row of the figures for a payload.
     fn row(self, payload: Payload) -> String {
         format!("{}, {}", self.name(), payload.name)
     }
 }
 
-/// The engine of Trifle::Stats that is the same as one of ours, or the nearest.
+/// The engine of Trifle::Stats that is the same as the engine of a driver, or the closest one.
 pub fn engine_of(driver: &dyn Driver) -> Option<&'static str> {
     match driver.name() {
         "memory" => Some("Process"),
@@ -67,7 +67,7 @@ pub fn engine_of(driver: &dyn Driver) -> Option<&'static str> {
 /// The seconds of one call on an engine of Trifle::Stats, as we measured it.
 pub fn measured(engine: &str, payload: Payload, column: Column) -> Option<f64> {
     let peer = format!("Trifle::Stats on {engine}, measured");
-    // It was measured with 100 calls, and holds for any number of them.
+    // It was measured with 100 calls, and is valid for any number of them.
     FIGURES.seconds(&peer, engine, &column.row(payload), 0)
 }
 
@@ -76,10 +76,10 @@ pub fn peers(engine: &str, payload: Payload, column: Column, calls: u64) -> Vec<
     FIGURES.peers(engine, &column.row(payload), calls)
 }
 
-/// Buckets that one call of VALUES reads in the table.
+/// The number of buckets that one call of VALUES reads in the table.
 const BUCKETS_OF_VALUES: f64 = 3.0;
 
-/// Reading so many buckets of one value, each by itself, as Trifle::Stats reads any range.
+/// The time of Trifle::Stats for a range of buckets of one value: it reads each bucket separately.
 pub fn one_by_one(engine: &str, buckets: u64) -> Option<Peer> {
     let row = Column::Values.row(PAYLOADS[0]);
     let measured = FIGURES.peers(engine, &row, 0).into_iter().next()?;

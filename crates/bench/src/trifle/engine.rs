@@ -1,4 +1,4 @@
-//! The engines that the table is made for.
+//! The engines of the table.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use espalier_terminal::Result;
 pub struct Engine {
     /// The engine.
     pub driver: Arc<dyn Driver>,
-    /// Their engine to compare with.
+    /// The engine of Trifle::Stats to compare with.
     pub peer: Option<&'static str>,
-    /// Where it is.
+    /// The configuration of the engine.
     pub configuration: Configuration,
     prefix: Vec<u8>,
     _location: StoreLocation,
 }
 
 impl Engine {
-    /// An engine at a place.
+    /// Opens an engine.
     pub fn open(configuration: &Configuration) -> Result<Self> {
         let mut location = configuration.location()?;
         let (_, driver) = location.open()?;
@@ -37,8 +37,8 @@ impl Engine {
         })
     }
 
-    /// New statistics, with the seven usual granularities. What is written is not listed, as theirs is
-    /// not in the version of the table.
+    /// Creates empty statistics with the seven default granularities. Active metrics are not listed, as in the
+    /// version of Trifle::Stats that the table measures.
     pub fn stats(&self) -> Result<Stats> {
         self.clear()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -50,7 +50,7 @@ impl Engine {
         Ok(stats)
     }
 
-    /// Removes what the bench wrote.
+    /// Removes the statistics that the bench wrote.
     pub fn clear(&self) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete_range(KeyRange::prefix(&self.prefix));
@@ -58,8 +58,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A row about this engine, with nothing measured yet.
+    /// A row of this engine, without measurements.
     pub fn row(&self, name: String, size: u64) -> Row {
-        Row::new("trifle", name, self.configuration.on(), size)
+        Row::new("trifle", name, self.configuration.labels(), size)
     }
 }

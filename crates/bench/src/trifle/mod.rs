@@ -1,9 +1,9 @@
 //! The table that Trifle::Stats publishes, with the same work on this engine.
 //!
-//! One call writes to buckets of seven granularities, as theirs does; ASSERT says another value each
-//! time, and BEAM and SCAN really keep and find a status (theirs do nothing on most engines). The
-//! same buckets are written again and again, by one thread, as theirs are. Rows beyond their table
-//! measure what it leaves out: many threads, and a long range.
+//! One call writes to buckets of seven granularities, as in Trifle::Stats. ASSERT sets another value each time, and
+//! BEAM and SCAN store and find a real status (those of Trifle::Stats do nothing on most engines). One thread writes
+//! the same buckets repeatedly, as in Trifle::Stats. Additional rows measure many threads and a long range, which the
+//! table leaves out.
 
 mod comparison;
 mod engine;

@@ -1,4 +1,4 @@
-//! What is written.
+//! The payloads of calls.
 
 use espalier_stats::{NestedValues, Number, PathValues};
 
@@ -11,9 +11,9 @@ pub struct Payload {
     pub name: &'static str,
     /// The JSON.
     pub json: &'static str,
-    /// Whether its values stand in objects. There is no figure of ours for those.
+    /// Whether its values are in nested objects. We have no measurement of Trifle::Stats for those.
     pub is_nested: bool,
-    /// How many values it has.
+    /// The number of values.
     pub values: usize,
 }
 

@@ -15,18 +15,18 @@ use crate::harness::{Timing, cpu_time};
 use crate::output::Output;
 use espalier_terminal::{Failure, Result};
 
-/// What to measure.
+/// The parameters of the suite.
 pub struct Trifle {
     /// Numbers of calls.
     pub counts: Vec<u64>,
-    /// Where.
+    /// The configurations to measure.
     pub configurations: Vec<Configuration>,
 }
 
-/// When everything happens: theirs is fixed for a run too.
-const AT: i64 = 1_741_176_030;
+/// The timestamp of all writes, in seconds: Trifle::Stats also uses a fixed one in a run.
+const SECOND: i64 = 1_741_176_030;
 
-/// Runs the bench. Fails at the first wrong answer.
+/// Runs the suite. Fails at the first wrong result.
 pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
     let mut table = Table::default();
     for configuration in &trifle.configurations {
@@ -43,7 +43,7 @@ pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
     output.text(&table.to_string())
 }
 
-/// So many calls with a payload.
+/// The calls with one payload.
 struct Calls<'a> {
     engine: &'a Engine,
     stats: Stats,
@@ -60,12 +60,12 @@ impl<'a> Calls<'a> {
             stats: engine.stats()?,
             payload,
             calls,
-            at: moment(AT)?,
+            at: timestamp(SECOND)?,
             designator: Designator::linear(Number::from(0), Number::from(100), 10)?,
         })
     }
 
-    /// Measures all columns, and checks what they left.
+    /// Measures all columns, and checks the stored values.
     fn all(&self, output: &mut Output, seconds: &mut [f64; 6]) -> Result<()> {
         let packed = self.payload.packed()?;
         let raised = (0..self.calls).map(|call| self.payload.raised(call));
@@ -105,10 +105,12 @@ impl<'a> Calls<'a> {
                 row = row.peers(comparison::peers(peer, self.payload, column, self.calls));
                 if let Some(theirs) = comparison::measured(peer, self.payload, column) {
                     let ratio = theirs * self.calls as f64 / timing.1;
-                    row = row.note(format!("x{ratio:.1} faster than theirs as we measured it"));
+                    row = row.note(format!(
+                        "x{ratio:.1} faster than our measurement of Trifle::Stats"
+                    ));
                 }
             }
-            output.row(&row)?;
+            output.add_row(&row)?;
         }
         self.check(&packed, raised.last())
     }
@@ -124,10 +126,10 @@ impl<'a> Calls<'a> {
         }
         let all = started.elapsed().as_secs_f64();
         let cpu = cpu_time().saturating_sub(cpu);
-        Ok((Timing::of(samples, cpu)?, all))
+        Ok((Timing::from_samples(samples, cpu)?, all))
     }
 
-    /// Three readings of one hour, as theirs are.
+    /// Three reads of one hour, as in Trifle::Stats.
     fn values(&self) -> Result<[Vec<Point>; 3]> {
         let range = Range::new("1h".parse()?, self.at, self.at);
         let read = |metric: &str| self.stats.values(metric, range).map_err(Failure::from);
@@ -156,28 +158,28 @@ impl<'a> Calls<'a> {
             let class = path.child(&self.designator.designate(*number))?;
             classes.set(class, Number::from(self.calls));
         }
-        let right = |what: &str, found: &PathValues, wanted: &PathValues| {
-            expect(found == wanted, || {
-                format!("{what} left {found:?}, not {wanted:?}")
+        let right = |what: &str, found: &PathValues, expected: &PathValues| {
+            expect(found == expected, || {
+                format!("{what} left {found:?}, not {expected:?}")
             })
         };
         right("TRACK", &one(&tracked), &sums)?;
         right("ASSORT", &one(&assorted), &classes)?;
         right("ASSERT", &one(&asserted), last.unwrap_or(packed))?;
         let status = self.stats.scan("perf_beam")?.map(|status| status.json);
-        let wanted = self.status(self.calls - 1);
-        expect(status.as_ref() == Some(&wanted), || {
-            format!("SCAN gave {status:?}, not {wanted}")
+        let expected = self.status(self.calls - 1);
+        expect(status.as_ref() == Some(&expected), || {
+            format!("SCAN gave {status:?}, not {expected}")
         })
     }
 }
 
-/// A second since 1970.
-pub fn moment(second: i64) -> Result<Timestamp> {
+/// The timestamp of a second since 1970.
+pub fn timestamp(second: i64) -> Result<Timestamp> {
     Timestamp::from_second(second).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// So many microseconds later: each BEAM says something newer.
+/// A timestamp some microseconds later, so that each BEAM is newer than the last.
 fn later(at: Timestamp, call: u64) -> Result<Timestamp> {
     let micros = at.as_microsecond() + call as i64;
     Timestamp::from_microsecond(micros).map_err(|error| Failure::usage(error.to_string()))

@@ -1,4 +1,4 @@
-//! The table in the layout that it was published in.
+//! The table in the published layout.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ struct Line {
     payload: Payload,
     engine: String,
     seconds: [f64; 6],
-    /// Of their engine, as we measured it.
+    /// Our measurements of Trifle::Stats on the same engine.
     theirs: [Option<f64>; 6],
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\nSeconds of all calls; in brackets how many times faster than Trifle::Stats on that engine, \
+            "\nSeconds of all calls; in brackets the ratio of Trifle::Stats' time on the same engine to it, \
                      measured on a machine like this one (embedded: on SQLite)\n"
         )?;
         write!(f, "{:>6}  {:<16}  {:<18}", "calls", "payload", "engine")?;

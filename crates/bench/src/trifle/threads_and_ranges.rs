@@ -1,4 +1,4 @@
-//! What their table leaves out: many threads at once, and a range of many buckets.
+//! Rows that the published table leaves out: several threads, and a range of many buckets.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,25 +7,25 @@ use espalier_stats::{Buffer, Limits, Metric, Number, Path, PathValues, Range, St
 
 use super::comparison;
 use super::engine::Engine;
-use super::run::moment;
+use super::run::timestamp;
 use crate::dataset::expect;
-use crate::harness::{Timing, cpu_time, together};
+use crate::harness::{Timing, cpu_time, run_threads};
 use crate::output::Output;
 use espalier_terminal::{Failure, Result};
 
-/// Threads that write.
+/// The number of writing threads.
 const THREADS: u64 = 4;
 
-/// Calls of each thread without a buffer, and with one.
+/// The number of calls of each thread, without and with a buffer.
 const CALLS: u64 = 500;
 const BUFFERED_CALLS: u64 = 250_000;
 
-/// Buckets of the long range, and how many of them are read one by one.
+/// The number of buckets of the long range, and of those read one by one.
 const BUCKETS: i64 = 10_000;
 const ONE_BY_ONE: i64 = 1_000;
 
-/// When everything begins, the start of a minute.
-const FROM: i64 = 1_741_176_000;
+/// The timestamp of the first bucket in seconds, the start of a minute.
+const FIRST_SECOND: i64 = 1_741_176_000;
 
 /// Measures these rows on an engine.
 pub fn run(engine: &Engine, output: &mut Output) -> Result<()> {
@@ -34,7 +34,7 @@ pub fn run(engine: &Engine, output: &mut Output) -> Result<()> {
     long_range(engine, output)
 }
 
-/// Who writes: each thread to its own metric.
+/// The metric of a thread: each writes to its own.
 fn metric(thread: u64) -> Metric {
     Metric::new(format!("perf_{thread}"))
 }
@@ -43,40 +43,40 @@ fn one() -> Result<PathValues> {
     Ok(PathValues::one(Path::parse("a")?, Number::from(1)))
 }
 
-/// That each thread's calls are there, exactly.
+/// Checks that the calls of each thread are counted exactly.
 fn check(stats: &Stats, calls: u64) -> Result<()> {
-    let at = moment(FROM)?;
+    let at = timestamp(FIRST_SECOND)?;
     for thread in 0..THREADS {
         let points = stats.values(metric(thread), Range::new("1y".parse()?, at, at))?;
         let found = points
             .first()
             .and_then(|point| point.values.get(&Path::parse("a").ok()?));
-        let wanted = Some(Number::from(calls));
-        expect(found == wanted, || {
-            format!("thread {thread} left {found:?}, not {wanted:?}")
+        let expected = Some(Number::from(calls));
+        expect(found == expected, || {
+            format!("thread {thread} left {found:?}, not {expected:?}")
         })?;
     }
     Ok(())
 }
 
 fn rate(timing: &Timing) -> String {
-    format!("{:.0} a second", 1.0 / timing.median_s)
+    format!("{:.0} calls per second", 1.0 / timing.median_s)
 }
 
 fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
-    let (stats, at, values) = (engine.stats()?, moment(FROM)?, one()?);
-    let timing = together(THREADS, CALLS, |thread| {
+    let (stats, at, values) = (engine.stats()?, timestamp(FIRST_SECOND)?, one()?);
+    let timing = run_threads(THREADS, CALLS, |thread| {
         (0..CALLS).try_for_each(|_| Ok(stats.track(metric(thread), at, values.clone())?))
     })?;
     check(&stats, CALLS)?;
     let row = engine.row(format!("TRACK by {THREADS} threads"), THREADS * CALLS);
-    output.row(&row.timed(&timing).note(rate(&timing)))
+    output.add_row(&row.timed(&timing).note(rate(&timing)))
 }
 
 fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
-    let (stats, at, values) = (Arc::new(engine.stats()?), moment(FROM)?, one()?);
+    let (stats, at, values) = (Arc::new(engine.stats()?), timestamp(FIRST_SECOND)?, one()?);
     let buffer = Buffer::new(Arc::clone(&stats), Limits::default())?;
-    let timing = together(THREADS, BUFFERED_CALLS, |thread| {
+    let timing = run_threads(THREADS, BUFFERED_CALLS, |thread| {
         (0..BUFFERED_CALLS).try_for_each(|_| {
             let write = Write::track(metric(thread), at, values.clone());
             buffer.submit(write).map_err(Failure::from)
@@ -88,10 +88,10 @@ fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
         format!("TRACK buffered by {THREADS} threads"),
         THREADS * BUFFERED_CALLS,
     );
-    output.row(
+    output.add_row(
         &row.timed(&timing)
             .note(rate(&timing))
-            .note("the last flush is in it"),
+            .note("includes the last flush"),
     )
 }
 
@@ -100,7 +100,7 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
     let mut settings = stats.settings();
     settings.granularities = ["1m".parse()?].into_iter().collect();
     stats.configure(settings)?;
-    let at = |bucket: i64| moment(FROM + 60 * bucket);
+    let at = |bucket: i64| timestamp(FIRST_SECOND + 60 * bucket);
     for from in (0..BUCKETS).step_by(1_000) {
         let writes = (from..from + 1_000)
             .map(|bucket| Ok(Write::track("perf_range", at(bucket)?, values.clone())));
@@ -113,18 +113,18 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
         let points = stats.values("perf_range", range(from, to)?)?;
         Ok(points.iter().filter(|point| point.values == values).count())
     };
-    let once = |work: &dyn Fn() -> Result<usize>, wanted: i64| -> Result<Timing> {
+    let once = |work: &dyn Fn() -> Result<usize>, expected: i64| -> Result<Timing> {
         let mut samples = Vec::new();
         let cpu = cpu_time();
         for _ in 0..3 {
             let begun = Instant::now();
             let found = work()?;
             samples.push(begun.elapsed().as_secs_f64());
-            expect(found as i64 == wanted, || {
-                format!("{found} buckets instead of {wanted}")
+            expect(found as i64 == expected, || {
+                format!("{found} buckets instead of {expected}")
             })?;
         }
-        Timing::of(samples, cpu_time().saturating_sub(cpu))
+        Timing::from_samples(samples, cpu_time().saturating_sub(cpu))
     };
     let scan = once(&|| read(0, BUCKETS - 1), BUCKETS)?;
     let each = once(
@@ -140,8 +140,10 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
         && let Some(theirs) = comparison::one_by_one(peer, BUCKETS as u64)
     {
         let ratio = theirs.seconds / scan.median_s;
-        row = row.note(format!("x{ratio:.0} faster than theirs, bucket by bucket"));
+        row = row.note(format!(
+            "x{ratio:.0} faster than Trifle::Stats, bucket by bucket"
+        ));
         row = row.peers([theirs]);
     }
-    output.row(&row)
+    output.add_row(&row)
 }

@@ -155,7 +155,7 @@ fn field_runs_every_case_and_says_how_rows_grow() {
     };
     assert!(large("a: change one reference").contains("from size 12"));
     assert!(large("a: change one reference").contains("0 fallbacks"));
-    assert!(large("g: delete a list that is referred to").contains("refused with 120 errors"));
+    assert!(large("g: delete a list that is referred to").contains("rejected with 120 errors"));
 }
 
 #[test]

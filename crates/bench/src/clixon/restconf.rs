@@ -3,9 +3,9 @@
 use espalier_store::Edit;
 use serde_json::Value;
 
-use super::fixture::{About, Fixture, MODEL, commit};
+use super::fixture::{Fixture, MODEL, RowSpec, commit};
 use crate::dataset::expect;
-use crate::harness::Plan;
+use crate::harness::Repetitions;
 use crate::http::{Connection, Request, Server};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -16,7 +16,7 @@ const ALL: &str = "/restconf/data/espalier-bench-large-list:x";
 /// Entries in a page.
 const PAGE: u64 = 10;
 
-/// Does something with a connection to a server that serves running.
+/// Runs an operation with a connection to a server that serves running.
 fn connected<T>(
     fixture: &Fixture,
     operation: impl FnOnce(&mut Connection) -> Result<T>,
@@ -38,36 +38,36 @@ fn body(entry: u64, text: &str) -> String {
     format!(r#"{{"{}:y":[{{"a":{entry},"b":"{text}"}}]}}"#, MODEL.name)
 }
 
-/// Fails unless a document has so many entries, from this one on.
+/// Fails unless a document has exactly the entries `first` to `first + count`.
 fn expect_entries(document: &[u8], first: u64, count: u64) -> Result<()> {
     let document: Value = serde_json::from_slice(document)
-        .map_err(|error| Failure::data(format!("the answer is no JSON: {error}")))?;
+        .map_err(|error| Failure::data(format!("the response is not JSON: {error}")))?;
     let container = format!("{}:x", MODEL.name);
     let list = format!("{}:y", MODEL.name);
     let entries = document[&list].as_array();
     let entries = entries.or_else(|| document[&container]["y"].as_array());
     let entries = entries.map_or(&[] as &[Value], Vec::as_slice);
     let found: Vec<_> = entries.iter().map(|entry| entry["a"].as_u64()).collect();
-    let wanted: Vec<_> = (first..first + count).map(Some).collect();
-    expect(found == wanted, || {
+    let expected: Vec<_> = (first..first + count).map(Some).collect();
+    expect(found == expected, || {
         format!("{} entries from {:?}", found.len(), found.first())
     })
 }
 
 /// GET of the container.
-pub fn get_all(fixture: &Fixture, about: About) -> Result<Row> {
+pub fn get_all(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.all(),
+            spec,
+            fixture.all_entries_repetitions(),
             |_| Ok(connection.get(ALL)?.to_vec()),
             |_, document| expect_entries(&document, 0, fixture.size),
         )
     })
 }
 
-/// PUT of the container, over as many entries with other texts, or into nothing.
-pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
+/// PUT of the container, replacing as many entries with other texts, or creating all.
+pub fn put_all(fixture: &Fixture, spec: RowSpec, status: u16) -> Result<Row> {
     let bodies = ["one", "other"].map(|word| fixture.document(|n| format!("{word} {n}")));
     let body = |call: u64| &bodies[call as usize % bodies.len()];
     let is_empty = status == CREATED;
@@ -76,8 +76,8 @@ pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
     }
     let row = connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.all(),
+            spec,
+            fixture.all_entries_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "PUT",
@@ -102,18 +102,18 @@ pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
     Ok(row)
 }
 
-/// The status of a PUT that made something.
+/// The status of a PUT that created a resource.
 pub const CREATED: u16 = 201;
 
-/// The status of a PUT over something.
+/// The status of a PUT that replaced a resource.
 pub const NO_CONTENT: u16 = 204;
 
 /// GET of one entry.
-pub fn get_one(fixture: &Fixture, about: About, query: &str) -> Result<Row> {
+pub fn get_one(fixture: &Fixture, spec: RowSpec, query: &str) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 let path = resource(fixture.entry(call));
                 Ok(connection.get(&format!("{path}{query}"))?.to_vec())
@@ -123,13 +123,13 @@ pub fn get_one(fixture: &Fixture, about: About, query: &str) -> Result<Row> {
     })
 }
 
-/// Another text for one entry.
-pub fn write_one(fixture: &Fixture, about: About, method: &str) -> Result<Row> {
+/// Sets a new text of one entry.
+pub fn write_one(fixture: &Fixture, spec: RowSpec, method: &str) -> Result<Row> {
     let text = |call| format!("{method} {call}");
     let row = connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 let entry = fixture.entry(call);
                 connection.send(Request {
@@ -147,13 +147,13 @@ pub fn write_one(fixture: &Fixture, about: About, method: &str) -> Result<Row> {
     Ok(row)
 }
 
-/// POST of an entry that is new; it is deleted again outside the measured time.
-pub fn post_one(fixture: &Fixture, about: About) -> Result<Row> {
+/// POST of a new entry, which is deleted outside the measured time.
+pub fn post_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let entry = fixture.size;
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "POST",
@@ -171,12 +171,12 @@ pub fn post_one(fixture: &Fixture, about: About) -> Result<Row> {
     })
 }
 
-/// DELETE of an entry; it is put back outside the measured time.
-pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+/// DELETE of an entry, which is restored outside the measured time.
+pub fn delete_one(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     connected(fixture, |connection| {
         fixture.measure(
-            about,
-            fixture.one(),
+            spec,
+            fixture.one_entry_repetitions(),
             |call| {
                 connection.send(Request {
                     method: "DELETE",
@@ -196,20 +196,20 @@ pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
     })
 }
 
-/// GET of a page of the list, from an entry on.
-pub fn page(fixture: &Fixture, about: About, offset: u64) -> Result<Row> {
+/// GET of a page of the list, from an offset.
+pub fn page(fixture: &Fixture, spec: RowSpec, offset: u64) -> Result<Row> {
     let path = match offset {
         0 => format!("{ALL}/y?limit={PAGE}"),
         _ => format!("{ALL}/y?limit={PAGE}&offset={offset}"),
     };
     let plan = match offset {
-        0 => fixture.one(),
-        _ => Plan::few(50),
+        0 => fixture.one_entry_repetitions(),
+        _ => Repetitions::few(50),
     };
     let count = PAGE.min(fixture.size - offset);
     connected(fixture, |connection| {
         fixture.measure(
-            about,
+            spec,
             plan,
             |_| Ok(connection.get(&path)?.to_vec()),
             |_, document| expect_entries(&document, offset, count),
