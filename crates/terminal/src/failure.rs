@@ -50,8 +50,9 @@ const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new mo
      them first); or change the data first, under the modules that the store has";
 
 /// The hint for data that are invalid under new modules.
-const INVALID_DATA_HINT: &str = "change the data first, under the modules that the store has; or load with the new modules \
-     what is missing (espalier load --yang NEW DOCUMENT) or everything anew (espalier load --replace --yang NEW DOCUMENT)";
+const INVALID_DATA_HINT: &str = "change the data first, under the modules that the store has; or load the \
+     missing data (espalier load --yang NEW DOCUMENT) or all data (espalier load --replace --yang NEW DOCUMENT) under the \
+     new modules";
 
 impl Failure {
     /// The command line, the configuration or a path is wrong.
@@ -87,9 +88,9 @@ impl Failure {
 
     /// Another writer changed the same data concurrently, and nothing was written: exit status 1.
     fn conflict() -> Self {
-        let message = "somebody else changed the data meanwhile, and nothing was stored";
+        let message = "the data was changed by another writer, and nothing was stored";
         Self::new(FailureKind::Conflict, message).hint(
-            "try again; for as long as a large document takes, `espalier lock` keeps others out",
+            "try again; `espalier lock` keeps other writers out while a large document is loaded",
         )
     }
 
@@ -285,7 +286,7 @@ impl From<espalier_store::Error> for Failure {
                 reason,
             } => {
                 let hint = format!(
-                    "nothing was changed: mend the file, or put back what is stored: \
+                    "nothing was changed: correct the file, or restore the stored version: \
                      mv '{stored}' '{file}'"
                 );
                 let failure = match *reason {
@@ -293,7 +294,7 @@ impl From<espalier_store::Error> for Failure {
                         Self::invalid("a document that was edited by hand is not valid", &errors)
                     }
                     other => {
-                        let message = "a document that was edited by hand cannot be taken";
+                        let message = "a document that was edited by hand cannot be imported";
                         Self::data(format!("{message}: {other}"))
                     }
                 };

@@ -19,7 +19,7 @@ pub fn parse(schema: &Schema, text: &str) -> Result<InstancePath> {
 /// The path in a URL, with the leading `/`; empty for the root.
 pub fn api_path(schema: &Schema, path: &InstancePath) -> Result<String> {
     let text = path.to_api_path(schema).ok_or_else(|| {
-        Failure::usage("a server cannot be asked for an entry by its position (RFC 8040 §3.5.3)")
+        Failure::usage("a server cannot select an entry by its position (RFC 8040 §3.5.3)")
             .hint("read the whole list, or work on the store: --store")
     })?;
     let text = text.trim_start_matches('/');

@@ -58,7 +58,7 @@ fn inner(schema: &Schema, id: NodeId, keys: &Keys, child: Option<DataNode>) -> R
     if names.len() != values.len() || (names.is_empty() && schema.node(id).is_list()) {
         let name = &schema.node(id).name;
         return Err(
-            Failure::usage(format!("the path must say which entry of the list {name}")).hint(
+            Failure::usage(format!("the path must select an entry of the list {name}")).hint(
                 format!(
                     "write {name}=KEY, or {name}[{}='KEY']",
                     first_key(schema, names)

@@ -133,7 +133,7 @@ impl AdminApi {
 
     fn describe(&mut self, path: &str, method: &str, mut described: Json) {
         described["responses"] =
-            json!({"default": {"description": "what is asked for, or the errors of RFC 8040"}});
+            json!({"default": {"description": "the result, or errors as in RFC 8040"}});
         let entry = self.paths.entry(path).or_insert_with(|| json!({}));
         entry[method] = described;
     }
@@ -143,7 +143,7 @@ impl AdminApi {
         let description = json!({
             "openapi": "3.1.0",
             "info": {
-                "title": "Espalier, beside RESTCONF",
+                "title": "Espalier, in addition to RESTCONF",
                 "version": env!("CARGO_PKG_VERSION"),
                 "description": "What `espalier --server` needs beyond RESTCONF.",
             },

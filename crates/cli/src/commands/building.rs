@@ -51,7 +51,7 @@ fn look(documents: &Documents, before: &Progress) -> Result<Progress> {
                     return Ok(Some(progress));
                 }
                 count.set(1.0);
-                tracing::info!(collection = name, "an index build that was cut off goes on");
+                tracing::info!(collection = name, "an interrupted index build continues");
                 collection.build()?;
                 tracing::info!(collection = name, "the indexes are built");
                 Ok(None)

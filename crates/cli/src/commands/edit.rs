@@ -61,7 +61,7 @@ impl Edit {
             return Err(
                 Failure::data(format!("an edit has at most {EDIT_BYTES_MAX} bytes"))
                     .in_file(document::display_name(&self.file))
-                    .hint("`espalier load` takes documents of any size"),
+                    .hint("`espalier load` accepts documents of any size"),
             );
         }
         let format = Format::of(&self.file, self.format);

@@ -21,7 +21,7 @@ const FILES_RESERVED: u64 = 256;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Listening")]
 pub struct Listening {
-    /// The address to listen on; port 0 takes a free one. One beyond loopback needs TLS with
+    /// The address to listen on; port 0 selects a free one. One beyond loopback needs TLS with
     /// --client-ca, or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
@@ -160,7 +160,7 @@ pub async fn bind(settings: &Settings) -> Result<TcpListener> {
     let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
     let failed = |error: io::Error| {
         Failure::data(format!("cannot listen on {address}: {error}"))
-            .hint("choose another address with --listen ADDRESS:PORT; port 0 takes a free one")
+            .hint("choose another address with --listen ADDRESS:PORT; port 0 selects a free one")
     };
     let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(failed)?.collect();
     check_exposure(settings, address, &addresses)?;

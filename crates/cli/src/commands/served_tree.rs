@@ -51,7 +51,7 @@ fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
             Ok(_) => {}
             Err(error) => {
                 // Every request meets the same and says so.
-                tracing::debug!(%error, "it cannot be told whether the models are still the same");
+                tracing::debug!(%error, "it is unknown whether the models are unchanged");
                 continue;
             }
         }

@@ -95,7 +95,7 @@ pub fn answer(
 /// Why nothing was transferred, and what to do.
 pub fn failure(error: Error) -> Failure {
     let hint = match &error {
-        Error::NotEmpty => "choose another target, or delete what it holds with --force",
+        Error::NotEmpty => "choose another target, or delete its contents with --force",
         Error::Unfinished { .. } => {
             "call that transfer again to go on with it, or delete what is there with --force"
         }

@@ -50,7 +50,7 @@ pub fn add(api: AdminApi) -> AdminApi {
         })
         .writes(Write {
             path: RETENTION_PATH,
-            summary: "Change how many versions are kept; the others are removed",
+            summary: "Set how many versions are kept; older ones are removed",
             takes: Takes::Json,
             bytes_max: ASKED_BYTES_MAX,
             handler: set_retention,

@@ -12,7 +12,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     let failed = |problem: String| Failure::data(format!("the server {base} {problem}"));
     if let Some(problem) = certificate_problem(error, "--server-ca FILE").or(of_handshake(error)) {
         return failed(format!("is not trusted: {problem}"))
-            .hint("docs/guide/certificates.md says how to make a certificate that is accepted");
+            .hint("docs/guide/certificates.md shows how to make a certificate that is accepted");
     }
     if is_tls_to_plain(error) {
         return failed("does not speak TLS".to_owned()).hint(format!(

@@ -111,7 +111,7 @@ pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
     }
     let set = store.set_validation(dataspace, anchor, wanted);
     set.map_err(|error| {
-        let hint = "the data break constraints of their models: mend them first, or leave --validation structure";
+        let hint = "the data break constraints of their models: correct them first, or keep --validation structure";
         Failure::from(error).hint(hint)
     })
 }

@@ -30,7 +30,7 @@ fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Endpoint>> {
             "--yang goes with --store: a server has its modules",
         )
         .hint("change its modules with `espalier upgrade --yang NEW --server URL`")),
-        (None, None) => Err(Failure::usage("nothing says where the data is")
+        (None, None) => Err(Failure::usage("no store and no server is named")
             .hint("add --store embedded:DIR or --server URL, or set ESPALIER_STORE")),
         (Some(_), Some(_)) => {
             Err(Failure::usage("store and server exclude each other").hint("keep one of the two"))

@@ -191,7 +191,7 @@ fn to_text(info: &Info) -> String {
         let state = if index.is_built {
             ""
         } else {
-            ", being built (configure without flags goes on where that was cut off)"
+            ", being built (configure without options continues an interrupted build)"
         };
         text.push_str(&format!(
             "\n  {:<9} {:<20} {fields}{state}",

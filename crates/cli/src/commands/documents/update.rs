@@ -55,7 +55,7 @@ impl Update {
                 index.update(value, change)?
             }
             (None, None) => {
-                return Err(Failure::usage("nothing says which document is meant")
+                return Err(Failure::usage("no document is selected")
                     .hint("add --key KEY or --by INDEX=VALUE"));
             }
         };
