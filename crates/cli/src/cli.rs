@@ -200,7 +200,9 @@ impl Cli {
             json: self.command.wants_json(),
             ..Settings::default()
         };
-        let settings = flags.over(Settings::surroundings(self.global.config.as_deref())?);
+        let settings = flags.over(Settings::from_environment_and_file(
+            self.global.config.as_deref(),
+        )?);
         let filter = settings.log.clone().or_else(|| self.command.log_filter());
         logging::start(filter.as_deref(), settings.log_format.as_deref())?;
         match &self.command {

@@ -18,8 +18,8 @@ pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
         return Ok(None);
     }
     let mut modules = Vec::new();
-    for place in &settings.yang {
-        find(place, &mut modules)?;
+    for location in &settings.yang {
+        find(location, &mut modules)?;
     }
     // The same file may be named twice: once in its folder, once by itself.
     modules.sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
@@ -54,13 +54,13 @@ fn features(text: &str) -> Result<(String, Features)> {
     Ok((module.to_owned(), Features::Only(names)))
 }
 
-fn find(place: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
-    let path = Path::new(place);
+fn find(location: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
+    let path = Path::new(location);
     if path.is_dir() {
         let before = modules.len();
         find_below(path, 0, modules)?;
         if modules.len() == before {
-            return Err(Failure::usage("there is no .yang file in the folder").in_file(place));
+            return Err(Failure::usage("there is no .yang file in the folder").in_file(location));
         }
         return Ok(());
     }
@@ -68,13 +68,13 @@ fn find(place: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
         modules.push(read(path)?);
         return Ok(());
     }
-    let (name, revision) = match place.split_once('@') {
+    let (name, revision) = match location.split_once('@') {
         Some((name, revision)) => (name, Some(revision)),
-        None => (place, None),
+        None => (location, None),
     };
     let built_in = standard::module(name, revision).ok_or_else(|| {
         Failure::usage(format!(
-            "--yang {place}: no such file, folder or built-in module"
+            "--yang {location}: no such file, folder or built-in module"
         ))
         .hint("`espalier schema --built-in` lists the modules that are built in")
     })?;

@@ -235,7 +235,7 @@ impl From<&Access> for Settings {
 impl Settings {
     /// What environment and file say: `file` where it is named, else `espalier.toml` where it
     /// exists in the working directory.
-    pub fn surroundings(file: Option<&Path>) -> Result<Self> {
+    pub fn from_environment_and_file(file: Option<&Path>) -> Result<Self> {
         let environment = Self::from_environment(&|name| env::var(name).ok())?;
         let file = match file {
             Some(file) => Self::from_file(file)?,
@@ -312,8 +312,8 @@ impl Settings {
     /// exclude each other, so whichever is named first wins over both of the weaker source.
     #[must_use]
     pub fn over(self, weaker: Self) -> Self {
-        let placed = self.store.is_some() || self.server.is_some();
-        let (store, server) = if placed {
+        let has_location = self.store.is_some() || self.server.is_some();
+        let (store, server) = if has_location {
             (self.store, self.server)
         } else {
             (weaker.store, weaker.server)
@@ -324,9 +324,9 @@ impl Settings {
             server_ca: self.server_ca.or(weaker.server_ca),
             client_cert: self.client_cert.or(weaker.client_cert),
             client_key: self.client_key.or(weaker.client_key),
-            yang: first(self.yang, weaker.yang),
-            implement: first(self.implement, weaker.implement),
-            features: first(self.features, weaker.features),
+            yang: first_non_empty(self.yang, weaker.yang),
+            implement: first_non_empty(self.implement, weaker.implement),
+            features: first_non_empty(self.features, weaker.features),
             drop_unknown: self.drop_unknown || weaker.drop_unknown,
             dry_run: self.dry_run || weaker.dry_run,
             json: self.json || weaker.json,
@@ -344,7 +344,7 @@ impl Settings {
             insecure_no_authentication: self
                 .insecure_no_authentication
                 .or(weaker.insecure_no_authentication),
-            allowed_host: first(self.allowed_host, weaker.allowed_host),
+            allowed_host: first_non_empty(self.allowed_host, weaker.allowed_host),
             connections_max: self.connections_max.or(weaker.connections_max),
             header_timeout: self.header_timeout.or(weaker.header_timeout),
             body_pause: self.body_pause.or(weaker.body_pause),
@@ -379,7 +379,10 @@ impl Settings {
             return Ok(Datastore::Running);
         };
         Datastore::named(name).ok_or_else(|| {
-            let names: Vec<_> = Datastore::ALL.iter().map(|known| known.name()).collect();
+            let names: Vec<_> = Datastore::ALL
+                .iter()
+                .map(|datastore| datastore.name())
+                .collect();
             Failure::usage(format!("there is no datastore “{name}”"))
                 .hint(format!("it is one of {}", names.join(", ")))
         })
@@ -410,7 +413,7 @@ fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> 
     value.parse().map(Some).map_err(wrong)
 }
 
-fn first(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
+fn first_non_empty(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
     if strong.is_empty() { weak } else { strong }
 }
 

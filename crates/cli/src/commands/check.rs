@@ -9,7 +9,7 @@ use espalier_stats::Stats;
 use espalier_store::{Store, Subspace};
 use serde_json::json;
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
@@ -51,7 +51,7 @@ impl Check {
                     .hint("a store can be checked while it is served: --store embedded:DIR"),
             );
         }
-        let driver = endpoint::open_driver(&settings, Opening::Existing)?;
+        let driver = endpoint::open_driver(&settings, OpenMode::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
         // The engine first: LMDB ends the process where it meets a damaged page.

@@ -3,7 +3,7 @@
 use clap::Args;
 use espalier_store::CONFIRM_SECONDS_DEFAULT;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -67,7 +67,7 @@ impl Commit {
                 persist_id,
             },
         };
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

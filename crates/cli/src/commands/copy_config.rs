@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -37,7 +37,7 @@ impl CopyConfig {
             ..self.access.clone()
         };
         let from = self.from.clone();
-        act(
+        run_operation(
             &access,
             self.output_options,
             settings,
@@ -70,7 +70,7 @@ impl DeleteConfig {
             datastore: Some(self.name.clone()),
             ..self.access.clone()
         };
-        act(
+        run_operation(
             &access,
             self.output_options,
             settings,

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::endpoint::{self, Change, EditHow, TestChoice};
+use crate::endpoint::{self, Change, EditParameters, TestChoice};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{self, Format};
 use espalier_terminal::{Failure, Result};
@@ -41,7 +41,7 @@ pub struct Edit {
     format: Option<Format>,
 
     #[command(flatten)]
-    how: EditHow,
+    parameters: EditParameters,
 
     #[command(flatten)]
     access: Access,
@@ -71,14 +71,14 @@ impl Edit {
             .change(Change::Document {
                 text,
                 format,
-                how: self.how,
+                parameters: self.parameters,
             })
             .map_err(|failure| failure.in_file(document::display_name(&self.file)))?;
-        let text = match (self.how.test_option, changed.is_changed) {
+        let text = match (self.parameters.test_option, changed.is_changed) {
             (TestChoice::TestOnly, _) => "valid; nothing was done",
             (_, Some(false)) => "nothing differs",
             _ => "",
         };
-        changed.answer(self.output_options.json, text)
+        changed.print(self.output_options.json, text)
     }
 }

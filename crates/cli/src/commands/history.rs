@@ -66,7 +66,7 @@ impl History {
         while left > 0 {
             let page = endpoint.history(from, left.min(HISTORY_PAGE_MAX))?;
             for commit in &page {
-                let clock = Told::of(commit.time, later);
+                let clock = ClockCheck::of(commit.time, later);
                 later = now.min(commit.time);
                 match self.output_options.json {
                     true => writeln!(out, "{}", to_json(commit, clock))?,
@@ -100,13 +100,13 @@ impl History {
 
 /// Whether the clock that a commit has its time of can have been right.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ClockCheck {
     Plausible,
     /// The time is later than that of the next commit, or is still to come.
     Ahead,
 }
 
-impl Told {
+impl ClockCheck {
     fn of(time: Timestamp, later: Timestamp) -> Self {
         match time.is_ahead_of(later) {
             true => Self::Ahead,
@@ -116,20 +116,20 @@ impl Told {
 }
 
 /// A commit, for programs.
-fn to_json(commit: &CommitInfo, clock: Told) -> Value {
+fn to_json(commit: &CommitInfo, clock: ClockCheck) -> Value {
     let mut value = json!({
         "version": commit.version,
         "time": times::rfc3339(commit.time),
         "author": commit.author,
         "comment": commit.comment,
     });
-    if clock == Told::Ahead {
+    if clock == ClockCheck::Ahead {
         value["clock-ahead"] = true.into();
     }
     value
 }
 
-fn line(commit: &CommitInfo, clock: Told) -> String {
+fn line(commit: &CommitInfo, clock: ClockCheck) -> String {
     let time = times::rfc3339(commit.time);
     let CommitInfo {
         version,
@@ -140,8 +140,8 @@ fn line(commit: &CommitInfo, clock: Told) -> String {
     // Both may have several lines; here each is one.
     let (author, comment) = (escaped(author), escaped(comment));
     let note = match clock {
-        Told::Plausible => "",
-        Told::Ahead => "  (its clock was ahead, or the next one's behind)",
+        ClockCheck::Plausible => "",
+        ClockCheck::Ahead => "  (its clock was ahead, or the next one's behind)",
     };
     let line = format!("{version:>8}  {time}  {author:<12}  {comment}{note}");
     line.trim_end().to_owned()

@@ -10,7 +10,7 @@ use espalier_keyspace::{CacheStatus, Direction, Driver, KeyRange, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
@@ -57,12 +57,12 @@ impl Info {
         };
         // That nothing is there is an answer too.
         endpoint::require_existing(url)?;
-        let driver = endpoint::open_engine(url, Opening::Create)?;
-        let promise = match driver.capability().durable {
-            true => endpoint::promise(url)?,
+        let driver = endpoint::open_engine(url, OpenMode::Create)?;
+        let durability = match driver.capability().durable {
+            true => endpoint::effective_durability(url)?,
             false => EffectiveDurability::Volatile,
         };
-        let mut value = engine(&*driver, &promise)?;
+        let mut value = engine(&*driver, &durability)?;
         if value["state"] == "store" {
             let store = Store::open(driver, Arc::new(SystemClock))?;
             let mut spaces = Vec::new();
@@ -81,7 +81,7 @@ impl Info {
 }
 
 /// The engine, whatever it holds: nothing is made in an empty one.
-fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
+fn engine(driver: &dyn Driver, durability: &EffectiveDurability) -> Result<Value> {
     let snapshot = driver.snapshot()?;
     let unfinished = Marker::read(&*snapshot)?;
     let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
@@ -97,9 +97,9 @@ fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
         "state": state,
         "unfinished-from": unfinished.map(|marker| marker.from),
         "version": snapshot.version().0,
-        "durable": *promise == EffectiveDurability::Durable,
-        "durability": promise.name(),
-        "durability-reason": promise.reason(),
+        "durable": *durability == EffectiveDurability::Durable,
+        "durability": durability.name(),
+        "durability-reason": durability.reason(),
         "shared": capability.shared,
         "watch": match capability.watch {
             WatchKind::Push => "push",

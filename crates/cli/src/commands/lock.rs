@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
-use crate::endpoint::{DatastoreOperation, Of};
+use crate::commands::datastore_operation::run_operation;
+use crate::endpoint::{DatastoreOperation, LockOwner};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
@@ -33,7 +33,7 @@ impl Lock {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let paths = self.paths.clone();
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,
@@ -80,14 +80,14 @@ impl Unlock {
             (true, _) => DatastoreOperation::EndSession,
             (false, true) => DatastoreOperation::Unlock {
                 id: self.id,
-                of: Of::Anybody,
+                of: LockOwner::Anybody,
             },
             (false, false) => DatastoreOperation::Unlock {
                 id: self.id,
-                of: Of::Session,
+                of: LockOwner::Session,
             },
         };
-        act(&self.access, self.output_options, settings, "running", what)
+        run_operation(&self.access, self.output_options, settings, "running", what)
     }
 }
 
@@ -108,7 +108,7 @@ pub struct Locks {
 impl Locks {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

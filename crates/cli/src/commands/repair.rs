@@ -63,7 +63,7 @@ impl Repair {
         };
         let output = self.output.as_deref().filter(|_| !settings.dry_run);
         let mut file = output
-            .map(|path| Rows::create(path, settings.store.as_deref()))
+            .map(|path| RemovedRows::create(path, settings.store.as_deref()))
             .transpose()?;
         let repairs = store.repair(
             options,
@@ -91,11 +91,11 @@ impl Repair {
 }
 
 /// The file with the rows that are taken out.
-struct Rows {
+struct RemovedRows {
     file: BufWriter<File>,
 }
 
-impl Rows {
+impl RemovedRows {
     fn create(path: &Path, store: Option<&str>) -> Result<Self> {
         output_file::check(path, Existing::Ask, store)?;
         // It is there under its name from the beginning: a repair that is cut short has removed what is in it.
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-impl RepairOutput for Rows {
+impl RepairOutput for RemovedRows {
     fn row(&mut self, removed: &Removed) -> espalier_store::Result<()> {
         write_line(&mut self.file, removed).map_err(Error::Write)
     }

@@ -43,6 +43,6 @@ impl Rollback {
             (_, Some(version)) => format!("version {version}"),
             _ => String::new(),
         };
-        changed.answer(self.output_options.json, &text)
+        changed.print(self.output_options.json, &text)
     }
 }

@@ -21,9 +21,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::AdminApi;
-use crate::commands::building::go_on_building;
-use crate::commands::listening::{self, Listening, intake_config, server_config};
-use crate::commands::{datastore_routes, no_models, served_tree, shell_routes, version_routes};
+use crate::commands::index_builds::resume_index_builds;
+use crate::commands::listen_options::{self, ListenOptions, intake_config, server_config};
+use crate::commands::{
+    datastore_routes, no_models_routes, schema_and_edit_routes, tree_reload, version_routes,
+};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -42,7 +44,7 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The datastores that are served beside running (RFC 8527); each session has its private
 /// candidate besides.
-const SERVED: [Datastore; 5] = [
+const SERVED_DATASTORES: [Datastore; 5] = [
     Datastore::Candidate,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -86,7 +88,7 @@ pub struct Serve {
     allow_state_writes: bool,
 
     #[command(flatten)]
-    listening: Listening,
+    listen_options: ListenOptions,
 
     #[command(flatten)]
     access: Access,
@@ -98,7 +100,7 @@ pub struct Serve {
 impl Serve {
     /// Runs it until a signal comes.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let flags = self.listening.over(Settings::from(&self.access));
+        let flags = self.listen_options.over(Settings::from(&self.access));
         let settings = Settings {
             // All datastores are served.
             datastore: None,
@@ -114,18 +116,18 @@ impl Serve {
             .enable_all()
             .build()?;
         // Before the store is opened, which may change its modules: a wrong address changes nothing.
-        let listener = runtime.block_on(listening::bind(&settings))?;
-        let served = Served::open(&settings)?;
-        roll_back_in_time(&served.store);
+        let listener = runtime.block_on(listen_options::bind(&settings))?;
+        let served = ServedStore::open(&settings)?;
+        roll_back_expired_commits(&served.store);
         let stats = open_stats(&served.store)?;
-        follow_settings(&stats);
+        refresh_stats_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
         let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
-        go_on_building(served.documents.clone());
+        resume_index_builds(served.documents.clone());
         router = match &served.tree {
             Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
-            None => router.merge(no_models::router()),
+            None => router.merge(no_models_routes::router()),
         };
         runtime.block_on(self.listen(listener, config, &served, router))?;
         served.store.driver().flush_all()?;
@@ -152,14 +154,14 @@ impl Serve {
             let routes = tree_router(&tree, &settings, restconf.clone())?;
             Ok((tree, routes))
         });
-        Ok(served_tree::router(tree.clone(), routes, open))
+        Ok(tree_reload::router(tree.clone(), routes, open))
     }
 
     async fn listen(
         &self,
         listener: TcpListener,
         config: server::Config,
-        served: &Served,
+        served: &ServedStore,
         router: Router,
     ) -> Result<()> {
         let scheme = match config.tls {
@@ -194,16 +196,16 @@ fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Resu
     let admin = AdminApi::new(tree.clone(), config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
     let mut service = Restconf::new(tree.clone(), &source, config);
-    for datastore in SERVED {
+    for datastore in SERVED_DATASTORES {
         service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
     }
     let admin = datastore_routes::add(version_routes::add(admin));
-    let admin = shell_routes::add(admin, &source)?;
+    let admin = schema_and_edit_routes::add(admin, &source)?;
     Ok(restconf::router(Arc::new(service)).merge(admin.router()))
 }
 
 /// What is served.
-struct Served {
+struct ServedStore {
     store: Store,
     /// None where the store has no models, and none are named.
     tree: Option<Tree>,
@@ -211,7 +213,7 @@ struct Served {
     documents_service: Arc<DocumentsService>,
 }
 
-impl Served {
+impl ServedStore {
     fn open(settings: &Settings) -> Result<Self> {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
@@ -264,17 +266,17 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
 }
 
 /// Does something again and again, as long as the process lives, with so much rest before each time.
-fn every(rest: Duration, mut act: impl FnMut() + Send + 'static) {
+fn every(interval: Duration, mut task: impl FnMut() + Send + 'static) {
     std::thread::spawn(move || {
         loop {
-            std::thread::sleep(rest);
-            act();
+            std::thread::sleep(interval);
+            task();
         }
     });
 }
 
 /// Takes over settings of statistics that other processes changed.
-fn follow_settings(stats: &Arc<Stats>) {
+fn refresh_stats_settings(stats: &Arc<Stats>) {
     let stats = Arc::clone(stats);
     every(SETTINGS_INTERVAL, move || {
         if let Err(error) = stats.refresh() {
@@ -286,19 +288,19 @@ fn follow_settings(stats: &Arc<Stats>) {
 /// Removes buckets that are no longer kept.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
-    every(interval, move || match expire(&stats) {
+    every(interval, move || match expire_buckets(&stats) {
         Ok(0) => {}
         Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
         Err(error) => tracing::error!(%error, "old buckets were not removed"),
     });
 }
 
-fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
+fn expire_buckets(stats: &Stats) -> espalier_stats::Result<u64> {
     stats.expire(|| std::thread::sleep(EXPIRY_REST))
 }
 
 /// Rolls back confirmed commits whose time has passed.
-fn roll_back_in_time(store: &Store) {
+fn roll_back_expired_commits(store: &Store) {
     let store = store.clone();
     every(EXPIRE_INTERVAL, move || match store.expire() {
         Ok(0) => {}

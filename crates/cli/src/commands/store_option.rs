@@ -3,7 +3,7 @@
 use clap::Args;
 use espalier_store::Store;
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::{Failure, Result};
 
@@ -21,7 +21,7 @@ pub struct StoreOption {
 }
 
 impl StoreOption {
-    fn settings(&self, settings: Settings, kept: &str) -> Result<Settings> {
+    fn settings(&self, settings: Settings, content: &str) -> Result<Settings> {
         let own = Settings {
             store: self.store.clone(),
             ..Settings::default()
@@ -30,7 +30,7 @@ impl StoreOption {
         // Modules are of trees: naming some makes no store here.
         settings.yang.clear();
         if settings.store.is_none() {
-            let failure = Failure::usage(format!("{kept} are kept in a store"));
+            let failure = Failure::usage(format!("{content} are kept in a store"));
             let hint = "add --store embedded:DIR";
             return Err(match settings.server {
                 Some(server) => failure.hint(format!(
@@ -43,14 +43,14 @@ impl StoreOption {
     }
 
     /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
-    pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
-        let settings = self.settings(settings, kept)?;
-        let store = endpoint::open_store_for_command(&settings, Opening::Existing);
+    pub fn store(&self, settings: Settings, content: &str, hint: &str) -> Result<Store> {
+        let settings = self.settings(settings, content)?;
+        let store = endpoint::open_store_for_command(&settings, OpenMode::Existing);
         store.map_err(|failure| failure.hint_of_making(hint))
     }
 
     /// A store that is made where there is none.
-    pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        endpoint::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
+    pub fn new_store(&self, settings: Settings, content: &str) -> Result<Store> {
+        endpoint::open_store_for_command(&self.settings(settings, content)?, OpenMode::Create)
     }
 }

@@ -12,13 +12,13 @@ use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
 /// Progress of a transfer, a bar for each of its phases.
-pub struct Shown {
+pub struct PhaseProgress {
     phase: Phase,
     total: Option<u64>,
     progress: Progress,
 }
 
-impl Shown {
+impl PhaseProgress {
     /// Progress of so many rows, where that is known.
     pub fn new(label: &'static str, total: Option<u64>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Shown {
     }
 
     /// So many rows of a phase are done.
-    pub fn tell(&mut self, phase: Phase, rows: u64) {
+    pub fn update(&mut self, phase: Phase, rows: u64) {
         if phase != self.phase {
             self.phase = phase;
             let label = match phase {
@@ -49,7 +49,7 @@ impl Shown {
 }
 
 /// What is done with what the target holds.
-pub fn existing(force: bool) -> ExistingRows {
+pub fn existing_rows(force: bool) -> ExistingRows {
     if force {
         ExistingRows::Delete
     } else {
@@ -59,7 +59,7 @@ pub fn existing(force: bool) -> ExistingRows {
 
 /// Says what was transferred, or why not and what to do. An engine that stores what people read has it
 /// then.
-pub fn answer(
+pub fn print_report(
     json: bool,
     done: &str,
     to: Arc<dyn Driver>,

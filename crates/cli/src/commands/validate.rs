@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -27,7 +27,7 @@ pub struct Validate {
 impl Validate {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

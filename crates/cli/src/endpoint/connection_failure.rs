@@ -10,7 +10,9 @@ use espalier_terminal::Failure;
 /// The failure of a request that got no answer from the server at `base`.
 pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     let failed = |problem: String| Failure::data(format!("the server {base} {problem}"));
-    if let Some(problem) = certificate_problem(error, "--server-ca FILE").or(of_handshake(error)) {
+    if let Some(problem) =
+        certificate_problem(error, "--server-ca FILE").or(handshake_problem(error))
+    {
         return failed(format!("is not trusted: {problem}"))
             .hint("docs/guide/certificates.md says how to make a certificate that is accepted");
     }
@@ -45,7 +47,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
 }
 
 /// What is wrong with a certificate, as ureq keeps it.
-fn of_handshake(error: &ureq::Error) -> Option<String> {
+fn handshake_problem(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Rustls(error) => certificate_problem(error, "--server-ca FILE"),
         ureq::Error::Io(error) => certificate_problem(error, "--server-ca FILE"),
@@ -55,10 +57,10 @@ fn of_handshake(error: &ureq::Error) -> Option<String> {
 
 /// Whether a server that was spoken to in TLS answered in something else.
 fn is_tls_to_plain(error: &ureq::Error) -> bool {
-    let is_other = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
+    let is_not_tls = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
     match error {
-        ureq::Error::Rustls(error) => is_other(error),
-        ureq::Error::Io(error) => inner(error).is_some_and(is_other),
+        ureq::Error::Rustls(error) => is_not_tls(error),
+        ureq::Error::Io(error) => inner(error).is_some_and(is_not_tls),
         _ => false,
     }
 }

@@ -24,14 +24,14 @@ const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and wh
 
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpenMode {
     /// It is an error: a mistyped name should not become an empty store.
     Existing,
     /// It is made.
     Create,
 }
 
-impl Opening {
+impl OpenMode {
     /// That of what writes: a store is made where modules are named for it.
     pub fn of(settings: &Settings) -> Self {
         match settings.yang.is_empty() || settings.dry_run {
@@ -42,40 +42,40 @@ impl Opening {
 }
 
 /// Opens what a URL names.
-pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
-    if opening == Opening::Existing {
+pub fn open_engine(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
+    if open_mode == OpenMode::Existing {
         require_existing(url)?;
     }
     let failed = |error| cannot_open(url, &error);
     let driver = espalier_drivers::open(url).map_err(failed)?;
-    if opening == Opening::Existing && driver.capability().durable {
+    if open_mode == OpenMode::Existing && driver.capability().durable {
         let snapshot = driver.snapshot().map_err(failed)?;
         let mut cursor = snapshot
             .scan(&KeyRange::all(), Direction::Forward)
             .map_err(failed)?;
         if cursor.next().map_err(failed)?.is_none() {
-            return Err(no_store(&look(url)?));
+            return Err(no_store(&resolve(url)?));
         }
     }
     Ok(driver)
 }
 
 /// Opens what a URL names for one command. Under `policy=ram` it can only be read, and nothing is made.
-pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+pub fn open_for_command(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
     if !is_ram(url) {
-        return open_engine(url, opening);
+        return open_engine(url, open_mode);
     }
-    if opening == Opening::Create && !look(url)?.exists {
+    if open_mode == OpenMode::Create && !resolve(url)?.exists {
         return Err(Failure::usage(RAM_REFUSAL));
     }
-    let driver = open_engine(url, opening)?;
+    let driver = open_engine(url, open_mode)?;
     Ok(Arc::new(ReadOnly::with_reason(driver, RAM_REFUSAL)))
 }
 
 /// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
 /// edit is taken in, or refused.
 pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
-    let driver = open_engine(url, Opening::Existing)?;
+    let driver = open_engine(url, OpenMode::Existing)?;
     if url.starts_with(EDITED_BY_HAND) {
         store_on(Arc::clone(&driver))?;
     }
@@ -86,7 +86,7 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     // Before it is opened, as what is opened is made where there is nothing.
     if !url.starts_with(IN_MEMORY) && !is_ram(url) {
-        let driver = open_engine(url, Opening::Create)?;
+        let driver = open_engine(url, OpenMode::Create)?;
         if driver.capability().durable {
             return Ok(driver);
         }
@@ -105,19 +105,19 @@ fn is_ram(url: &str) -> bool {
 
 /// Refuses a URL where there is nothing, and makes nothing there.
 pub fn require_existing(url: &str) -> Result<()> {
-    let site = look(url)?;
-    match site.exists {
+    let resolved = resolve(url)?;
+    match resolved.exists {
         true => Ok(()),
-        false => Err(no_store(&site)),
+        false => Err(no_store(&resolved)),
     }
 }
 
 /// What commits outlive in the engine that a URL names.
-pub fn promise(url: &str) -> Result<EffectiveDurability> {
+pub fn effective_durability(url: &str) -> Result<EffectiveDurability> {
     espalier_drivers::effective_durability(url).map_err(|error| cannot_open(url, &error))
 }
 
-fn look(url: &str) -> Result<ResolvedUrl> {
+fn resolve(url: &str) -> Result<ResolvedUrl> {
     espalier_drivers::resolve(url).map_err(|error| cannot_open(url, &error))
 }
 
@@ -126,8 +126,8 @@ fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
     Failure::data(format!("the store {name} cannot be opened: {error}"))
 }
 
-fn no_store(site: &ResolvedUrl) -> Failure {
-    let name = &site.url;
+fn no_store(resolved: &ResolvedUrl) -> Failure {
+    let name = &resolved.url;
     let message = format!("there is no store at {name}: nothing was ever written there");
     let hint =
         "check the name; what writes makes a store where modules are named: --yang FILE|DIR|NAME";
@@ -136,12 +136,12 @@ fn no_store(site: &ResolvedUrl) -> Failure {
 
 /// Whether two URLs name the same file or folder, by whatever path. Two that name a server are compared by the
 /// engine that they lead to.
-pub fn is_same_place(one: &str, other: &str) -> bool {
-    let place = |url: &str| {
+pub fn is_same_store(one: &str, other: &str) -> bool {
+    let location = |url: &str| {
         let (scheme, rest) = url.split_once(':')?;
-        let place = rest.rsplit_once('?').map_or(rest, |(place, _)| place);
-        let path = std::fs::canonicalize(place).ok()?;
+        let location = rest.rsplit_once('?').map_or(rest, |(location, _)| location);
+        let path = std::fs::canonicalize(location).ok()?;
         Some((scheme.to_owned(), path))
     };
-    place(one).is_some_and(|one| Some(one) == place(other))
+    location(one).is_some_and(|one| Some(one) == location(other))
 }

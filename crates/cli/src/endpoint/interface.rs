@@ -60,11 +60,11 @@ pub trait Endpoint {
     fn retention(&self) -> Result<Retention>;
 
     /// Does something with a whole datastore.
-    fn act(&self, acting: &OperationRequest) -> Result<Outcome>;
+    fn perform(&self, request: &OperationRequest) -> Result<Outcome>;
 
     /// What was to be changed was refused before it was asked for: takes back what was done for it when
     /// the target was opened.
-    fn refused(&self, failure: Failure) -> Failure {
+    fn revert_modules(&self, failure: Failure) -> Failure {
         failure
     }
 
@@ -104,7 +104,7 @@ pub struct Changed {
 
 impl Changed {
     /// Prints it: with `--json` as JSON, else `text` where there is any.
-    pub fn answer(self, json: bool, text: &str) -> Result<()> {
+    pub fn print(self, json: bool, text: &str) -> Result<()> {
         let value = json!({"version": self.version, "changed": self.is_changed});
         output::print_result(json, &value, text)
     }
@@ -143,14 +143,14 @@ pub enum Change {
         /// How it is written.
         format: Format,
         /// How it is applied.
-        how: EditHow,
+        parameters: EditParameters,
     },
 }
 
 /// The parameters of `<edit-config>` (RFC 6241 §7.2), as the command line and `/espalier/edit` have them.
 #[derive(Args, Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct EditHow {
+pub struct EditParameters {
     /// The operation of top-level nodes that say none
     #[arg(long, value_name = "OPERATION", default_value = "merge")]
     pub default_operation: DefaultOperation,
@@ -186,7 +186,7 @@ pub enum TestChoice {
     TestOnly,
 }
 
-impl EditHow {
+impl EditParameters {
     /// As the query of a request.
     pub fn query(self) -> String {
         let name = |value: Option<PossibleValue>| {
@@ -213,7 +213,7 @@ impl EditHow {
     ///
     /// # Errors
     /// As [`Tree::edit_config`].
-    pub fn make(
+    pub fn apply(
         self,
         tree: &Tree,
         document: DataTree,

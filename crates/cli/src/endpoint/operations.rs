@@ -24,7 +24,8 @@ pub struct OperationRequest {
     /// Why they are made.
     pub comment: String,
     /// What to do.
-    pub act: DatastoreOperation,
+    #[serde(rename = "act")]
+    pub operation: DatastoreOperation,
 }
 
 /// What is done with a datastore.
@@ -55,7 +56,7 @@ pub enum DatastoreOperation {
     /// Makes a candidate one of running as it is now.
     Update {
         /// Which to take where both changed a node.
-        prefer: Option<Prefer>,
+        prefer: Option<ConflictPreference>,
     },
     /// Locks the datastore, or these nodes of it.
     Lock {
@@ -67,7 +68,7 @@ pub enum DatastoreOperation {
         /// The number of a partial lock; none for that of all of it.
         id: Option<u32>,
         /// From whom.
-        of: Of,
+        of: LockOwner,
     },
     /// Copies another datastore to this one.
     Copy {
@@ -83,7 +84,7 @@ pub enum DatastoreOperation {
 /// Which side to take in a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Prefer {
+pub enum ConflictPreference {
     /// That of running.
     Running,
     /// That of the candidate.
@@ -93,7 +94,7 @@ pub enum Prefer {
 /// Whose lock is released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+pub enum LockOwner {
     /// That of the session itself.
     #[default]
     Session,
@@ -111,16 +112,16 @@ pub struct Outcome {
 }
 
 /// Does it, beside a tree of the anchor.
-pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
-    let session = acting.session.as_str();
-    let tree = beside(tree, &acting.datastore, session)?;
+pub fn perform(tree: &Tree, request: &OperationRequest) -> Result<Outcome> {
+    let session = request.session.as_str();
+    let tree = tree_of_datastore(tree, &request.datastore, session)?;
     let options = CommitOptions {
-        author: &acting.author,
-        comment: &acting.comment,
+        author: &request.author,
+        comment: &request.comment,
         session,
         ..CommitOptions::default()
     };
-    match &acting.act {
+    match &request.operation {
         DatastoreOperation::Locks => locks(&tree),
         DatastoreOperation::Commit {
             confirmed,
@@ -148,9 +149,9 @@ pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
         }
         DatastoreOperation::Update { prefer } => update(&tree, *prefer, options),
         DatastoreOperation::Lock { paths } => lock(&tree, paths, session),
-        DatastoreOperation::Unlock { id, of } => unlock(&tree, *id, *of, session),
+        DatastoreOperation::Unlock { id, of: owner } => unlock(&tree, *id, *owner, session),
         DatastoreOperation::Copy { from } => {
-            let source = beside(&tree, from, session)?;
+            let source = tree_of_datastore(&tree, from, session)?;
             let commit = tree.copy_from(&source, options)?;
             let what = format!("copied; {}", tree.datastore().name());
             Ok(committed(commit, &what))
@@ -167,7 +168,7 @@ pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
 }
 
 /// Another datastore of the same anchor, by name.
-pub fn beside(tree: &Tree, name: &str, session: &str) -> Result<Tree> {
+pub fn tree_of_datastore(tree: &Tree, name: &str, session: &str) -> Result<Tree> {
     let datastore = Datastore::named(name).ok_or_else(|| {
         let message = format!("there is no datastore “{name}”");
         DataError::new(ErrorTag::InvalidValue, message)
@@ -212,11 +213,15 @@ fn commit(
     Ok(outcome)
 }
 
-fn update(tree: &Tree, prefer: Option<Prefer>, options: CommitOptions<'_>) -> Result<Outcome> {
+fn update(
+    tree: &Tree,
+    prefer: Option<ConflictPreference>,
+    options: CommitOptions<'_>,
+) -> Result<Outcome> {
     let resolution = match prefer {
         None => Resolution::RevertOnConflict,
-        Some(Prefer::Running) => Resolution::PreferRunning,
-        Some(Prefer::Candidate) => Resolution::PreferCandidate,
+        Some(ConflictPreference::Running) => Resolution::PreferRunning,
+        Some(ConflictPreference::Candidate) => Resolution::PreferCandidate,
     };
     let conflicts = tree.update(resolution, options)?;
     let items: Vec<Value> = conflicts.iter().map(conflict).collect();
@@ -261,12 +266,12 @@ fn lock(tree: &Tree, paths: &[String], session: &str) -> Result<Outcome> {
     Ok(done(json!({"locked": true, "id": partial.id}), &text))
 }
 
-fn unlock(tree: &Tree, id: Option<u32>, of: Of, session: &str) -> Result<Outcome> {
-    match (id, of) {
-        (None, Of::Session) => tree.unlock(session)?,
-        (None, Of::Anybody) => tree.break_lock()?,
-        (Some(id), Of::Session) => tree.partial_unlock(id, session)?,
-        (Some(id), Of::Anybody) => tree.break_partial_lock(id)?,
+fn unlock(tree: &Tree, id: Option<u32>, owner: LockOwner, session: &str) -> Result<Outcome> {
+    match (id, owner) {
+        (None, LockOwner::Session) => tree.unlock(session)?,
+        (None, LockOwner::Anybody) => tree.break_lock()?,
+        (Some(id), LockOwner::Session) => tree.partial_unlock(id, session)?,
+        (Some(id), LockOwner::Anybody) => tree.break_partial_lock(id)?,
     }
     Ok(done(json!({"unlocked": true}), "unlocked"))
 }

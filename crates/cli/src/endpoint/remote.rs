@@ -57,7 +57,7 @@ pub struct Remote {
     datastore: Datastore,
     data: String,
     /// Who asks, as headers.
-    who: Vec<(&'static str, String)>,
+    identity_headers: Vec<(&'static str, String)>,
     source: OnceCell<SchemaSource>,
     schema: OnceCell<Arc<Schema>>,
 }
@@ -79,15 +79,15 @@ impl Remote {
             base: url.trim_end_matches('/').to_owned(),
             data: data_path(datastore),
             datastore,
-            who: who(settings),
+            identity_headers: identity_headers(settings),
             source: OnceCell::new(),
             schema: OnceCell::new(),
         })
     }
 
     /// The same request, saying who asks.
-    fn by<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
-        let headers = self.who.iter();
+    fn with_identity<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
+        let headers = self.identity_headers.iter();
         headers.fold(request, |request, (name, value)| {
             request.header(*name, value)
         })
@@ -99,7 +99,7 @@ impl Remote {
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
         let request = self.agent.get(format!("{}{path}", self.base));
-        let answer = self.by(request).header("accept", accept).call();
+        let answer = self.with_identity(request).header("accept", accept).call();
         answer.map_err(|error| self.unreachable(&error))
     }
 
@@ -108,13 +108,13 @@ impl Remote {
         let text = serde_json::to_vec(body).map_err(io::Error::from)?;
         let request = self.agent.post(format!("{}{path}", self.base));
         let answer = self
-            .by(request)
+            .with_identity(request)
             .header("content-type", "application/json")
             .send(&text[..]);
         answer.map_err(|error| self.unreachable(&error))
     }
 
-    /// Has the server put modules in place of its own; what happened to the data.
+    /// Has the server put modules in resource of its own; what happened to the data.
     pub fn upgrade(&self, source: &SchemaSource, settings: &Settings) -> Result<serde_json::Value> {
         let (drop_unknown, dry_run) = (settings.drop_unknown, settings.dry_run);
         let query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
@@ -156,7 +156,7 @@ impl Remote {
             request = request.header(name, value);
         }
         let answer = self
-            .by(request)
+            .with_identity(request)
             .header("content-type", format.media_type())
             .header("accept", Format::Json.media_type())
             .send(body);
@@ -192,17 +192,17 @@ fn data_path(datastore: Datastore) -> String {
     }
 }
 
-fn who(settings: &Settings) -> Vec<(&'static str, String)> {
+fn identity_headers(settings: &Settings) -> Vec<(&'static str, String)> {
     let texts = [
         (SESSION_HEADER, &settings.session),
         (AUTHOR_HEADER, &settings.author),
         (COMMENT_HEADER, &settings.comment),
     ];
-    let told = texts.into_iter().filter_map(|(name, text)| {
+    let headers = texts.into_iter().filter_map(|(name, text)| {
         let text = text.as_deref()?;
         Some((name, path::percent_encoded(text)))
     });
-    told.collect()
+    headers.collect()
 }
 
 /// The client: which server it trusts, and which certificate it shows.
@@ -335,8 +335,8 @@ impl Endpoint for Remote {
             return Ok(Found::from_store(self.read_at(version, read, out)?));
         }
         let schema = self.schema()?;
-        let place = path::api_path(&schema, read.path)?;
-        let path = format!("{}{place}{}", self.data, query(read));
+        let resource = path::api_path(&schema, read.path)?;
+        let path = format!("{}{resource}{}", self.data, query(read));
         let mut answer = self.get(&path, read.format.media_type())?;
         if answer.status().as_u16() == 404 {
             return Ok(Found::Nothing);
@@ -370,15 +370,15 @@ impl Endpoint for Remote {
     }
 
     fn retention(&self) -> Result<Retention> {
-        self.kept()
+        self.fetch_retention()
     }
 
-    fn act(&self, acting: &OperationRequest) -> Result<Outcome> {
-        self.act_there(acting)
+    fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
+        self.post_operation(request)
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {
-        self.keep(retention)
+        self.post_retention(retention)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {
@@ -397,18 +397,22 @@ impl Endpoint for Remote {
                 changed(self.send("PATCH", data, Format::Json, body)?)
             }
             Change::Delete(path) => {
-                let place = path::api_path(&*self.schema()?, &path)?;
-                let request = self.agent.delete(format!("{}{data}{place}", self.base));
-                let request = self.by(request);
+                let resource = path::api_path(&*self.schema()?, &path)?;
+                let request = self.agent.delete(format!("{}{data}{resource}", self.base));
+                let request = self.with_identity(request);
                 let answer = request.header("accept", Format::Json.media_type()).call();
                 changed(answer.map_err(|error| self.unreachable(&error))?)
             }
-            Change::Document { text, format, how } => {
+            Change::Document {
+                text,
+                format,
+                parameters,
+            } => {
                 let body = SendBody::from_owned_reader(io::Cursor::new(text));
                 let path = format!(
                     "{EDIT_PATH}?datastore={}&{}",
                     self.datastore.name(),
-                    how.query()
+                    parameters.query()
                 );
                 changed(self.send("POST", &path, format, body)?)
             }

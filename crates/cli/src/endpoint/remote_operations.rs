@@ -10,8 +10,8 @@ pub const DATASTORES_PATH: &str = "/espalier/datastores";
 
 impl Remote {
     /// Has the server do it.
-    pub(super) fn act_there(&self, acting: &OperationRequest) -> Result<Outcome> {
-        let mut answer = self.post_json(DATASTORES_PATH, acting)?;
+    pub(super) fn post_operation(&self, request: &OperationRequest) -> Result<Outcome> {
+        let mut answer = self.post_json(DATASTORES_PATH, request)?;
         if !answer.status().is_success() {
             return Err(failure_of(answer));
         }

@@ -97,12 +97,12 @@ fn success(answer: Response<Body>) -> Result<Response<Body>> {
     match answer.status().as_u16() {
         200..300 => Ok(answer),
         // Another 400 is about the request, or of a port that serves something else.
-        400 if is_of_restconf(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
+        400 if is_restconf_error(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
         _ => Err(failure_of(answer)),
     }
 }
 
-fn is_of_restconf(answer: &Response<Body>) -> bool {
+fn is_restconf_error(answer: &Response<Body>) -> bool {
     let media_type = answer.headers().get("content-type");
     media_type.is_some_and(|value| value == "application/yang-data+json")
 }
@@ -110,11 +110,13 @@ fn is_of_restconf(answer: &Response<Body>) -> bool {
 fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {
     let mut answer = success(answer)?;
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX);
-    let text = body.read_to_vec().map_err(|error| broken(&error))?;
-    serde_json::from_slice(&text).map_err(|error| broken(&error))
+    let text = body
+        .read_to_vec()
+        .map_err(|error| unreadable_answer(&error))?;
+    serde_json::from_slice(&text).map_err(|error| unreadable_answer(&error))
 }
 
-fn broken(error: &dyn std::fmt::Display) -> Failure {
+fn unreadable_answer(error: &dyn std::fmt::Display) -> Failure {
     Failure::data(format!("the server's answer cannot be read: {error}"))
 }
 
@@ -134,7 +136,7 @@ impl Remote {
         line: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let Differences { from, to, .. } = differences;
-        let path = self.text_of(differences.path)?;
+        let path = self.encoded_path(differences.path)?;
         let style = match differences.style {
             LineStyle::Text => "text",
             LineStyle::Json => "json",
@@ -147,7 +149,7 @@ impl Remote {
         loop {
             buffer.clear();
             let read = body.read_until(b'\n', &mut buffer);
-            if read.map_err(|error| broken(&error))? == 0 {
+            if read.map_err(|error| unreadable_answer(&error))? == 0 {
                 return Ok(());
             }
             line(buffer.strip_suffix(b"\n").unwrap_or(&buffer))?;
@@ -161,7 +163,7 @@ impl Remote {
         read: &Read<'_>,
         out: &mut dyn io::Write,
     ) -> Result<bool> {
-        let path = self.text_of(read.path)?;
+        let path = self.encoded_path(read.path)?;
         let query = query(read);
         let query = query.trim_start_matches('?');
         let path = format!("{AT_PATH}?version={version}&path={path}&{query}");
@@ -173,7 +175,7 @@ impl Remote {
         let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
         io::copy(&mut body, out).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
-            _ => broken(&error),
+            _ => unreadable_answer(&error),
         })?;
         Ok(true)
     }
@@ -184,19 +186,19 @@ impl Remote {
     }
 
     /// How many versions are kept.
-    pub(super) fn kept(&self) -> Result<Retention> {
+    pub(super) fn fetch_retention(&self) -> Result<Retention> {
         let body: RetentionBody = read_json(self.get(RETENTION_PATH, "application/json")?)?;
         Ok(body.into())
     }
 
     /// Sets how many versions are kept.
-    pub(super) fn keep(&self, retention: Retention) -> Result<()> {
+    pub(super) fn post_retention(&self, retention: Retention) -> Result<()> {
         let answer = self.post_json(RETENTION_PATH, &RetentionBody::from(retention))?;
         success(answer).map(drop)
     }
 
     /// A path as it stands in a query.
-    fn text_of(&self, path: &espalier_yang::InstancePath) -> Result<String> {
+    fn encoded_path(&self, path: &espalier_yang::InstancePath) -> Result<String> {
         use super::Endpoint;
         Ok(percent_encoded(
             &path.to_instance_identifier(&*self.schema()?),

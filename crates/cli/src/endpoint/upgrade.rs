@@ -12,7 +12,7 @@ use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
 use super::local::{open_store_for_command, set_validation};
-use crate::endpoint::{Changed, Loaded, Opening, Upload};
+use crate::endpoint::{Changed, Loaded, OpenMode, Upload};
 use crate::modules;
 use crate::settings::{Settings, Validation};
 use espalier_terminal::document;
@@ -20,7 +20,7 @@ use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// The modules that a schema set had before a command brought it to others.
-pub struct Replaced {
+pub struct ReplacedModules {
     dataspace: String,
     name: String,
     before: SchemaSource,
@@ -28,7 +28,7 @@ pub struct Replaced {
     report: UpgradeReport,
 }
 
-impl Replaced {
+impl ReplacedModules {
     /// What the change did to the data.
     pub fn report(&self) -> &UpgradeReport {
         &self.report
@@ -36,13 +36,13 @@ impl Replaced {
 
     /// Brings them back, as what they were replaced for was refused. Where data were converted or removed
     /// they stay, as the change of modules was accepted; the failure says so.
-    pub fn put_back(&self, store: &Store, failure: Failure) -> Failure {
+    pub fn revert(&self, store: &Store, failure: Failure) -> Failure {
         if !self.report.datastores.is_empty() {
             return failure.hint(
                 "the modules of the store are those of --yang now, as its data were converted to them; only the change was refused",
             );
         }
-        match self.try_put_back(store) {
+        match self.try_revert(store) {
             Ok(()) => failure,
             Err(error) => failure.hint(format!(
                 "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
@@ -50,7 +50,7 @@ impl Replaced {
         }
     }
 
-    fn try_put_back(&self, store: &Store) -> espalier_store::Result<()> {
+    fn try_revert(&self, store: &Store) -> espalier_store::Result<()> {
         let (dataspace, name) = (&self.dataspace, &self.name);
         // Somebody else may have brought it to others since.
         if store.schema_set(dataspace, name)?.source != self.now {
@@ -65,11 +65,11 @@ impl Replaced {
 
 /// Sees to it that there are dataspace, schema set and anchor with the modules that the settings name,
 /// where they name any; gives those that were replaced. A schema set has the name of its anchor.
-pub fn bring_to(
+pub fn apply_modules(
     store: &Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<Option<Replaced>> {
+) -> Result<Option<ReplacedModules>> {
     let Some(source) = source else {
         return match settings.dry_run {
             true => Err(Failure::usage("--dry-run tries a change of modules")
@@ -84,14 +84,14 @@ pub fn bring_to(
         Err(error) => return Err(error.into()),
     };
     if settings.dry_run {
-        return Err(try_only(store, settings, &source, existing.as_ref()));
+        return Err(dry_run(store, settings, &source, existing.as_ref()));
     }
     if let Some(before) = existing.filter(|existing| *existing != source) {
         let report = store
             .upgrade_schema_set(dataspace, anchor, &source, options(settings))
             .map_err(modules_failure)?;
         ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
-        return Ok(Some(Replaced {
+        return Ok(Some(ReplacedModules {
             dataspace: dataspace.to_owned(),
             name: anchor.to_owned(),
             before,
@@ -129,7 +129,7 @@ pub fn load_with_modules(
     let Some(source) = modules::source(settings)? else {
         return Ok(None);
     };
-    let store = open_store_for_command(settings, Opening::of(settings))?;
+    let store = open_store_for_command(settings, OpenMode::of(settings))?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     match store.schema_set(dataspace, anchor) {
         Ok(existing) if existing.source != source => {}
@@ -185,7 +185,7 @@ fn load_in_upgrade(
     let options = options(settings);
     if settings.dry_run {
         let tried = store.check_upgrade(dataspace, anchor, source, options, Some(&mut load));
-        return Err(tried.map_or_else(failure, |report| tried_only(settings, &report)));
+        return Err(tried.map_or_else(failure, |report| dry_run_result(settings, &report)));
     }
     let report = store
         .upgrade_schema_set_with(dataspace, anchor, source, options, &mut load)
@@ -221,7 +221,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
 }
 
 /// Prints what a change of modules would do; what ends the command.
-fn try_only(
+fn dry_run(
     store: &Store,
     settings: &Settings,
     source: &SchemaSource,
@@ -234,10 +234,10 @@ fn try_only(
         }
         _ => Ok(UpgradeReport::default()),
     };
-    tried.map_or_else(modules_failure, |report| tried_only(settings, &report))
+    tried.map_or_else(modules_failure, |report| dry_run_result(settings, &report))
 }
 
-fn tried_only(settings: &Settings, report: &UpgradeReport) -> Failure {
+fn dry_run_result(settings: &Settings, report: &UpgradeReport) -> Failure {
     let report = upgrade_json(report);
     let text = format!("{}\nnothing was changed", upgrade_text(&report));
     match output::print_result(settings.json, &report, &text) {

@@ -54,18 +54,18 @@ pub fn diff_lines(
 ) -> espalier_store::Result<()> {
     let path = differences.path;
     let named = path.to_instance_identifier(tree.schema());
-    let mut known: Option<(Arc<Schema>, InstancePath)> = None;
+    let mut cached: Option<(Arc<Schema>, InstancePath)> = None;
     let mut buffer = Vec::new();
     tree.each_difference(differences.from, differences.to, &mut |schema, change| {
         // Versions of other modules have nodes of their own.
-        if !known
+        if !cached
             .as_ref()
-            .is_some_and(|(known, _)| Arc::ptr_eq(known, schema))
+            .is_some_and(|(cached, _)| Arc::ptr_eq(cached, schema))
         {
-            let path = path_in(schema, tree.schema(), path, &named);
-            known = path.map(|path| (Arc::clone(schema), path));
+            let path = path_in_schema(schema, tree.schema(), path, &named);
+            cached = path.map(|path| (Arc::clone(schema), path));
         }
-        let Some((_, path)) = &known else {
+        let Some((_, path)) = &cached else {
             return Ok(());
         };
         if !change.is_below(path) {
@@ -81,7 +81,7 @@ pub fn diff_lines(
 }
 
 /// A path of the schema of a tree in the schema of one of its versions; none where that does not have it.
-pub fn path_in(
+pub fn path_in_schema(
     schema: &Arc<Schema>,
     newest: &Arc<Schema>,
     path: &InstancePath,

@@ -19,17 +19,17 @@ pub use crate::commands::store_option::StoreOption;
 const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
 
 /// What is kept in the store.
-const KEPT: &str = "documents";
+const CONTENT: &str = "documents";
 
 impl StoreOption {
     /// The documents of a store that there is.
     pub fn documents(&self, settings: Settings) -> Result<Documents> {
-        Ok(of(&self.store(settings, KEPT, CREATE_HINT)?))
+        Ok(documents_of(&self.store(settings, CONTENT, CREATE_HINT)?))
     }
 
     /// The documents of a store that is made where there is none.
     pub fn new_documents(&self, settings: Settings) -> Result<Documents> {
-        Ok(of(&self.new_store(settings, KEPT)?))
+        Ok(documents_of(&self.new_store(settings, CONTENT)?))
     }
 
     /// A collection that there is. A command reads little, so nothing is kept in memory.
@@ -46,7 +46,7 @@ impl StoreOption {
     }
 }
 
-fn of(store: &Store) -> Documents {
+fn documents_of(store: &Store) -> Documents {
     let prefix = Subspace::Documents.key();
     Documents::new(Arc::clone(store.driver()), &prefix)
 }
@@ -89,14 +89,14 @@ pub fn document(text: &str) -> Result<Json> {
 
 /// Documents that an index names.
 #[derive(Args, Clone, Debug, Default)]
-pub struct By {
+pub struct IndexSelector {
     /// Mean the document with this value of a unique index, or all with it of another index,
     /// instead of a key
     #[arg(long, value_name = "INDEX=VALUE", conflicts_with = "key")]
     pub by: Option<String>,
 }
 
-impl By {
+impl IndexSelector {
     /// The index and the value, where they are given.
     pub fn parsed(&self) -> Result<Option<(&str, Value)>> {
         let Some(text) = &self.by else {

@@ -49,7 +49,7 @@ pub struct Import {
     request_id: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -65,7 +65,7 @@ enum Format {
 impl Import {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;
         let format = match self.format {
             Format::Statsd => import::Format::Statsd,
@@ -81,10 +81,10 @@ impl Import {
         let report = report
             .map_err(|error| Failure::from(error).in_file(document::display_name(&self.file)))?;
         input.into_inner().finish();
-        self.told(&report)
+        self.print_report(&report)
     }
 
-    fn told(&self, report: &Report) -> Result<()> {
+    fn print_report(&self, report: &Report) -> Result<()> {
         let lines = report.lines.iter();
         let lines: Vec<_> = lines
             .map(|line| json!({"line": line.line, "reason": line.reason}))
@@ -110,6 +110,6 @@ impl Import {
                 "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
             ));
         }
-        output::print_result(self.place.output_options.json, &value, &text)
+        output::print_result(self.store_option.output_options.json, &value, &text)
     }
 }

@@ -6,9 +6,9 @@ use clap::{ArgGroup, Args};
 use espalier_stats::{Aggregate, Calendar, Expression, Group, Number, Path, Pattern, Query, Stats};
 use serde::Serialize;
 
-use super::arguments::{Named, StoreOption, usage};
+use super::arguments::{MetricArguments, StoreOption, usage};
 use super::print;
-use super::range::Span;
+use super::range::RangeArguments;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
@@ -31,10 +31,10 @@ Examples:
       --store embedded:counts")]
 pub struct Series {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     #[command(flatten)]
-    span: Span,
+    span: RangeArguments,
 
     /// Which values [default: all]
     #[arg(long, value_name = "PATH")]
@@ -88,12 +88,12 @@ pub struct Series {
     result: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 /// One line of the output for programs.
 #[derive(Serialize)]
-struct Shown<T: Serialize> {
+struct JsonLine<T: Serialize> {
     labels: BTreeMap<String, String>,
     #[serde(flatten)]
     made: T,
@@ -102,7 +102,7 @@ struct Shown<T: Serialize> {
 impl Series {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         if !self.quantiles.is_empty() {
             return self.quantiles(&stats);
         }
@@ -185,7 +185,7 @@ impl Series {
             .series
             .aggregate(aggregate, &path, self.slices)
             .map_err(usage)?;
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let made = BTreeMap::from([(aggregate.as_str(), numbers)]);
             return self.show_json(group, made);
         }
@@ -202,7 +202,7 @@ impl Series {
         name: &str,
         slices: &[Vec<(String, Number)>],
     ) -> Result<()> {
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let made = BTreeMap::from([(name, slices)]);
             return self.show_json(group, made);
         }
@@ -218,7 +218,7 @@ impl Series {
 
     fn show_timeline(&self, group: &Group, pattern: &Pattern, calendar: &Calendar) -> Result<()> {
         let lines = group.series.timeline(pattern, self.slices).map_err(usage)?;
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let lines = lines.iter().map(|(path, slices)| {
                 let slices = slices.iter().map(|points| {
                     let points = points
@@ -242,7 +242,7 @@ impl Series {
     }
 
     fn show_json(&self, group: &Group, made: impl Serialize) -> Result<()> {
-        print::json(&Shown {
+        print::json(&JsonLine {
             labels: group.labels.clone(),
             made,
         })
@@ -254,7 +254,7 @@ impl Series {
             return Err(no_metric(query));
         }
         for (group, total) in groups {
-            if self.place.output_options.json {
+            if self.store_option.output_options.json {
                 self.show_json(&group, BTreeMap::from([("total", total)]))?;
             } else {
                 print::line(format_args!("{}{total}", prefix(&group)))?;
@@ -276,7 +276,7 @@ impl Series {
             let value = sketch.quantile(quantile).map_err(usage)?;
             found.push((quantile, value));
         }
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let values = found
                 .iter()
                 .map(|(quantile, value)| (quantile.to_string(), *value));

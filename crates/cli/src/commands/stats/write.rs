@@ -8,7 +8,7 @@ use espalier_stats::{
 };
 use serde_json::json;
 
-use super::arguments::{Named, StoreOption, time, usage};
+use super::arguments::{MetricArguments, StoreOption, time, usage};
 use crate::settings::Settings;
 use espalier_terminal::document::STANDARD;
 use espalier_terminal::output;
@@ -21,7 +21,7 @@ const INPUT_BYTES_MAX: u64 = 16 << 20;
 #[derive(Args, Debug)]
 struct Given {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     /// Values: `PATH=NUMBER` each, or one JSON object, or `-` for a JSON object on standard input
     #[arg(value_name = "VALUE", required = true)]
@@ -69,7 +69,7 @@ impl Given {
         Ok(values)
     }
 
-    fn submit(&self, stats: &Stats, write: Write, place: &StoreOption) -> Result<()> {
+    fn submit(&self, stats: &Stats, write: Write, store_option: &StoreOption) -> Result<()> {
         let write = if self.untracked {
             write.untracked()
         } else {
@@ -89,7 +89,7 @@ impl Given {
             ),
         };
         output::print_result(
-            place.output_options.json,
+            store_option.output_options.json,
             &json!({ "outcome": outcome }),
             text,
         )
@@ -126,16 +126,16 @@ pub struct Track {
     given: Given,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Track {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::track(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        self.given.submit(&stats, write, &self.store_option)
     }
 }
 
@@ -149,16 +149,16 @@ pub struct Assert {
     given: Given,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Assert {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::assert(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        self.given.submit(&stats, write, &self.store_option)
     }
 }
 
@@ -172,16 +172,16 @@ pub struct Observe {
     given: Given,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Observe {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::observe(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        self.given.submit(&stats, write, &self.store_option)
     }
 }
 
@@ -202,7 +202,7 @@ pub struct Assort {
     classes: Classes,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Args, Debug)]
@@ -254,10 +254,10 @@ impl Assort {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let metric = self.given.metric.metric()?;
         let write = Write::assort(metric, at, &self.given.values()?, &designator)?;
-        self.given.submit(&stats, write, &self.place)
+        self.given.submit(&stats, write, &self.store_option)
     }
 }

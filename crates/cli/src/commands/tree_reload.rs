@@ -20,34 +20,34 @@ use espalier_terminal::Result;
 
 /// How often it is looked whether the tree is still the one that was opened.
 // A check with each request would be two round trips to the engine: docs/decisions/0014.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long it is waited after a tree could not be opened again, at first and at most.
-const REOPEN_PAUSES: [Duration; 2] = [LOOK_INTERVAL, Duration::from_secs(5)];
+const REOPEN_PAUSES: [Duration; 2] = [CHECK_INTERVAL, Duration::from_secs(5)];
 
 /// The tree as it is now, and the routes that show it.
-pub type Open = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
+pub type Reopen = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
 
 /// Serves `routes`, and from when `tree` is not current any more what `open` gives. In between, while
 /// there is nothing to be opened, requests are answered with 503.
-pub fn router(tree: Tree, routes: Router, open: Open) -> Router {
+pub fn router(tree: Tree, routes: Router, reopen: Reopen) -> Router {
     let current = Arc::new(RwLock::new(routes));
-    let shown = Arc::clone(&current);
-    thread::spawn(move || follow(tree, &shown, &open));
+    let watched = Arc::clone(&current);
+    thread::spawn(move || watch_tree(tree, &watched, &reopen));
     Router::new().fallback(any(move |request: Request| {
         let mut routes = current.read().clone();
         async move { routes.call(request).await }
     }))
 }
 
-/// Sees to it, as long as the process lives, that what is shown is the tree as it is.
-fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
+/// Sees to it, as long as the process lives, that what is current is the tree as it is.
+fn watch_tree(mut tree: Tree, current: &RwLock<Router>, reopen: &Reopen) {
     let [first_pause, pause_max] = REOPEN_PAUSES;
-    let (mut pause, mut is_shown) = (first_pause, true);
+    let (mut pause, mut is_served) = (first_pause, true);
     loop {
         thread::sleep(pause);
         match tree.is_current() {
-            Ok(true) if is_shown => continue,
+            Ok(true) if is_served => continue,
             Ok(_) => {}
             Err(error) => {
                 // Every request meets the same and says so.
@@ -55,21 +55,21 @@ fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
                 continue;
             }
         }
-        let (reopened, routes) = match open() {
+        let (reopened, routes) = match reopen() {
             Ok(opened) => opened,
             Err(failure) => {
                 let message = format!("the tree cannot be opened again: {failure}");
                 tracing::warn!("{message}");
-                *shown.write() = unavailable(message);
-                (pause, is_shown) = ((2 * pause).min(pause_max), false);
+                *current.write() = unavailable(message);
+                (pause, is_served) = ((2 * pause).min(pause_max), false);
                 continue;
             }
         };
         tracing::info!(
             "the models were replaced by another process; serving those that there are now"
         );
-        *shown.write() = routes;
-        (tree, pause, is_shown) = (reopened, first_pause, true);
+        *current.write() = routes;
+        (tree, pause, is_served) = (reopened, first_pause, true);
     }
 }
 
@@ -81,12 +81,12 @@ fn unavailable(message: String) -> Router {
             "error-tag": "operation-failed",
             "error-message": message.clone(),
         }]}});
-        async move { refusal(&body.to_string()) }
+        async move { unavailable_response(&body.to_string()) }
     };
     Router::new().fallback(any(answer))
 }
 
-fn refusal(body: &str) -> Response {
+fn unavailable_response(body: &str) -> Response {
     let headers = [
         (CONTENT_TYPE, "application/yang-data+json"),
         (RETRY_AFTER, "1"),

@@ -20,7 +20,7 @@ const FILES_RESERVED: u64 = 256;
 /// Options of listening.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Listening")]
-pub struct Listening {
+pub struct ListenOptions {
     /// The address to listen on; port 0 takes a free one. One beyond loopback needs TLS with
     /// --client-ca, or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -76,7 +76,7 @@ pub struct Listening {
     spill_max: Option<u64>,
 }
 
-impl Listening {
+impl ListenOptions {
     /// The options as settings, with these others.
     pub fn over(&self, others: Settings) -> Settings {
         Settings {
@@ -126,7 +126,7 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
         tls: tls(settings)?,
         hosts,
         limits: server::Limits {
-            connections_max: within_open_files(connections_max),
+            connections_max: limited_by_open_files(connections_max),
             header_timeout: seconds(settings.header_timeout, usual.header_timeout),
             body_pause_max: seconds(settings.body_pause, usual.body_pause_max),
             ..usual
@@ -174,7 +174,7 @@ fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) 
     let is_accepted = settings.insecure_no_authentication == Some(true);
     let is_exposed = addresses
         .iter()
-        .any(|known| !known.ip().to_canonical().is_loopback());
+        .any(|address| !address.ip().to_canonical().is_loopback());
     if is_exposed && !is_accepted {
         return Err(Failure::usage(format!(
             "--listen {address} is reached from other machines, and nobody would have to prove who they are"
@@ -191,7 +191,7 @@ fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) 
 
 /// As many connections as there are file descriptors for. The limit of this process is raised as far as
 /// the system lets it.
-fn within_open_files(connections_max: usize) -> usize {
+fn limited_by_open_files(connections_max: usize) -> usize {
     let limits = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limits.maximum,

@@ -10,28 +10,28 @@ use espalier_documents::{Documents, ErrorKind, Policy, Result};
 /// How long a build has to stand still to be taken for one that was cut off. One that is under way, here
 /// or in another process, commits many steps a second; it is left to whoever waits for it, who is to be
 /// told where the documents refuse the index.
-const STILL: Duration = Duration::from_secs(5);
+const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 /// The rest after a build that failed.
-const FAILED_REST: Duration = Duration::from_secs(60);
+const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
 /// The collections with indexes that are not built, and how far each is.
 type Progress = HashMap<String, Vec<(String, u64)>>;
 
 /// Goes on with builds that were cut off, as long as the process lives; how many collections are to be
 /// built is in the metrics.
-pub fn go_on_building(documents: Documents) {
+pub fn resume_index_builds(documents: Documents) {
     thread::spawn(move || {
         let mut before = Progress::new();
         loop {
-            match look(&documents, &before) {
+            match resume_stalled(&documents, &before) {
                 Ok(now) => {
                     before = now;
-                    thread::sleep(STILL);
+                    thread::sleep(STALLED_AFTER);
                 }
                 Err(error) => {
                     tracing::error!(%error, "an index build that was cut off is not gone on with");
-                    thread::sleep(FAILED_REST);
+                    thread::sleep(RETRY_PAUSE);
                 }
             }
         }
@@ -39,7 +39,7 @@ pub fn go_on_building(documents: Documents) {
 }
 
 /// Builds what is not built and stands where it was before; tells how far the others are.
-fn look(documents: &Documents, before: &Progress) -> Result<Progress> {
+fn resume_stalled(documents: &Documents, before: &Progress) -> Result<Progress> {
     let count = metrics::gauge!("espalier_documents_unbuilt_collections");
     let mut now = Progress::new();
     for name in documents.unbuilt()? {
