@@ -1,4 +1,4 @@
-//! Finding YANG modules in files, folders and among those that are built in.
+//! Finds YANG modules in files, in folders and among the built-in modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use espalier_yang::standard;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// Folders within folders are followed this far.
+/// The maximum depth of nested folders.
 const FOLDER_DEPTH_MAX: usize = 16;
 
-/// The modules that the settings name, or `None` where they name none.
+/// Returns the modules named by the settings, or `None` if they name none.
 pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
     if settings.yang.is_empty() {
         return Ok(None);
@@ -123,10 +123,10 @@ fn read(path: &Path) -> Result<ModuleSource> {
     })
 }
 
-/// The name, and the latest revision, of a module or submodule. Reads words only: whether the
-/// text is right, the compiler says.
+/// Returns the name and the latest revision of a module or submodule. Reads tokens only; the compiler validates the
+/// text.
 fn name_and_revision(text: &str) -> Option<(String, Option<String>)> {
-    let mut words = Words { rest: text };
+    let mut words = Tokens { rest: text };
     let keyword = words.next()?;
     if keyword.text != "module" && keyword.text != "submodule" {
         return None;
@@ -154,23 +154,23 @@ fn name_and_revision(text: &str) -> Option<(String, Option<String>)> {
 }
 
 /// A token of YANG (RFC 7950 §6.1).
-struct Word<'a> {
+struct Token<'a> {
     text: &'a str,
     is_bare: bool,
 }
 
-impl Word<'_> {
+impl Token<'_> {
     fn is_argument(&self) -> bool {
         !self.is_bare || !["{", "}", ";"].contains(&self.text)
     }
 }
 
 /// The tokens of a YANG text, without comments.
-struct Words<'a> {
+struct Tokens<'a> {
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Tokens<'a> {
     fn skip_space_and_comments(&mut self) {
         loop {
             self.rest = self
@@ -200,15 +200,15 @@ impl<'a> Words<'a> {
     }
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = Word<'a>;
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Word<'a>> {
+    fn next(&mut self) -> Option<Token<'a>> {
         self.skip_space_and_comments();
         let first = self.rest.chars().next()?;
         if first == '"' || first == '\'' {
             let text = self.quoted(first);
-            return Some(Word {
+            return Some(Token {
                 text,
                 is_bare: false,
             });
@@ -222,7 +222,7 @@ impl<'a> Iterator for Words<'a> {
         };
         let (text, rest) = self.rest.split_at(length);
         self.rest = rest;
-        Some(Word {
+        Some(Token {
             text,
             is_bare: true,
         })

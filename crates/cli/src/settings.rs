@@ -1,4 +1,4 @@
-//! What a command is told besides its arguments: flags, then environment, then a TOML file.
+//! Settings of commands: from flags, then the environment, then a TOML file.
 
 use std::env;
 use std::fs;
@@ -12,13 +12,13 @@ use serde::Deserialize;
 use espalier_terminal::output::Form;
 use espalier_terminal::{Failure, Result};
 
-/// The file that is read where `--config` names none and it exists.
+/// The configuration file that is read without `--config`, if it exists.
 const DEFAULT_FILE: &str = "espalier.toml";
 
-/// The dataspace and the anchor, where none is named.
+/// The default dataspace and anchor.
 pub const DEFAULT_NAME: &str = "default";
 
-/// The address to serve on, where none is named.
+/// The default address to serve on.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 /// Where the data is: options that every command with data has.
@@ -126,7 +126,7 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// How lines are printed.
+    /// The form in which lines are printed.
     pub fn form(self) -> Form {
         match self.json {
             true => Form::Json,
@@ -143,9 +143,9 @@ pub struct Settings {
     pub store: Option<String>,
     /// The server, as a URL.
     pub server: Option<String>,
-    /// The certificate that the server's must be signed by, PEM.
+    /// The certificate that is the server's own or signed it, PEM.
     pub server_ca: Option<PathBuf>,
-    /// The certificate to show to the server, PEM.
+    /// The client certificate, PEM.
     pub client_cert: Option<PathBuf>,
     /// Its key, PEM.
     pub client_key: Option<PathBuf>,
@@ -155,10 +155,10 @@ pub struct Settings {
     pub implement: Vec<String>,
     /// Features by module.
     pub features: Vec<String>,
-    /// Whether data are removed that new modules do not have.
+    /// Whether an upgrade removes data of nodes that the new modules do not have.
     #[serde(skip)]
     pub drop_unknown: bool,
-    /// Whether a change of modules is only tried.
+    /// Whether an upgrade is checked only, without changes.
     #[serde(skip)]
     pub dry_run: bool,
     /// Whether results are printed as JSON.
@@ -174,9 +174,9 @@ pub struct Settings {
     pub datastore: Option<String>,
     /// The session.
     pub session: Option<String>,
-    /// Who commits are by.
+    /// The author of commits.
     pub author: Option<String>,
-    /// Why they are made.
+    /// The comment of commits.
     pub comment: Option<String>,
     /// The address to serve on.
     pub listen: Option<String>,
@@ -184,13 +184,13 @@ pub struct Settings {
     pub tls_cert: Option<PathBuf>,
     /// The server's key, PEM.
     pub tls_key: Option<PathBuf>,
-    /// The authorities that clients must have a certificate of, PEM.
+    /// The authorities that must have issued client certificates, PEM.
     pub client_ca: Option<PathBuf>,
-    /// Whether everybody is served, also beyond loopback.
+    /// Whether clients are served without authentication, also on addresses beyond loopback.
     pub insecure_no_authentication: Option<bool>,
-    /// Hosts that requests may name beside the server's own.
+    /// Hosts that requests may name in addition to the server's own.
     pub allowed_host: Vec<String>,
-    /// Connections at a time.
+    /// The maximum number of open connections.
     pub connections_max: Option<usize>,
     /// Seconds that a connection may stay without a request.
     pub header_timeout: Option<u64>,
@@ -198,11 +198,11 @@ pub struct Settings {
     pub body_pause: Option<u64>,
     /// The folder for large bodies.
     pub spill_dir: Option<PathBuf>,
-    /// Bytes that all bodies may take there.
+    /// The maximum bytes of all bodies in that folder.
     pub spill_max: Option<u64>,
-    /// What is logged, as `RUST_LOG` has it.
+    /// The log filter, in the syntax of `RUST_LOG`.
     pub log: Option<String>,
-    /// How it is logged: `text` or `json`.
+    /// The log format: `text` or `json`.
     pub log_format: Option<String>,
 }
 
@@ -233,8 +233,8 @@ impl From<&Access> for Settings {
 }
 
 impl Settings {
-    /// What environment and file say: `file` where it is named, else `espalier.toml` where it
-    /// exists in the working directory.
+    /// Reads the environment and the configuration file: `file` if given, else `espalier.toml` in the working
+    /// directory, if it exists.
     pub fn from_environment_and_file(file: Option<&Path>) -> Result<Self> {
         let environment = Self::from_environment(&|name| env::var(name).ok())?;
         let file = match file {
@@ -308,8 +308,8 @@ impl Settings {
         })
     }
 
-    /// These settings, and for what they leave open those of `weaker`. A store and a server
-    /// exclude each other, so whichever is named first wins over both of the weaker source.
+    /// Merges two sources: a setting that `self` does not have is taken from `weaker`. Store and server exclude each
+    /// other: if `self` has one of them, both of `weaker` are ignored.
     #[must_use]
     pub fn over(self, weaker: Self) -> Self {
         let has_location = self.store.is_some() || self.server.is_some();
@@ -355,7 +355,7 @@ impl Settings {
         }
     }
 
-    /// The same on the store of a URL, where one is given.
+    /// The settings with the store at `url`, if one is given.
     #[must_use]
     pub fn at(self, url: Option<&str>) -> Self {
         match url {
@@ -368,12 +368,12 @@ impl Settings {
         }
     }
 
-    /// The dataspace, named or not.
+    /// The dataspace, or the default.
     pub fn dataspace(&self) -> &str {
         self.dataspace.as_deref().unwrap_or(DEFAULT_NAME)
     }
 
-    /// The datastore, named or not.
+    /// The datastore, or the default.
     pub fn datastore(&self) -> Result<Datastore> {
         let Some(name) = self.datastore.as_deref() else {
             return Ok(Datastore::Running);
@@ -388,23 +388,23 @@ impl Settings {
         })
     }
 
-    /// Who commits are by.
+    /// The author of commits.
     pub fn author(&self) -> &str {
         self.author.as_deref().unwrap_or("espalier")
     }
 
-    /// The session; empty where there is none.
+    /// The session; empty if there is none.
     pub fn session(&self) -> &str {
         self.session.as_deref().unwrap_or_default()
     }
 
-    /// The anchor, named or not.
+    /// The anchor, or the default.
     pub fn anchor(&self) -> &str {
         self.anchor.as_deref().unwrap_or(DEFAULT_NAME)
     }
 }
 
-/// A variable of a type; none where it is not set, or empty.
+/// Parses an environment variable; `None` if it is not set or empty.
 fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>> {
     let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
         return Ok(None);

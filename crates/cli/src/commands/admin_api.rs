@@ -1,8 +1,8 @@
-//! The API below `/espalier`: what a route has to say of itself, and what is done for all of them alike.
+//! The HTTP API below `/espalier`: registration of routes, and the handling that all of them share.
 //!
-//! A route is added as one that reads or as one that writes. Router and OpenAPI description are made of
-//! both, and what writes has its media type checked and its body taken in here, so that no route can do
-//! without. Errors have the body of RFC 8040 §7.1.
+//! A route is added as a read route or as a write route. The router and the OpenAPI description are built from both.
+//! For write routes the media type is checked and the body is buffered here, so that no route can omit it. Errors
+//! have the body of RFC 8040 §7.1.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ use serde_json::{Map, Value as Json, json};
 
 use espalier_terminal::document::Format;
 
-/// Where the OpenAPI description is served.
+/// The path of the OpenAPI description.
 const OPENAPI_PATH: &str = "/openapi/espalier.json";
 
-/// What the body of a request is.
+/// The content of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyKind {
-    /// An object of JSON.
+    /// A JSON object.
     Json,
-    /// Data of the models.
+    /// Data of the YANG modules.
     Data,
 }
 
@@ -44,11 +44,11 @@ impl BodyKind {
     }
 }
 
-/// A request that writes.
+/// A request to a write route.
 pub struct WriteRequest {
-    /// Its head.
+    /// The head.
     pub parts: Parts,
-    /// The media type of its body, without parameters and in small letters.
+    /// The media type of the body, without parameters and in lower case.
     pub media: String,
     body: Held,
 }
@@ -59,7 +59,7 @@ impl WriteRequest {
         self.body.bytes()
     }
 
-    /// The body, as an object.
+    /// Parses the body as JSON.
     pub fn object<T: DeserializeOwned>(&self) -> Result<T, Errors> {
         serde_json::from_slice(self.body())
             .map_err(|error| DataError::new(ErrorTag::MalformedMessage, error.to_string()).into())
@@ -69,19 +69,19 @@ impl WriteRequest {
 /// A route that writes.
 #[derive(Clone, Copy)]
 pub struct WriteRoute {
-    /// Where it is.
+    /// The path.
     pub path: &'static str,
-    /// What it does.
+    /// The summary in the OpenAPI description.
     pub summary: &'static str,
-    /// What its body is.
+    /// The content of the body.
     pub body: BodyKind,
-    /// Bytes of its body, at the most.
+    /// The maximum size of the body.
     pub bytes_max: u64,
-    /// What answers it, on a thread that may block.
+    /// The handler, called on a thread that may block.
     pub handler: fn(&Tree, &WriteRequest) -> Result<Response, Errors>,
 }
 
-/// The routes below `/espalier`, as far as they are added.
+/// A builder of the routes below `/espalier`.
 pub struct AdminApi {
     tree: Tree,
     intake: Intake,
@@ -90,7 +90,7 @@ pub struct AdminApi {
 }
 
 impl AdminApi {
-    /// No routes, for a tree. Bodies are taken in by `intake`.
+    /// Creates a builder without routes for a tree. `intake` buffers bodies.
     pub fn new(tree: Tree, intake: Intake) -> Self {
         Self {
             tree,
@@ -100,7 +100,7 @@ impl AdminApi {
         }
     }
 
-    /// With a route that reads.
+    /// Adds a read route.
     pub fn read_route<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
     where
         H: Handler<T, Tree>,
@@ -111,7 +111,7 @@ impl AdminApi {
         self
     }
 
-    /// With a route that writes.
+    /// Adds a write route.
     pub fn write_route(mut self, route: WriteRoute) -> Self {
         let (tree, intake) = (self.tree.clone(), self.intake.clone());
         let handler = move |request: Request| handle_write(tree, intake, route, request);
@@ -135,7 +135,7 @@ impl AdminApi {
         entry[method] = described;
     }
 
-    /// The router, with the OpenAPI description of all routes.
+    /// Builds the router, with the OpenAPI description of all routes.
     pub fn router(self) -> Router {
         let description = json!({
             "openapi": "3.1.0",
@@ -201,7 +201,7 @@ fn intake_failure(error: &IntakeError) -> Response {
     error_response_with(error.status(), &data_error.into())
 }
 
-/// The parameters of a request; wrong ones are refused as all errors are.
+/// The query parameters of a request; invalid ones are rejected with the usual error body.
 pub struct Parameters<T>(pub T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -218,7 +218,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
     }
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub fn json_response(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
@@ -229,14 +229,14 @@ pub fn json_response(value: &impl Serialize) -> Response {
     }
 }
 
-/// Whether the first error is one of the data: a constraint that would be broken, or what running and
-/// a candidate changed differently. Such an error has a place in the data, or an application's tag.
+/// Returns whether the first error is about the data: a violated constraint, or a conflict between running and a
+/// candidate. Such an error has a path or an app-tag.
 fn is_data_error(errors: &Errors) -> bool {
     let first = errors.iter().next();
     first.is_some_and(|error| error.app_tag.is_some() || !error.path.is_empty())
 }
 
-/// The answer that tells errors, with the status of the first.
+/// The response for errors, with the status of the first.
 pub fn error_response(errors: &Errors) -> Response {
     let status = match errors.iter().next().map(|error| error.tag) {
         Some(

@@ -41,7 +41,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         if self.file.exists() && !self.file.is_file() {
             return Err(Failure::usage("that is no file, and is not replaced")

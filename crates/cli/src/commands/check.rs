@@ -40,7 +40,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
@@ -54,7 +54,7 @@ impl Check {
         let driver = endpoint::open_driver(&settings, OpenMode::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
-        // The engine first: LMDB ends the process where it meets a damaged page.
+        // The engine is checked first: LMDB ends the process at a damaged page.
         let mut findings = driver.check()?;
         if findings.is_empty() {
             let store = endpoint::store_on(driver)?;
@@ -97,7 +97,7 @@ impl Check {
     }
 }
 
-/// What is not wrong, and should not stay: files that others than their owner can read or write.
+/// Warnings: files that others than their owner can read or write.
 fn warnings(settings: &Settings) -> Result<Vec<String>> {
     let Some(url) = settings.store.as_deref() else {
         return Ok(Vec::new());
@@ -110,7 +110,7 @@ fn warnings(settings: &Settings) -> Result<Vec<String>> {
     Ok(warnings.collect())
 }
 
-/// Examines every collection; tells how many documents there are.
+/// Checks every collection; returns the number of documents.
 fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
     let prefix = Subspace::Documents.key();
     let documents = Documents::new(Arc::clone(store.driver()), &prefix);

@@ -54,7 +54,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let persist_id = self.persist_id.clone();
         let what = match self.cancel {

@@ -37,7 +37,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         if endpoint::is_same_store(&self.from, &self.to) {
             return Err(
@@ -46,7 +46,7 @@ impl Copy {
             );
         }
         let from = endpoint::open_source(&self.from)?;
-        // Before the target is made where there is nothing.
+        // Checked before the target is opened, which creates it.
         espalier_store::check_source(&*from).map_err(transfer::failure)?;
         let to = endpoint::open_target(&self.to)?;
         let total = from.usage()?.keys;

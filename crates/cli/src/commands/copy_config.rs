@@ -30,7 +30,7 @@ pub struct CopyConfig {
 }
 
 impl CopyConfig {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let access = Access {
             datastore: Some(self.to.clone()),
@@ -64,7 +64,7 @@ pub struct DeleteConfig {
 }
 
 impl DeleteConfig {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let access = Access {
             datastore: Some(self.name.clone()),

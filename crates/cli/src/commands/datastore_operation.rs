@@ -1,11 +1,11 @@
-//! What the commands about whole datastores have in common: whom they ask, and what they print.
+//! The common part of commands on whole datastores: they perform an operation on the endpoint and print its result.
 
 use crate::endpoint::{self, DatastoreOperation, LockOwner, OperationRequest};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Has something done with a datastore; `default` where none is named.
+/// Performs an operation on the datastore of the settings, or on `default` if they name none.
 pub fn run_operation(
     access: &Access,
     output_options: OutputOptions,
@@ -36,8 +36,8 @@ pub fn run_operation(
         comment: settings.comment.clone().unwrap_or_default(),
         operation,
     };
-    // The datastore is beside the one that is opened, so that a mistake in its name is told the
-    // same way by a store and by a server.
+    // The endpoint is opened on running and the operation names the datastore, so that a store and a server report
+    // the same error for a wrong name.
     let endpoint_settings = Settings {
         datastore: None,
         ..settings

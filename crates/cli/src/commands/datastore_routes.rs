@@ -1,7 +1,7 @@
-//! What `serve` offers so that datastores can be committed, validated, locked and copied through it.
+//! The HTTP route with which datastores are committed, validated, locked and copied.
 //!
-//! - `POST /espalier/datastores`: an [`OperationRequest`] as JSON; the answer is an
-//!   [`Outcome`](crate::target::Outcome).
+//! - `POST /espalier/datastores`: an [`OperationRequest`] as JSON; the response is an
+//!   [`Outcome`](crate::endpoint::Outcome).
 
 use axum::response::Response;
 use espalier_store::Tree;
@@ -11,7 +11,7 @@ use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute, json_respon
 use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
 use espalier_terminal::Failure;
 
-/// Bytes in a request, at the most.
+/// The maximum size of a request.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
 /// Adds the routes for a tree.

@@ -29,7 +29,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open(&settings)?;

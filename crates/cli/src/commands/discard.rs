@@ -22,7 +22,7 @@ pub struct Discard {
 }
 
 impl Discard {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         run_operation(
             &self.access,

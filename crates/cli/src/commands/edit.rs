@@ -9,7 +9,7 @@ use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{self, Format};
 use espalier_terminal::{Failure, Result};
 
-/// A document of edits may have this many bytes; larger ones are loaded.
+/// The maximum size of a document of edits; larger ones are loaded.
 pub const EDIT_BYTES_MAX: u64 = 64 << 20;
 
 /// Change many nodes in one commit, each by its own operation
@@ -51,7 +51,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let (input, _) = document::open(&self.file)?;
@@ -65,7 +65,7 @@ impl Edit {
             );
         }
         let format = Format::of(&self.file, self.format);
-        // Only now, as its modules may be brought to others.
+        // Opened last, as opening may upgrade the modules.
         let endpoint = endpoint::open(&settings)?;
         let changed = endpoint
             .change(Change::Document {

@@ -50,7 +50,7 @@ pub struct History {
 }
 
 impl History {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let age = self.keep_age.as_deref().map(times::span).transpose()?;
@@ -60,7 +60,7 @@ impl History {
         }
         let mut out = output::stdout(self.output_options.form());
         let (mut from, mut left) = (self.from, self.limit);
-        // What the next commit, or now, says of the clock of the one before.
+        // The time of a commit is compared with that of the next commit, or the current time.
         let now = SystemClock.now();
         let mut later = now;
         while left > 0 {
@@ -98,11 +98,11 @@ impl History {
     }
 }
 
-/// Whether the clock that a commit has its time of can have been right.
+/// Whether the time of a commit is plausible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ClockCheck {
     Plausible,
-    /// The time is later than that of the next commit, or is still to come.
+    /// The time is later than that of the next commit, or in the future.
     Ahead,
 }
 
@@ -115,7 +115,7 @@ impl ClockCheck {
     }
 }
 
-/// A commit, for programs.
+/// A commit as JSON.
 fn to_json(commit: &CommitInfo, clock: ClockCheck) -> Value {
     let mut value = json!({
         "version": commit.version,
@@ -137,7 +137,7 @@ fn line(commit: &CommitInfo, clock: ClockCheck) -> String {
         comment,
         ..
     } = commit;
-    // Both may have several lines; here each is one.
+    // Newlines in either are escaped.
     let (author, comment) = (escaped(author), escaped(comment));
     let note = match clock {
         ClockCheck::Plausible => "",

@@ -39,7 +39,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
@@ -55,7 +55,7 @@ impl Info {
             return Err(Failure::usage("nothing says which store")
                 .hint("name it: espalier info embedded:DIR"));
         };
-        // That nothing is there is an answer too.
+        // A missing store is reported before anything is opened.
         endpoint::require_existing(url)?;
         let driver = endpoint::open_engine(url, OpenMode::Create)?;
         let durability = match driver.capability().durable {
@@ -80,7 +80,7 @@ impl Info {
     }
 }
 
-/// The engine, whatever it holds: nothing is made in an empty one.
+/// Describes the engine. Creates nothing in an empty one.
 fn engine(driver: &dyn Driver, durability: &EffectiveDurability) -> Result<Value> {
     let snapshot = driver.snapshot()?;
     let unfinished = Marker::read(&*snapshot)?;
@@ -111,7 +111,7 @@ fn engine(driver: &dyn Driver, durability: &EffectiveDurability) -> Result<Value
     }))
 }
 
-/// What is kept in memory, and how current that is.
+/// Describes what is kept in memory, and how current it is.
 fn memory(residence: &CacheStatus) -> Value {
     let ms = |duration: std::time::Duration| duration.as_millis() as u64;
     json!({
@@ -155,7 +155,7 @@ fn describe(store: &Store, dataspace: &str) -> Result<Value> {
     Ok(json!({"name": dataspace, "schema-sets": sets, "anchors": anchors}))
 }
 
-/// The same, for people.
+/// The description as text.
 fn text(value: &Value) -> String {
     let mut out = engine_text(value);
     for space in items(&value["dataspaces"]) {
@@ -190,7 +190,7 @@ fn text(value: &Value) -> String {
     out
 }
 
-/// The engine, in a few lines.
+/// The description of the engine as text.
 fn engine_text(value: &Value) -> String {
     let mut out = format!(
         "engine {}: {}, {}, changes by {}; {} keys, {} bytes, version {}\n",

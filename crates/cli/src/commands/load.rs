@@ -16,10 +16,10 @@ use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
-/// How often a file is loaded where somebody else changes the data meanwhile.
+/// The maximum attempts to load a file while another writer changes the data.
 const TRIES: usize = 8;
 
-/// Bytes are read in pieces of this size.
+/// The size of the read buffer.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Load a document (JSON or XML) into the data: all of it or, where anything is wrong, nothing
@@ -52,7 +52,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         for _ in 1..TRIES {
@@ -72,7 +72,7 @@ impl Load {
 
     fn load(&self, settings: &Settings) -> Result<()> {
         let format = Format::of(&self.file, self.format);
-        // Before the target is opened, which may bring its modules to others.
+        // Opened before the endpoint, as that may upgrade the modules.
         let (input, length) = document::open(&self.file)?;
         let mut input = ProgressReader::new(
             std::io::BufReader::with_capacity(PIECE_BYTES, input),
@@ -91,7 +91,7 @@ impl Load {
             Some(loaded) => (loaded, None),
             None => {
                 let endpoint = endpoint::open(settings)?;
-                // A server does not say how much it stored, so a file is counted, and checked, first.
+                // A server does not report how much it stored, so a file is counted, and checked, first.
                 let counted = match settings.server {
                     Some(_) if self.file != STANDARD => {
                         Some(self.count(format, &*endpoint.schema()?)?)
@@ -164,7 +164,7 @@ impl Load {
     }
 }
 
-/// Counts what a document holds.
+/// Counts the nodes of a document.
 #[derive(Clone, Copy, Default)]
 struct Count {
     fragments: u64,

@@ -30,7 +30,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let paths = self.paths.clone();
         run_operation(
@@ -74,7 +74,7 @@ pub struct Unlock {
 }
 
 impl Unlock {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let what = match (self.all, self.force) {
             (true, _) => DatastoreOperation::EndSession,
@@ -106,7 +106,7 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         run_operation(
             &self.access,

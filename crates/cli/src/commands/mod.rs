@@ -1,4 +1,4 @@
-//! The commands, one file each: what its arguments are, what it does, what it prints.
+//! The commands, one file each: arguments, execution and output.
 
 mod admin_api;
 mod backup;

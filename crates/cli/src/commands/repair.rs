@@ -43,7 +43,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
@@ -90,7 +90,7 @@ impl Repair {
     }
 }
 
-/// The file with the rows that are taken out.
+/// The file with the removed rows.
 struct RemovedRows {
     file: BufWriter<File>,
 }
@@ -98,7 +98,7 @@ struct RemovedRows {
 impl RemovedRows {
     fn create(path: &Path, store: Option<&str>) -> Result<Self> {
         output_file::check(path, Existing::Ask, store)?;
-        // It is there under its name from the beginning: a repair that is cut short has removed what is in it.
+        // It has its name from the beginning: an interrupted repair has removed the rows in it.
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)

@@ -40,7 +40,7 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         let file = File::open(&self.file).map_err(|error| {
             Failure::usage(format!("the backup cannot be read: {error}"))
@@ -50,7 +50,7 @@ impl Restore {
         let checked = CheckedBackup::read(&file, &mut |phase, rows| progress.update(phase, rows));
         let checked =
             checked.map_err(|error| transfer::failure(error).in_file(self.file.display()))?;
-        // Only now, as what is opened is made where there is nothing.
+        // Opened last, as opening creates the target.
         let to = endpoint::open_target(&self.url)?;
         let restored = checked.restore(
             &*to,

@@ -1,8 +1,8 @@
-//! What `serve` offers beside RESTCONF so that `espalier --server` can do what `--store` does.
+//! HTTP routes in addition to RESTCONF, with which `espalier --server` can do what `--store` does.
 //!
 //! - `GET /espalier/schema`: the texts of the modules (a [`SchemaSource`] as JSON).
-//! - `POST /espalier/schema`: modules that take the place of those (a [`SchemaSource`] as JSON), which the data
-//!   must fit. The query has `drop-unknown` and `dry-run`; the answer is what happened to the data.
+//! - `POST /espalier/schema`: modules that replace those (a [`SchemaSource`] as JSON) and which the data
+//!   must fit. The query has `drop-unknown` and `dry-run`; the response is the report of the upgrade.
 //! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit. The query
 //!   has `datastore`, `default-operation` and `test-option` (RFC 6241 §7.2).
 //!
@@ -28,10 +28,10 @@ use crate::endpoint::{
 use espalier_terminal::document::Format;
 use espalier_terminal::{Failure, Result};
 
-/// Who commits are by.
+/// The default author of commits.
 const AUTHOR: &str = "espalier edit";
 
-/// Adds the routes for a tree and the modules it is under.
+/// Adds the routes; `source` has the modules of the tree.
 pub fn add(api: AdminApi, source: &SchemaSource) -> Result<AdminApi> {
     let text: Bytes = serde_json::to_vec(source)
         .map_err(|error| Failure::data(error.to_string()))?
@@ -55,7 +55,7 @@ pub fn add(api: AdminApi, source: &SchemaSource) -> Result<AdminApi> {
         }))
 }
 
-/// How modules are changed.
+/// The query of an upgrade.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 struct UpgradeQuery {
@@ -95,7 +95,7 @@ fn upgrade(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response,
     }
 }
 
-/// Which datastore is edited.
+/// The query of an edit.
 #[derive(Deserialize)]
 struct EditQuery {
     #[serde(default = "running")]

@@ -36,14 +36,13 @@ const SECONDS_BUCKETS: [f64; 10] = [
     10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 100e-3, 1.0, 10.0,
 ];
 
-/// How often settings of statistics are looked at.
+/// The interval of refreshing the settings of statistics.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often the metrics' samples are put into their buckets.
+/// The interval of moving samples of metrics into their buckets.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The datastores that are served beside running (RFC 8527); each session has its private
-/// candidate besides.
+/// The datastores that are served in addition to running (RFC 8527). Each session also has its private candidate.
 const SERVED_DATASTORES: [Datastore; 5] = [
     Datastore::Candidate,
     Datastore::Startup,
@@ -52,10 +51,10 @@ const SERVED_DATASTORES: [Datastore; 5] = [
     Datastore::Operational,
 ];
 
-/// How often it is looked whether a confirmed commit has run out.
+/// The interval of checking for confirmed commits that have expired.
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The rest after each step of removing old buckets.
+/// The pause after each step of removing old buckets.
 const EXPIRY_REST: Duration = Duration::from_millis(50);
 
 /// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
@@ -98,7 +97,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Runs it until a signal comes.
+    /// Serves until a signal arrives.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let flags = self.listen_options.over(Settings::from(&self.access));
         let settings = Settings {
@@ -115,7 +114,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        // Before the store is opened, which may change its modules: a wrong address changes nothing.
+        // Bound before the store is opened, which may change its modules: a wrong address changes nothing.
         let listener = runtime.block_on(listen_options::bind(&settings))?;
         let served = ServedStore::open(&settings)?;
         roll_back_expired_commits(&served.store);
@@ -135,7 +134,7 @@ impl Serve {
         Ok(())
     }
 
-    /// What is served of a tree, whatever other processes do to its models.
+    /// The routes of a tree, which are rebuilt when another process changes its models.
     fn follow_tree(&self, tree: &Tree, settings: &Settings, intake: Intake) -> Result<Router> {
         let state_writes = match self.allow_state_writes {
             true => StateWrites::Allowed,
@@ -183,7 +182,7 @@ impl Serve {
         let documents = Arc::clone(&served.documents_service);
         let stop = async move {
             stop.await;
-            // A feed would else be a request under way as long as its client likes.
+            // Otherwise a feed keeps its request open until the client closes it.
             documents.end_feeds();
         };
         server::serve(listener, router, config, stop).await?;
@@ -191,7 +190,7 @@ impl Serve {
     }
 }
 
-/// What is served of a tree.
+/// The routes of a tree.
 fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
     let admin = AdminApi::new(tree.clone(), config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
@@ -204,10 +203,10 @@ fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Resu
     Ok(restconf::router(Arc::new(service)).merge(admin.router()))
 }
 
-/// What is served.
+/// The store that is served.
 struct ServedStore {
     store: Store,
-    /// None where the store has no models, and none are named.
+    /// `None` if the store has no models and the settings name none.
     tree: Option<Tree>,
     documents: Documents,
     documents_service: Arc<DocumentsService>,
@@ -239,7 +238,7 @@ impl ServedStore {
         }
     }
 
-    /// What is served of any store.
+    /// The routes of any store, with or without models.
     fn router(&self, stats: Arc<Stats>, intake: Intake) -> Result<Router> {
         let store = self.store.clone();
         let health = Arc::new(move || match store.driver().snapshot() {
@@ -265,7 +264,7 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
     Ok(Arc::new(stats))
 }
 
-/// Does something again and again, as long as the process lives, with so much rest before each time.
+/// Runs a task at an interval until the process ends, on a thread of its own.
 fn every(interval: Duration, mut task: impl FnMut() + Send + 'static) {
     std::thread::spawn(move || {
         loop {
@@ -275,7 +274,7 @@ fn every(interval: Duration, mut task: impl FnMut() + Send + 'static) {
     });
 }
 
-/// Takes over settings of statistics that other processes changed.
+/// Refreshes the settings of statistics periodically, as other processes may change them.
 fn refresh_stats_settings(stats: &Arc<Stats>) {
     let stats = Arc::clone(stats);
     every(SETTINGS_INTERVAL, move || {
@@ -285,7 +284,7 @@ fn refresh_stats_settings(stats: &Arc<Stats>) {
     });
 }
 
-/// Removes buckets that are no longer kept.
+/// Removes expired buckets periodically.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
     every(interval, move || match expire_buckets(&stats) {
@@ -299,7 +298,7 @@ fn expire_buckets(stats: &Stats) -> espalier_stats::Result<u64> {
     stats.expire(|| std::thread::sleep(EXPIRY_REST))
 }
 
-/// Rolls back confirmed commits whose time has passed.
+/// Rolls back expired confirmed commits periodically.
 fn roll_back_expired_commits(store: &Store) {
     let store = store.clone();
     every(EXPIRE_INTERVAL, move || match store.expire() {
@@ -309,7 +308,7 @@ fn roll_back_expired_commits(store: &Store) {
     });
 }
 
-/// Records metrics from now on. What renders them.
+/// Starts recording metrics; returns the function that renders them.
 fn metrics(store: Store) -> Result<ops::RenderMetrics> {
     let failed = |error: metrics_exporter_prometheus::BuildError| {
         Failure::data(format!("the metrics cannot be recorded: {error}"))
@@ -320,7 +319,7 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         .install_recorder()
         .map_err(failed)?;
     let upkeep = recorder.clone();
-    // Samples are kept one by one until they are put into buckets.
+    // Samples accumulate until they are moved into buckets.
     every(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
     Ok(Arc::new(move || {
         let effort = store.validation_effort();

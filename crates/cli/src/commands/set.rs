@@ -36,7 +36,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open(&settings)?;

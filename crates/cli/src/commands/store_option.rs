@@ -1,4 +1,4 @@
-//! Where a store is, for commands about what is kept beside its trees.
+//! The option `--store`, for commands on statistics and documents.
 
 use clap::Args;
 use espalier_store::Store;
@@ -27,7 +27,7 @@ impl StoreOption {
             ..Settings::default()
         };
         let mut settings = own.over(settings);
-        // Modules are of trees: naming some makes no store here.
+        // Modules belong to trees: naming some creates no store here.
         settings.yang.clear();
         if settings.store.is_none() {
             let failure = Failure::usage(format!("{content} are kept in a store"));
@@ -42,14 +42,14 @@ impl StoreOption {
         Ok(settings)
     }
 
-    /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
+    /// Opens an existing store. `content` is what the command works on, `hint` is how to create it.
     pub fn store(&self, settings: Settings, content: &str, hint: &str) -> Result<Store> {
         let settings = self.settings(settings, content)?;
         let store = endpoint::open_store_for_command(&settings, OpenMode::Existing);
         store.map_err(|failure| failure.hint_of_making(hint))
     }
 
-    /// A store that is made where there is none.
+    /// Opens a store, which is created if it does not exist.
     pub fn new_store(&self, settings: Settings, content: &str) -> Result<Store> {
         endpoint::open_store_for_command(&self.settings(settings, content)?, OpenMode::Create)
     }

@@ -1,4 +1,4 @@
-//! What `copy`, `backup` and `restore` share: progress, and how they end.
+//! The common part of `copy`, `backup` and `restore`: progress, report and failures.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct PhaseProgress {
 }
 
 impl PhaseProgress {
-    /// Progress of so many rows, where that is known.
+    /// Creates the progress of a transfer, of `total` rows if known.
     pub fn new(label: &'static str, total: Option<u64>) -> Self {
         Self {
             phase: Phase::Copying,
@@ -28,7 +28,7 @@ impl PhaseProgress {
         }
     }
 
-    /// So many rows of a phase are done.
+    /// Sets the number of finished rows of a phase.
     pub fn update(&mut self, phase: Phase, rows: u64) {
         if phase != self.phase {
             self.phase = phase;
@@ -42,13 +42,13 @@ impl PhaseProgress {
         self.progress.set(rows);
     }
 
-    /// It is done; the bar goes.
+    /// Removes the bar.
     pub fn finish(self) {
         self.progress.finish();
     }
 }
 
-/// What is done with what the target holds.
+/// What happens to the existing rows of the target.
 pub fn existing_rows(force: bool) -> ExistingRows {
     if force {
         ExistingRows::Delete
@@ -57,8 +57,8 @@ pub fn existing_rows(force: bool) -> ExistingRows {
     }
 }
 
-/// Says what was transferred, or why not and what to do. An engine that stores what people read has it
-/// then.
+/// Prints the report of a transfer, or returns its failure with a hint. Opens the store on the target, so that the
+/// tables for queries are filled.
 pub fn print_report(
     json: bool,
     done: &str,
@@ -92,7 +92,7 @@ pub fn print_report(
     output::print_result(json, &value, &text)
 }
 
-/// Why nothing was transferred, and what to do.
+/// The failure of a transfer, with a hint.
 pub fn failure(error: Error) -> Failure {
     let hint = match &error {
         Error::NotEmpty => "choose another target, or delete what it holds with --force",

@@ -1,5 +1,5 @@
-//! The part of a server that shows a tree: made again where another process puts other modules in
-//! place, sets the anchor up anew, or fills the store with another one.
+//! Routes of a tree that are rebuilt when another process replaces the modules, recreates the anchor or replaces the
+//! store.
 
 use std::sync::Arc;
 use std::thread;
@@ -18,18 +18,18 @@ use tower_service::Service;
 
 use espalier_terminal::Result;
 
-/// How often it is looked whether the tree is still the one that was opened.
+/// The interval of checking whether the open tree is current.
 // A check with each request would be two round trips to the engine: docs/decisions/0014.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long it is waited after a tree could not be opened again, at first and at most.
+/// The first and the longest pause after a failed attempt to reopen the tree.
 const REOPEN_PAUSES: [Duration; 2] = [CHECK_INTERVAL, Duration::from_secs(5)];
 
-/// The tree as it is now, and the routes that show it.
+/// Opens the current tree and builds its routes.
 pub type Reopen = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
 
-/// Serves `routes`, and from when `tree` is not current any more what `open` gives. In between, while
-/// there is nothing to be opened, requests are answered with 503.
+/// Serves `routes`, and those of `reopen` when `tree` is no longer current. While the tree cannot be reopened,
+/// requests get status 503.
 pub fn router(tree: Tree, routes: Router, reopen: Reopen) -> Router {
     let current = Arc::new(RwLock::new(routes));
     let watched = Arc::clone(&current);
@@ -40,7 +40,7 @@ pub fn router(tree: Tree, routes: Router, reopen: Reopen) -> Router {
     }))
 }
 
-/// Sees to it, as long as the process lives, that what is current is the tree as it is.
+/// Replaces the routes when the tree is no longer current, until the process ends.
 fn watch_tree(mut tree: Tree, current: &RwLock<Router>, reopen: &Reopen) {
     let [first_pause, pause_max] = REOPEN_PAUSES;
     let (mut pause, mut is_served) = (first_pause, true);
@@ -50,7 +50,7 @@ fn watch_tree(mut tree: Tree, current: &RwLock<Router>, reopen: &Reopen) {
             Ok(true) if is_served => continue,
             Ok(_) => {}
             Err(error) => {
-                // Every request meets the same and says so.
+                // Every request fails with the same error and reports it.
                 tracing::debug!(%error, "it cannot be told whether the models are still the same");
                 continue;
             }
@@ -73,7 +73,7 @@ fn watch_tree(mut tree: Tree, current: &RwLock<Router>, reopen: &Reopen) {
     }
 }
 
-/// Answers everything with an error that says why there is nothing.
+/// Responds to every request with an error that has the message.
 fn unavailable(message: String) -> Router {
     let answer = move || {
         let body = json!({"ietf-restconf:errors": {"error": [{

@@ -30,7 +30,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let prefer = self.prefer;
         run_operation(

@@ -29,7 +29,7 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let Some(source) = modules::source(&settings)? else {

@@ -25,7 +25,7 @@ pub struct Validate {
 }
 
 impl Validate {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         run_operation(
             &self.access,

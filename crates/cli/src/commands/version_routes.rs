@@ -1,4 +1,4 @@
-//! What `serve` offers beside RESTCONF for earlier versions.
+//! HTTP routes for earlier versions, in addition to RESTCONF.
 //!
 //! - `GET /espalier/history?limit=&from=`: the newest commits, newest first.
 //! - `GET /espalier/diff?from=&to=&style=&path=`: a line for each change, `style` `text` or `json`.
@@ -31,10 +31,10 @@ use crate::endpoint::{
 use espalier_terminal::Failure;
 use espalier_terminal::document::{Format, Found};
 
-/// A client that takes nothing for so long has left.
+/// A client that reads nothing for this long counts as disconnected.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Bytes in a request that writes, at the most.
+/// The maximum size of a request that writes.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
 /// Adds the routes for a tree.
@@ -62,7 +62,7 @@ pub fn add(api: AdminApi) -> AdminApi {
 fn to_errors(error: Error) -> Errors {
     match error {
         Error::Data(errors) => errors,
-        // The client has left.
+        // The client disconnected.
         Error::Stopped => DataError::new(ErrorTag::OperationFailed, error.to_string()).into(),
         Error::NoVersion { .. } | Error::Pruned { .. } => {
             DataError::new(ErrorTag::InvalidValue, error.to_string()).into()
@@ -74,7 +74,7 @@ fn to_errors(error: Error) -> Errors {
     }
 }
 
-/// Does work that may block, away from the connection.
+/// Runs work that may block on another thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Errors> + Send + 'static,
 ) -> Result<T, Response> {
@@ -163,7 +163,7 @@ async fn at(
     };
     stream_response(format.media_type(), move |out| {
         let view = tree.at(query.version).map_err(to_errors)?;
-        // By the models of that version.
+        // Parsed by the schema of that version.
         let path = InstancePath::parse_cli_path(view.schema(), &query.path)?;
         let read = Read {
             path: &path,
@@ -219,8 +219,7 @@ fn parse_path(tree: &Tree, path: &str) -> Result<InstancePath, Errors> {
     Ok(InstancePath::parse_cli_path(tree.schema(), path)?)
 }
 
-/// An answer that is streamed. What goes wrong before its first byte is told as a refusal; later,
-/// the connection breaks.
+/// A streamed response. An error before its first byte becomes an error response; a later one breaks the connection.
 async fn stream_response(
     media: &'static str,
     work: impl FnOnce(&mut ResponseWriter) -> Result<Found, Errors> + Send + 'static,
@@ -245,7 +244,7 @@ async fn stream_response(
             },
         };
         if sent.is_ok() {
-            // A client that has left needs no end.
+            // A disconnected client needs no end of the body.
             let _ = writer.end();
         }
     });
@@ -257,7 +256,7 @@ async fn stream_response(
     }
 }
 
-/// A body whose answer starts with its first byte.
+/// Writes a response body; the first byte also sends the status.
 struct ResponseWriter {
     start: Option<oneshot::Sender<Result<Found, Errors>>>,
     writer: BodyWriter,

@@ -1,4 +1,4 @@
-//! Why a server does not answer, and what to do: that depends on what went wrong.
+//! Failures to connect to a server, each with a hint that depends on the cause.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use espalier_drivers::certificate_problem;
 
 use espalier_terminal::Failure;
 
-/// The failure of a request that got no answer from the server at `base`.
+/// The failure of a request that got no response from the server at `base`.
 pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     let failed = |problem: String| Failure::data(format!("the server {base} {problem}"));
     if let Some(problem) =
@@ -46,7 +46,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     }
 }
 
-/// What is wrong with a certificate, as ureq keeps it.
+/// The certificate problem within an error of ureq, if any.
 fn handshake_problem(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Rustls(error) => certificate_problem(error, "--server-ca FILE"),
@@ -55,7 +55,7 @@ fn handshake_problem(error: &ureq::Error) -> Option<String> {
     }
 }
 
-/// Whether a server that was spoken to in TLS answered in something else.
+/// Returns whether the server responded to a TLS handshake with something other than TLS.
 fn is_tls_to_plain(error: &ureq::Error) -> bool {
     let is_not_tls = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
     match error {

@@ -1,4 +1,4 @@
-//! Opening an engine by its URL, whatever it holds.
+//! Opens an engine by its URL, regardless of its contents.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use super::local::store_on;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result, url_name};
 
-/// The scheme of files that people may edit.
+/// The scheme of the engine with files that users may edit.
 const EDITED_BY_HAND: &str = "file:";
 
-/// The scheme of what is in memory only.
+/// The scheme of the engine that is in memory only.
 const IN_MEMORY: &str = "memory:";
 
-/// The option of an engine whose store is read into memory, and written to there only.
+/// The option with which an engine is read into memory and written in memory only.
 const RAM: &str = "policy=ram";
 
-/// Why a command changes nothing under it.
+/// Why a command cannot write under `policy=ram`.
 const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and what this command changes would be gone \
      when it ends: leave policy=ram out, or write through a server (espalier serve --store URL, then --server URL)";
 
-/// What is done where there is nothing.
+/// What happens if the store does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// It is an error: a mistyped name should not become an empty store.
+    /// Opening fails: a mistyped name must not become an empty store.
     Existing,
-    /// It is made.
+    /// The store is created.
     Create,
 }
 
 impl OpenMode {
-    /// That of what writes: a store is made where modules are named for it.
+    /// The mode of commands that write: a store is created if modules are named for it.
     pub fn of(settings: &Settings) -> Self {
         match settings.yang.is_empty() || settings.dry_run {
             true => Self::Existing,
@@ -41,7 +41,7 @@ impl OpenMode {
     }
 }
 
-/// Opens what a URL names.
+/// Opens the engine at a URL.
 pub fn open_engine(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
     if open_mode == OpenMode::Existing {
         require_existing(url)?;
@@ -60,7 +60,7 @@ pub fn open_engine(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
     Ok(driver)
 }
 
-/// Opens what a URL names for one command. Under `policy=ram` it can only be read, and nothing is made.
+/// Opens the engine at a URL for one command. Under `policy=ram` it is read-only and is not created.
 pub fn open_for_command(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
     if !is_ram(url) {
         return open_engine(url, open_mode);
@@ -72,8 +72,8 @@ pub fn open_for_command(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver
     Ok(Arc::new(ReadOnly::with_reason(driver, RAM_REFUSAL)))
 }
 
-/// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
-/// edit is taken in, or refused.
+/// Opens the engine at a URL as the source of a copy. If its files may have been edited by hand, the edits are
+/// imported or rejected first.
 pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
     let driver = open_engine(url, OpenMode::Existing)?;
     if url.starts_with(EDITED_BY_HAND) {
@@ -82,9 +82,9 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
     Ok(driver)
 }
 
-/// Opens what a URL names to put something into it that is to stay.
+/// Opens the engine at a URL as the target of a copy. Fails if the engine does not keep the data.
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
-    // Before it is opened, as what is opened is made where there is nothing.
+    // Checked before opening, which creates the engine.
     if !url.starts_with(IN_MEMORY) && !is_ram(url) {
         let driver = open_engine(url, OpenMode::Create)?;
         if driver.capability().durable {
@@ -97,13 +97,13 @@ pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     )))
 }
 
-/// Whether what is written to a URL goes to memory only, whatever the engine.
+/// Returns whether a URL has `policy=ram`: writes go to memory only, in any engine.
 fn is_ram(url: &str) -> bool {
     let options = url.rsplit_once('?').map_or("", |(_, options)| options);
     options.split('&').any(|option| option == RAM)
 }
 
-/// Refuses a URL where there is nothing, and makes nothing there.
+/// Fails if there is no store at a URL. Creates nothing.
 pub fn require_existing(url: &str) -> Result<()> {
     let resolved = resolve(url)?;
     match resolved.exists {
@@ -112,7 +112,7 @@ pub fn require_existing(url: &str) -> Result<()> {
     }
 }
 
-/// What commits outlive in the engine that a URL names.
+/// The effective durability of commits in the engine at a URL.
 pub fn effective_durability(url: &str) -> Result<EffectiveDurability> {
     espalier_drivers::effective_durability(url).map_err(|error| cannot_open(url, &error))
 }
@@ -134,8 +134,8 @@ fn no_store(resolved: &ResolvedUrl) -> Failure {
     Failure::no_store(message).hint(hint)
 }
 
-/// Whether two URLs name the same file or folder, by whatever path. Two that name a server are compared by the
-/// engine that they lead to.
+/// Returns whether two URLs name the same file or folder, also by different paths. URLs of servers are not compared
+/// here, but by their open engines.
 pub fn is_same_store(one: &str, other: &str) -> bool {
     let location = |url: &str| {
         let (scheme, rest) = url.split_once(':')?;

@@ -1,4 +1,4 @@
-//! A store that this process opens.
+//! An endpoint on a store that this process opens.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -32,12 +32,12 @@ pub struct Local {
     comment: String,
 }
 
-/// Opens the store that the settings name.
+/// Opens the store named by the settings.
 pub fn open_store(settings: &Settings) -> Result<Store> {
     store_on(open_driver(settings, OpenMode::of(settings))?)
 }
 
-/// The same for one command, as [`open_for_command`] does.
+/// Opens the store named by the settings for one command; see [`open_for_command`].
 pub fn open_store_for_command(settings: &Settings, open_mode: OpenMode) -> Result<Store> {
     store_on(open_for_command(store_url(settings)?, open_mode)?)
 }
@@ -47,27 +47,27 @@ pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
     Ok(Store::open(driver, Arc::new(SystemClock))?)
 }
 
-/// Opens the engine of the store that the settings name.
+/// Opens the engine of the store named by the settings.
 pub fn open_driver(settings: &Settings, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
     open_engine(store_url(settings)?, open_mode)
 }
 
-/// The URL that the settings name.
+/// The URL of the store named by the settings.
 fn store_url(settings: &Settings) -> Result<&str> {
     settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })
 }
 
-/// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
-/// anchor are created, or the schema set is brought to these modules.
+/// Opens the tree named by the settings. If they name modules, the dataspace, schema set and anchor are created, or
+/// the schema set is upgraded to these modules.
 pub fn open_tree(settings: &Settings) -> Result<Tree> {
-    // Before the store is opened, which makes one where there is none: a mistyped name makes nothing.
+    // Read before the store is opened, which may create it: a mistyped module name creates nothing.
     let source = modules::source(settings)?;
     Ok(open_with_modules(open_store(settings)?, settings, source)?.0)
 }
 
-/// The same of an open store, and which modules the schema set had before, where it had others.
+/// Opens the tree in an open store. Returns also the previous modules of the schema set, if they were replaced.
 fn open_with_modules(
     store: Store,
     settings: &Settings,
@@ -86,7 +86,7 @@ fn open_with_modules(
     }
 }
 
-/// The tree of an open store that the settings name.
+/// Opens the tree named by the settings in an open store.
 pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     set_validation(store, settings)?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
@@ -98,7 +98,7 @@ pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     })
 }
 
-/// Has the anchor validated as the settings say, where they say so and it is not yet.
+/// Sets the validation of the anchor to that of the settings, if they have one and it differs.
 pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
     let validation = match settings.validation {
         None => return Ok(()),
@@ -117,8 +117,8 @@ pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
 }
 
 impl Local {
-    /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
-    /// a change that is then refused, they are put back.
+    /// Opens the tree named by the settings for one command, as [`open_tree`] does. If modules are replaced for a
+    /// change that is then rejected, the previous ones are restored.
     pub fn open(settings: &Settings, open_mode: OpenMode) -> Result<Self> {
         // As in `open_tree`.
         let source = modules::source(settings)?;
@@ -130,7 +130,7 @@ impl Local {
         })
     }
 
-    /// The tree, with the modules that it is under.
+    /// Creates the endpoint of an open tree.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
         Ok(Self {
@@ -143,7 +143,7 @@ impl Local {
         })
     }
 
-    /// What came of a change; where it was refused, the modules that were replaced for it are put back.
+    /// Returns the result of a change; if it failed, restores the modules that were replaced for it.
     fn or_revert_modules<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|failure| self.revert_modules(failure))
     }
@@ -207,7 +207,7 @@ impl Local {
     }
 }
 
-/// The modules that a tree is under.
+/// The modules of the schema of a tree.
 pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
     let store = tree.store();
     let anchor = store.anchor(settings.dataspace(), settings.anchor())?;
@@ -216,7 +216,7 @@ pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
         .source)
 }
 
-/// Reads a document with its edit operations.
+/// Parses a document with its edit operations.
 pub fn annotated_tree(schema: &Schema, text: &[u8], format: Format) -> Result<DataTree> {
     let options = ParseOptions {
         metadata: MetadataMode::Kept,

@@ -1,6 +1,6 @@
-//! What commands work on: a store that this process opens, or a server.
+//! The data that commands work on: in a store that this process opens, or on a server.
 //!
-//! Commands see [`Endpoint`] only, so each works the same on both.
+//! Commands use [`Endpoint`] only, so each works the same on both.
 
 mod connection_failure;
 mod engine;

@@ -1,4 +1,4 @@
-//! Choosing the target.
+//! Opens the endpoint named by the settings.
 
 use crate::endpoint::local::Local;
 use crate::endpoint::remote::Remote;
@@ -6,12 +6,12 @@ use crate::endpoint::{Endpoint, OpenMode};
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// The target that the settings name. Where they name modules, a store is made where there is none.
+/// Opens the endpoint named by the settings. If they name modules, a missing store is created.
 pub fn open(settings: &Settings) -> Result<Box<dyn Endpoint>> {
     open_as(settings, OpenMode::of(settings))
 }
 
-/// The same for what only reads: there is nothing to read where there is no store.
+/// Opens the endpoint for reading only: a missing store is an error.
 pub fn open_existing(settings: &Settings) -> Result<Box<dyn Endpoint>> {
     open_as(settings, OpenMode::Existing)
 }

@@ -1,5 +1,5 @@
-//! What is done with whole datastores: committed, validated, locked, copied. Carried out the same
-//! by a command on a store and by a server that was asked to.
+//! Operations on whole datastores: commit, validate, lock, copy and others. A command on a store and a server perform
+//! them by the same code.
 
 use espalier_store::{
     Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Locks, Resolution, Tree,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use espalier_terminal::Result;
 use espalier_terminal::output::escaped;
 
-/// What to do, with which datastore, and who does it.
+/// A request to perform an operation on a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OperationRequest {
@@ -19,60 +19,60 @@ pub struct OperationRequest {
     pub datastore: String,
     /// The session; may be empty.
     pub session: String,
-    /// Who commits are by.
+    /// The author of commits.
     pub author: String,
-    /// Why they are made.
+    /// The comment of commits.
     pub comment: String,
-    /// What to do.
+    /// The operation.
     #[serde(rename = "act")]
     pub operation: DatastoreOperation,
 }
 
-/// What is done with a datastore.
+/// An operation on a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DatastoreOperation {
-    /// Says what holds the datastore.
+    /// Reports the locks of the datastore and its pending confirmed commit.
     #[default]
     Locks,
     /// Commits a candidate to running.
     Commit {
-        /// Seconds to confirm in, for a commit that is to be confirmed.
+        /// The timeout in seconds of a confirmed commit.
         confirmed: Option<u32>,
-        /// Makes the confirmed commit outlive its session.
+        /// The id with which the confirmed commit outlives its session.
         persist: Option<String>,
-        /// Names the pending one.
+        /// The id of the pending confirmed commit.
         persist_id: Option<String>,
     },
-    /// Takes back the pending confirmed commit.
+    /// Cancels the pending confirmed commit.
     Cancel {
-        /// Names it.
+        /// Its id.
         persist_id: Option<String>,
     },
     /// Validates all constraints.
     Validate,
-    /// Forgets what a candidate changes.
+    /// Discards the changes of a candidate.
     Discard,
-    /// Makes a candidate one of running as it is now.
+    /// Rebases a candidate on the current running datastore.
     Update {
-        /// Which to take where both changed a node.
+        /// The side that wins if both changed a node; without it, a conflict is an error.
         prefer: Option<ConflictPreference>,
     },
     /// Locks the datastore, or these nodes of it.
     Lock {
-        /// Instance identifiers; none for all of it.
+        /// Instance identifiers; empty for the whole datastore.
         paths: Vec<String>,
     },
     /// Releases a lock.
     Unlock {
-        /// The number of a partial lock; none for that of all of it.
+        /// The number of a partial lock; `None` for the lock of the whole datastore.
         id: Option<u32>,
-        /// From whom.
+        /// The owner of the lock.
         of: LockOwner,
     },
     /// Copies another datastore to this one.
     Copy {
-        /// Its name.
+        /// The name of the source.
         from: String,
     },
     /// Deletes the datastore.
@@ -91,27 +91,27 @@ pub enum ConflictPreference {
     Candidate,
 }
 
-/// Whose lock is released.
+/// The owner of a lock to release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockOwner {
-    /// That of the session itself.
+    /// The session of the request.
     #[default]
     Session,
-    /// Whoever's it is.
+    /// Any session.
     Anybody,
 }
 
-/// What was done.
+/// The result of an operation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
-    /// For machines.
+    /// The result as JSON.
     pub value: Value,
-    /// For people.
+    /// The result as text.
     pub text: String,
 }
 
-/// Does it, beside a tree of the anchor.
+/// Performs the operation on a datastore of the same anchor as `tree`.
 pub fn perform(tree: &Tree, request: &OperationRequest) -> Result<Outcome> {
     let session = request.session.as_str();
     let tree = tree_of_datastore(tree, &request.datastore, session)?;

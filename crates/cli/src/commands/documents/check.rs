@@ -27,7 +27,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let found = collection.check()?;
@@ -64,7 +64,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let repaired = collection.repair()?;

@@ -1,4 +1,4 @@
-//! Which commands there are.
+//! The subcommands.
 
 use clap::{Args, Subcommand};
 
@@ -52,7 +52,7 @@ enum Command {
 }
 
 impl Documents {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Configure(command) => command.run(settings),
@@ -72,7 +72,7 @@ impl Documents {
         }
     }
 
-    /// Whether results and errors are for programs.
+    /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
         self.output_options().json
     }

@@ -54,7 +54,7 @@ pub struct Configure {
 }
 
 impl Configure {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let documents = self.store_option.new_documents(settings)?;
         let stored = documents
@@ -128,7 +128,7 @@ impl Configure {
                 new.push(index(kind, text)?);
             }
         }
-        // One given twice is refused with all others that are declared.
+        // A name that is given twice is rejected when all indexes are declared.
         indexes.retain(|stored| new.iter().all(|index| index.name != stored.name));
         indexes.extend(new);
         Ok(indexes)
@@ -160,7 +160,7 @@ fn index(kind: Kind, text: &str) -> Result<FieldIndex> {
     })
 }
 
-/// A collection, for programs.
+/// A collection as JSON.
 pub fn to_json(info: &Info) -> Value {
     let indexes = info.indexes.iter().map(|index| {
         json!({

@@ -38,7 +38,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.collection_too {
             self.store_option

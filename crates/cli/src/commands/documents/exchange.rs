@@ -40,7 +40,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.output != STANDARD {
             let store = self
@@ -74,7 +74,7 @@ impl Export {
 }
 
 impl Export {
-    /// The file appears under its name only when it is complete.
+    /// Writes the file, which appears under its name only when it is complete.
     fn write_file(&self, collection: &Collection<Json>) -> Result<u64> {
         let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
         let mut file = OutputFile::create(Path::new(&self.output))?;
@@ -87,7 +87,7 @@ impl Export {
     }
 }
 
-/// A writer that keeps the error that ended it: whoever reads may have had enough.
+/// A writer that keeps its error, which may be a closed pipe.
 struct ErrorKeepingWriter<W> {
     inner: W,
     failure: Option<io::Error>,
@@ -141,7 +141,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let (input, _) = open(&self.file)?;

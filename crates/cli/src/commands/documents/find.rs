@@ -90,7 +90,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let index = collection.index(&self.index)?;

@@ -48,7 +48,7 @@ pub struct Get {
 }
 
 impl Get {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         if self.keys.is_empty() {

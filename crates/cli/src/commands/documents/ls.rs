@@ -14,7 +14,7 @@ use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
-/// What stands for the documents themselves beside the names of indexes.
+/// The entry for the documents themselves, listed next to the indexes.
 pub const DATA: &str = "data";
 
 /// List what there is, as in folders: collections, in them indexes, in them values, in them keys
@@ -52,7 +52,7 @@ pub struct Ls {
 }
 
 impl Ls {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let Some(name) = &self.collection else {
             return self.collections(settings);
@@ -139,7 +139,7 @@ impl Ls {
         )
     }
 
-    /// Says on standard error what the limit left out.
+    /// Reports on standard error how many entries the limit omitted.
     fn report_omitted(&self, more: u64, what: &str) {
         if more > 0 {
             eprintln!("{more} more {what}; --limit NUMBER shows more");

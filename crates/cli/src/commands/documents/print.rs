@@ -1,4 +1,4 @@
-//! What people and programs see.
+//! Output of the commands, as text or JSON.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -10,12 +10,12 @@ use crate::settings::OutputOptions;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
-/// Prints documents with their keys: a line each.
+/// Prints documents with their keys, one per line.
 pub fn documents<'a>(
     is_json: bool,
     found: impl IntoIterator<Item = (u64, &'a Json)>,
 ) -> Result<()> {
-    // A document is JSON, whatever stands before it.
+    // A document is JSON, also after a key in text output.
     let mut out = io::BufWriter::new(output::stdout(Form::Json));
     for (key, document) in found {
         one(&mut out, is_json, key, document)?;
@@ -46,7 +46,7 @@ fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Re
     }
 }
 
-/// Prints keys of documents: a line each.
+/// Prints keys of documents, one per line.
 pub fn keys(output_options: OutputOptions, keys: impl IntoIterator<Item = u64>) -> Result<()> {
     let shown = |key: u64| match output_options.json {
         true => json!({ "key": key }).to_string(),

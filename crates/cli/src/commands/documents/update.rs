@@ -40,7 +40,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let patch = document(&self.patch)?;

@@ -20,7 +20,7 @@ use espalier_terminal::output::{self, Form};
 /// The longest wait for one event.
 const WAIT: Duration = Duration::from_secs(3600);
 
-/// The rest after the collection was read again.
+/// The pause after the collection was read again.
 const GAP_REST: Duration = Duration::from_millis(100);
 
 /// Print the changes of a collection as they happen, whoever makes them
@@ -53,13 +53,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let end = self.seconds.map(Duration::from_secs);
         let end = end.and_then(|seconds| Instant::now().checked_add(seconds));
         let mut feed = collection.watch(None)?;
-        // After the feed began, so that nothing is between the two.
+        // Read after the feed began, so that no change is missed.
         let mut printer = ChangePrinter {
             collection,
             hasher: RandomState::new(),
@@ -77,7 +77,7 @@ impl Watch {
                 Some(Event::Gap { version }) => {
                     let changes = printer.differences()?;
                     printer.print(version, changes)?;
-                    // What comes meanwhile is read at once.
+                    // Changes during the pause are read together.
                     thread::sleep(GAP_REST);
                 }
                 None if end.is_some_and(|end| Instant::now() >= end) => break,
@@ -88,10 +88,10 @@ impl Watch {
     }
 }
 
-/// What became of documents, by their keys; none of those that were deleted.
+/// The changed documents by key; `None` for deleted ones.
 type Changes = BTreeMap<u64, Option<Arc<Json>>>;
 
-/// What was seen of a collection: enough to tell whether a document is another now.
+/// Prints the changes of a collection. Keeps a hash of each document to detect changes.
 struct ChangePrinter {
     collection: Collection<Json>,
     hasher: RandomState,
@@ -101,7 +101,7 @@ struct ChangePrinter {
 }
 
 impl ChangePrinter {
-    /// Notes a document; whether it is another than it was.
+    /// Records a document; returns whether it differs from the recorded one.
     fn record(&mut self, key: u64, document: Option<&Json>) -> bool {
         let Some(document) = document else {
             return self.hashes.remove(&key).is_some();
@@ -110,7 +110,7 @@ impl ChangePrinter {
         self.hashes.insert(key, now) != Some(now)
     }
 
-    /// Prints those changes of a commit that were not seen yet.
+    /// Prints the changes of a commit that are not recorded yet.
     fn print_commit(
         &mut self,
         version: Version,
@@ -122,7 +122,7 @@ impl ChangePrinter {
         self.print(version, new)
     }
 
-    /// Reads the collection; what differs from what was seen.
+    /// Reads the collection; returns the differences from the recorded documents.
     fn differences(&mut self) -> Result<Changes> {
         let mut gone: BTreeSet<u64> = self.hashes.keys().copied().collect();
         let mut changed = Changes::new();
@@ -157,7 +157,7 @@ impl ChangePrinter {
     }
 }
 
-/// Prints a line that is there at once, also in a pipe.
+/// Prints a line and flushes it, also into a pipe.
 fn print(value: &Json) -> Result<()> {
     let mut out = output::stdout(Form::Json);
     writeln!(out, "{value}")?;

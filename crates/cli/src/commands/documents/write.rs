@@ -35,7 +35,7 @@ pub struct Insert {
 }
 
 impl Insert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let document = document(&self.document)?;
@@ -74,7 +74,7 @@ pub struct Put {
 }
 
 impl Put {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let old = collection.put(self.key, document(&self.document)?)?;
@@ -108,7 +108,7 @@ pub struct Upsert {
 }
 
 impl Upsert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let key = collection.upsert(&self.index, document(&self.document)?)?;

@@ -1,4 +1,4 @@
-//! Which commands there are.
+//! The subcommands.
 
 use clap::{Args, Subcommand};
 
@@ -44,7 +44,7 @@ enum Command {
 }
 
 impl Stats {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Configure(command) => command.run(settings),
@@ -62,7 +62,7 @@ impl Stats {
         }
     }
 
-    /// Whether results and errors are for programs.
+    /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
         match &self.command {
             Command::Configure(command) => command.store_option.output_options.json,

@@ -56,7 +56,7 @@ enum OnOff {
 }
 
 impl Configure {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.new_stats(settings)?;
         let mut chosen = stats.settings();

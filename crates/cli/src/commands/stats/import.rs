@@ -13,7 +13,7 @@ use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
-/// Skipped lines that are told.
+/// The maximum number of skipped lines that are listed.
 const SKIPPED_SHOWN: usize = 10;
 
 /// Read StatsD lines, the text format of Prometheus, or JSON lines
@@ -63,7 +63,7 @@ enum Format {
 }
 
 impl Import {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;

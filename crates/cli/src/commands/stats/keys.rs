@@ -25,7 +25,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         for metric in stats.keys(&self.prefix)? {
@@ -57,7 +57,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let metric = self.metric.metric()?;

@@ -1,4 +1,4 @@
-//! What people and programs see.
+//! Output of the commands, as text or JSON.
 
 use std::fmt::Display;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Which range is read.
+//! Arguments that select a range of buckets.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl RangeArguments {
                 Failure::usage(message).hint(format!("there are {}", granularities.join(" ")))
             );
         }
-        // One now: else a range from now would begin after it ends.
+        // The current time is read once: otherwise a range from now could begin after its end.
         let to = time(stats, self.to.as_deref())?;
         let from = match self.from.as_deref() {
             Some("now") if matches!(self.to.as_deref(), None | Some("now")) => to,

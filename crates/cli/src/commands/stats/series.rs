@@ -91,7 +91,7 @@ pub struct Series {
     pub store_option: StoreOption,
 }
 
-/// One line of the output for programs.
+/// One line of the JSON output.
 #[derive(Serialize)]
 struct JsonLine<T: Serialize> {
     labels: BTreeMap<String, String>,
@@ -100,7 +100,7 @@ struct JsonLine<T: Serialize> {
 }
 
 impl Series {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         if !self.quantiles.is_empty() {
@@ -129,7 +129,7 @@ impl Series {
         Ok(query)
     }
 
-    /// The one value that is meant.
+    /// The single path that is named.
     fn exact_path(&self) -> Result<Path> {
         let path = self.path.as_deref().ok_or_else(|| {
             Failure::usage("which value is meant is not said").hint("add --path PATH")
@@ -300,7 +300,7 @@ fn no_metric(query: &Query) -> Failure {
         .hint("`espalier stats keys` lists the metrics and their labels")
 }
 
-/// A sparkline, and what there is to say of its numbers.
+/// A sparkline, with a summary of its numbers.
 fn summary(name: &str, numbers: &[Option<Number>]) -> Result<Vec<String>> {
     let mut row = vec![format!("{name}  {}", print::sparkline(numbers))];
     for aggregate in [Aggregate::Sum, Aggregate::Min, Aggregate::Max] {
@@ -311,7 +311,7 @@ fn summary(name: &str, numbers: &[Option<Number>]) -> Result<Vec<String>> {
     Ok(row)
 }
 
-/// The labels of a group, before what is said of it.
+/// The labels of a group, as the prefix of its output.
 fn prefix(group: &Group) -> String {
     let labels = group
         .labels

@@ -34,7 +34,7 @@ pub struct Beam {
 }
 
 impl Beam {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;
@@ -80,7 +80,7 @@ struct StatusLine<'a> {
 }
 
 impl Scan {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let statuses = if self.prefix {

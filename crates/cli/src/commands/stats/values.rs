@@ -47,7 +47,7 @@ enum Format {
 }
 
 impl Values {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let points = stats.values(self.metric.metric()?, self.span.range(&stats)?)?;

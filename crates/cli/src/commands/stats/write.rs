@@ -14,7 +14,7 @@ use espalier_terminal::document::STANDARD;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// The most bytes of values on standard input: 16 MiB.
+/// The maximum size of values on standard input: 16 MiB.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// What all that write have.
@@ -80,7 +80,7 @@ impl Given {
             request = request.with_id(id);
         }
         let (outcome, text) = match stats.submit(request)? {
-            // Of one write, there is no part.
+            // A single write cannot be done in part.
             Outcome::Done | Outcome::DoneInPart { .. } => ("done", ""),
             Outcome::Repeated => ("repeated", "a request of this name was done before"),
             Outcome::TooOld => (
@@ -130,7 +130,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
@@ -153,7 +153,7 @@ pub struct Assert {
 }
 
 impl Assert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
@@ -176,7 +176,7 @@ pub struct Observe {
 }
 
 impl Observe {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
@@ -251,7 +251,7 @@ fn numbers(text: &str) -> Result<Vec<Number>> {
 }
 
 impl Assort {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
         let stats = self.store_option.stats(settings)?;
