@@ -126,29 +126,29 @@ fn read(path: &Path) -> Result<ModuleSource> {
 /// Returns the name and the latest revision of a module or submodule. Reads tokens only; the compiler validates the
 /// text.
 fn name_and_revision(text: &str) -> Option<(String, Option<String>)> {
-    let mut words = Tokens { rest: text };
-    let keyword = words.next()?;
+    let mut tokens = Tokens { rest: text };
+    let keyword = tokens.next()?;
     if keyword.text != "module" && keyword.text != "submodule" {
         return None;
     }
-    let name = words
+    let name = tokens
         .next()
-        .filter(|word| word.is_argument())?
+        .filter(|token| token.is_argument())?
         .text
         .to_owned();
     let (mut depth, mut at_start) = (0_usize, false);
     let mut revision: Option<&str> = None;
-    while let Some(word) = words.next() {
-        match word.text {
-            "{" if word.is_bare => depth += 1,
-            "}" if word.is_bare => depth = depth.saturating_sub(1),
+    while let Some(token) = tokens.next() {
+        match token.text {
+            "{" if token.is_bare => depth += 1,
+            "}" if token.is_bare => depth = depth.saturating_sub(1),
             "revision" if depth == 1 && at_start => {
-                let date = words.next()?.text;
+                let date = tokens.next()?.text;
                 revision = revision.max(Some(date));
             }
             _ => {}
         }
-        at_start = word.is_bare && ["{", "}", ";"].contains(&word.text);
+        at_start = token.is_bare && ["{", "}", ";"].contains(&token.text);
     }
     Some((name, revision.map(str::to_owned)))
 }

@@ -1,14 +1,14 @@
 //! What `--help` shows: examples that run as they are printed, on what `espalier example network` makes.
 
 use crate::guide::shell;
-use crate::process::Bench;
+use crate::process::Sandbox;
 
 /// Columns that every terminal is taken to have: a longer line would be broken, and not run.
 const COLUMNS: usize = 100;
 
 /// What the examples begin with: a store with two versions, an engine with statistics, one with a
 /// collection, and the files that they read.
-const BEFORE: &str = r#"
+const SETUP: &str = r#"
 espalier example network -o network --devices 20
 espalier load network/network.json --store embedded:data --yang network
 espalier set '/ietf-interfaces:interfaces/interface=to-core-1/description' new --store embedded:data
@@ -34,7 +34,7 @@ espalier export --path /ietf-interfaces:interfaces --format xml --store embedded
 "#;
 
 /// What some commands begin with beside that.
-const BEFORE_SOME: &[(&str, &str)] = &[
+const EXTRA_SETUP: &[(&str, &str)] = &[
     ("", "rm -r data network"),
     ("backup", "rm monday.backup"),
     ("example", "rm -r network"),
@@ -54,10 +54,10 @@ const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store e
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
 /// How the commands of examples begin that can run here.
-const BEGINNINGS: &[&str] = &["espalier ", "export ESPALIER", "cat "];
+const RUNNABLE_PREFIXES: &[&str] = &["espalier ", "export ESPALIER", "cat "];
 
 /// Examples of what is not here, or does not end, or takes long.
-const ELSEWHERE: &[&str] = &[
+const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
@@ -66,31 +66,31 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 #[test]
-fn the_examples_of_every_command_run_as_printed() {
-    let bench = Bench::new();
-    shell(&bench, BEFORE);
+fn help_examples_of_every_command_run_as_printed() {
+    let sandbox = Sandbox::new();
+    shell(&sandbox, SETUP);
     let mut commands = vec![String::new()];
     let mut run = 0;
     while let Some(command) = commands.pop() {
         let words: Vec<_> = command.split_whitespace().chain(["--help"]).collect();
-        let help = bench.run(&words).ok();
-        commands.extend(below(&command, &help));
+        let help = sandbox.run(&words).ok();
+        commands.extend(subcommands(&command, &help));
         let script = examples(&help);
         run += script.lines().count();
-        check(&bench, &command, &script);
+        check(&sandbox, &command, &script);
     }
     assert!(run > 100, "{run}");
 }
 
 /// Runs the examples of one command on a copy of the folder.
-fn check(bench: &Bench, command: &str, script: &str) {
-    let mine = Bench::new();
-    let (from, to) = (bench.path(""), mine.path(""));
+fn check(sandbox: &Sandbox, command: &str, script: &str) {
+    let mine = Sandbox::new();
+    let (from, to) = (sandbox.path(""), mine.path(""));
     shell(
         &mine,
         &format!("cp -r {}/. {}", from.display(), to.display()),
     );
-    let before = BEFORE_SOME.iter().filter(|(of, _)| *of == command);
+    let before = EXTRA_SETUP.iter().filter(|(of, _)| *of == command);
     before.for_each(|(_, script)| drop(shell(&mine, script)));
     let is_served = script.contains("http://127.0.0.1:8080");
     let server = is_served.then(|| mine.serve(&["--store", "embedded:data"]));
@@ -99,7 +99,7 @@ fn check(bench: &Bench, command: &str, script: &str) {
 }
 
 /// The commands that a help lists, each with the words before it.
-fn below(command: &str, help: &str) -> Vec<String> {
+fn subcommands(command: &str, help: &str) -> Vec<String> {
     let list = help
         .split_once("\nCommands:\n")
         .map_or("", |(_, list)| list);
@@ -117,8 +117,12 @@ fn examples(help: &str) -> String {
     let (mut script, mut goes_on) = (String::new(), false);
     for line in help.lines() {
         let begins = line.strip_prefix("  ").is_some_and(|line| {
-            BEGINNINGS.iter().any(|begins| line.starts_with(begins))
-                && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere))
+            RUNNABLE_PREFIXES
+                .iter()
+                .any(|begins| line.starts_with(begins))
+                && !NOT_RUNNABLE
+                    .iter()
+                    .any(|elsewhere| line.contains(elsewhere))
         });
         if goes_on || begins {
             assert!(line.len() <= COLUMNS, "{} columns: {line}", line.len());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder to run the binary in, without settings from outside.
-pub struct Bench {
+pub struct Sandbox {
     folder: TempDir,
 }
 
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-impl Bench {
+impl Sandbox {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         Self { folder }
@@ -127,8 +127,9 @@ impl Bench {
         let mut stdout = BufReader::new(child.stdout.take().expect("standard output"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line");
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("told {line:?}"));
-        let url = told["url"]
+        let listening: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("told {line:?}"));
+        let url = listening["url"]
             .as_str()
             .unwrap_or_else(|| panic!("told {line}"))
             .to_owned();

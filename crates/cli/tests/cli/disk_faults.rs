@@ -4,7 +4,7 @@ use std::fs;
 
 use espalier_testkit::disk::{mount, mounted_at};
 
-use crate::process::{Bench, Outcome};
+use crate::process::{Outcome, Sandbox};
 
 const MODEL: &str = "module m { yang-version 1.1; namespace 'urn:m'; prefix m;
   container c { list e { key k; leaf k { type string; } leaf v { type uint32; } } } }";
@@ -13,19 +13,19 @@ const MODEL: &str = "module m { yang-version 1.1; namespace 'urn:m'; prefix m;
 const STORES: [&str; 3] = ["embedded:disk/l", "sqlite:disk/s.db", "file:disk/f"];
 
 /// Runs on each engine with a disk of its own of such a size.
-fn on_disks(size: &str, act: impl Fn(&Bench, &[&str])) {
+fn on_disks(size: &str, act: impl Fn(&Sandbox, &[&str])) {
     for store in STORES {
-        let bench = Bench::new();
-        let disk = bench.path("disk");
+        let sandbox = Sandbox::new();
+        let disk = sandbox.path("disk");
         fs::create_dir(&disk).expect("a folder");
         mounted_at(&disk, &format!("size={size}"), || {
             eprintln!("on {store}");
-            bench.write("m.yang", MODEL);
-            bench.write("keep.json", r#"{"m:c":{"e":[{"k":"keep","v":1}]}}"#);
+            sandbox.write("m.yang", MODEL);
+            sandbox.write("keep.json", r#"{"m:c":{"e":[{"k":"keep","v":1}]}}"#);
             let access = ["--store", store];
             let load = ["load", "keep.json", "--yang", "m.yang"];
-            bench.run(&[&load, &access[..]].concat()).ok();
-            act(&bench, &access);
+            sandbox.run(&[&load, &access[..]].concat()).ok();
+            act(&sandbox, &access);
         });
     }
 }
@@ -38,46 +38,46 @@ fn entries(count: u32) -> String {
     format!(r#"{{"m:c":{{"e":[{}]}}}}"#, entries.join(","))
 }
 
-fn run(bench: &Bench, access: &[&str], arguments: &[&str]) -> Outcome {
-    bench.run(&[arguments, access].concat())
+fn run(sandbox: &Sandbox, access: &[&str], arguments: &[&str]) -> Outcome {
+    sandbox.run(&[arguments, access].concat())
 }
 
 /// What is readable is read in every way.
-fn check_read(bench: &Bench, access: &[&str]) {
-    let kept = run(bench, access, &["get", "/m:c/e=keep/v"]).json();
+fn check_read(sandbox: &Sandbox, access: &[&str]) {
+    let kept = run(sandbox, access, &["get", "/m:c/e=keep/v"]).json();
     assert_eq!(kept["m:v"], 1);
-    run(bench, access, &["export", "-o", "/dev/null"]).ok();
-    run(bench, access, &["history"]).ok();
-    run(bench, access, &["check"]).ok();
-    let server = bench.serve(access);
+    run(sandbox, access, &["export", "-o", "/dev/null"]).ok();
+    run(sandbox, access, &["history"]).ok();
+    run(sandbox, access, &["check"]).ok();
+    let server = sandbox.serve(access);
     let answer = server.request("GET", "/restconf/data/m:c/e=keep/v", None);
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
 /// A load that does not fit gives the disk back: what fits in small edits fits afterwards.
 #[test]
-fn a_load_that_does_not_fit_gives_the_disk_back() {
-    on_disks("6m", |bench, access| {
-        bench.write("large.json", entries(60_000));
-        run(bench, access, &["load", "large.json"]).failed(1);
-        check_read(bench, access);
+fn failed_load_frees_its_disk_space() {
+    on_disks("6m", |sandbox, access| {
+        sandbox.write("large.json", entries(60_000));
+        run(sandbox, access, &["load", "large.json"]).failed(1);
+        check_read(sandbox, access);
         for number in 0..50 {
             let part = format!(
                 r#"{{"m:c":{{"e":[{{"k":"{number}{}"}}]}}}}"#,
                 "y".repeat(8000)
             );
-            bench.write("part.json", part);
-            run(bench, access, &["edit", "part.json"]).ok();
+            sandbox.write("part.json", part);
+            run(sandbox, access, &["edit", "part.json"]).ok();
         }
     });
 }
 
 /// A full disk is 507 to who writes, and nothing to who reads; when there is space again, the server goes on.
 #[test]
-fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
-    on_disks("8m", |bench, access| {
-        let server = bench.serve(access);
-        let filler = bench.path("disk/filler");
+fn full_disk_is_reported_and_readable_and_writes_resume_with_space() {
+    on_disks("8m", |sandbox, access| {
+        let server = sandbox.serve(access);
+        let filler = sandbox.path("disk/filler");
         // As a write that is cut short leaves it.
         let _ = fs::write(&filler, vec![1; 16 << 20]);
         let large = entries(20_000);
@@ -94,28 +94,28 @@ fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
         let done = server.request("PATCH", "/restconf/data/m:c", Some(small));
         assert_eq!(done.status, 204, "{done:?}");
         drop(server);
-        check_read(bench, access);
+        check_read(sandbox, access);
         let _ = fs::write(&filler, vec![1; 16 << 20]);
-        check_read(bench, access);
+        check_read(sandbox, access);
         fs::remove_file(&filler).expect("removed");
-        run(bench, access, &["set", "/m:c/e=keep/v", "7"]).ok();
+        run(sandbox, access, &["set", "/m:c/e=keep/v", "7"]).ok();
     });
 }
 
 /// What lies on a read-only file system is read in every way, and refuses changes with its place.
 #[test]
-fn a_store_on_a_read_only_file_system_is_read() {
-    on_disks("30m", |bench, access| {
-        mount(&bench.path("disk"), &["-o", "remount,ro"]);
-        check_read(bench, access);
-        let refused = run(bench, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
+fn store_on_a_read_only_file_system_is_readable() {
+    on_disks("30m", |sandbox, access| {
+        mount(&sandbox.path("disk"), &["-o", "remount,ro"]);
+        check_read(sandbox, access);
+        let refused = run(sandbox, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
         assert!(refused.contains("read-only file system"), "{refused}");
-        let server = bench.serve(access);
+        let server = sandbox.serve(access);
         let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
         let answer = server.request("PATCH", "/restconf/data/m:c", Some(small));
         assert!((400..600).contains(&answer.status), "{answer:?}");
         drop(server);
-        mount(&bench.path("disk"), &["-o", "remount,rw"]);
-        run(bench, access, &["set", "/m:c/e=keep/v", "7"]).ok();
+        mount(&sandbox.path("disk"), &["-o", "remount,rw"]);
+        run(sandbox, access, &["set", "/m:c/e=keep/v", "7"]).ok();
     });
 }

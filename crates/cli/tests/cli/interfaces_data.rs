@@ -33,11 +33,11 @@ pub const MODULES: [&str; 6] = [
 ];
 
 /// A store with the document.
-pub fn store() -> (crate::process::Bench, Vec<&'static str>) {
-    let bench = crate::process::Bench::new();
-    bench.write("interfaces.json", INTERFACES);
+pub fn store() -> (crate::process::Sandbox, Vec<&'static str>) {
+    let sandbox = crate::process::Sandbox::new();
+    sandbox.write("interfaces.json", INTERFACES);
     let access = vec!["--store", "embedded:store"];
     let arguments = [&["load", "interfaces.json"], &access[..], &MODULES].concat();
-    bench.run(&arguments).ok();
-    (bench, access)
+    sandbox.run(&arguments).ok();
+    (sandbox, access)
 }
