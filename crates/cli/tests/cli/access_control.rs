@@ -1,4 +1,5 @@
-//! Who may write to a server, from where, and what every route below `/espalier` demands.
+//! Access control of a server: write requests from other sites, clients, hosts, and checks of every route below
+//! `/espalier`.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::interfaces_data::store;
 use crate::process::{Answer, Sandbox, Server};
 
-/// What a page of any site can send without asking the browser whether it may, and nothing at all.
+/// Headers that a page of another site can send without a CORS preflight, and no headers.
 const FORGEABLE: [&[(&str, &str)]; 4] = [
     &[],
     &[("content-type", "text/plain")],
@@ -18,7 +19,7 @@ const FORGEABLE: [&[(&str, &str)]; 4] = [
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A request with these headers alone.
+/// Sends a request with these headers only.
 fn send(
     server: &Server,
     method: &str,
@@ -45,7 +46,7 @@ fn send(
     }
 }
 
-/// Method and path of every route below `/espalier`.
+/// The method and path of every route below `/espalier`.
 fn routes(server: &Server) -> Vec<(String, String)> {
     let described = send(server, "GET", "/openapi/espalier.json", &[], None);
     let described: serde_json::Value = serde_json::from_str(&described.body).expect("JSON");
@@ -84,7 +85,7 @@ fn every_route_rejects_cross_site_requests() {
             assert!(answer.body.contains("ietf-restconf:errors"), "{answer:?}");
         }
     }
-    // What the report of a stranger had: a form that forgets the history, and one that goes back.
+    // Regression: a cross-site form could reduce the retention, and another could roll back.
     let form = [("content-type", "text/plain")];
     let retention = r#"{"versions":1,"x":"="}"#;
     let answer = send(
@@ -217,7 +218,7 @@ fn only_clients_with_a_certificate_are_served() {
     assert!(half.failed(2).contains("--client-key"));
 }
 
-/// A host that is allowed by flag, environment or file.
+/// Hosts can be allowed by flag, environment or file.
 #[test]
 fn hosts_are_allowed_by_flag_environment_or_file() {
     let (sandbox, access) = store();
@@ -264,7 +265,7 @@ fn stalled_clients_do_not_delay_shutdown() {
     std::thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     assert_eq!(server.terminate(), Some(0));
-    // Requests under way have 20 s.
+    // Running requests have 20 s to finish.
     assert!(
         begin.elapsed() < Duration::from_secs(15),
         "{:?}",

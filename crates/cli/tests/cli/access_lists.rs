@@ -1,5 +1,5 @@
-//! Access control lists with port ranges, as RFC 8519 has them: the conditions stand in a grouping of
-//! another module, and name nodes of the module that uses it.
+//! Access control lists with port ranges (RFC 8519): the conditions are in a grouping of another module, and name
+//! nodes of the module that uses it.
 
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn access_list_with_port_range_is_loaded_edited_and_rejected() {
     assert_eq!(put(80), 204);
 }
 
-/// Where the IETF's modules are at hand.
+/// Runs only if the IETF's modules are available.
 #[test]
 fn rfc_8519_access_list_with_port_range_is_loaded() {
     let Some(standard) = shared_data().map(|folder| folder.join("standard")) else {

@@ -1,4 +1,4 @@
-//! The bench command: the format of its rows.
+//! The format of the rows of the bench command.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
     json_lines(&sandbox.run(&arguments).ok())
 }
 
-/// The rows of `--json`.
+/// Parses the rows of `--json`.
 fn json_lines(text: &str) -> Vec<Value> {
     let rows = text.lines().map(serde_json::from_str);
     rows.map(|row| row.expect("JSON")).collect()
@@ -93,7 +93,7 @@ fn scale_runs_in_memory_too() {
     );
 }
 
-/// The names of the rows that have this durability.
+/// The names of the rows with this durability.
 fn names<'r>(rows: &'r [Value], durability: &str) -> Vec<&'r str> {
     let of_it = rows.iter().filter(|row| row["durability"] == durability);
     of_it
@@ -218,7 +218,7 @@ fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
         .ok();
     let rows = json_lines(&text);
     for durability in ["none", "relaxed", "durable"] {
-        // In an order that is drawn.
+        // The order is random.
         assert_eq!(
             sorted(names(&rows, durability)),
             sorted(SYSREPO.to_vec()),
@@ -260,7 +260,7 @@ fn sysrepo_measures_only_the_named_rows() {
     assert!(error.contains("get tree hash"), "{error}");
 }
 
-/// It measured the embedded engine, whatever was asked for.
+/// Regression: it measured the embedded engine for every request.
 #[test]
 fn dodb_measures_the_requested_engines() {
     let sandbox = Sandbox::new();
@@ -409,7 +409,7 @@ fn clixon_compares_with_the_raw_engine_and_ends_with_its_table() {
     assert_eq!(lines.len(), CLIXON.len(), "{table}");
 }
 
-/// The rows of CPS' tests: a title, and sizes that are not those that are asked for.
+/// The rows of CPS' tests: a title, and the sizes that differ from the requested ones.
 const CPS: [(&str, &[u64]); 52] = [
     ("Creating anchors with large data tree", &[]),
     ("Read datatree with no descendants", &[]),

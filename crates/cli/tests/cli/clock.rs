@@ -1,5 +1,5 @@
-//! Clocks that are wrong for a while, in the binary itself: `libfaketime` moves the wall clock, and leaves the monotonic
-//! one alone, as a clock that is set does.
+//! Temporarily wrong clocks, in the binary: `libfaketime` moves the wall clock but not the monotonic clock, as
+//! setting the clock does.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const MTU: &str = "/ietf-interfaces:interfaces/interface=eth0/ietf-ip:ipv4/mtu";
 const AHEAD: &str = "+3650d";
 const BEHIND: &str = "-3650d";
 
-/// The library that moves the clock.
+/// The path of `libfaketime`.
 fn library() -> String {
     let folders = fs::read_dir("/usr/lib").expect("libraries").flatten();
     let libraries = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));
@@ -24,7 +24,7 @@ fn library() -> String {
     found.display().to_string()
 }
 
-/// The environment in which the clock is moved: by so much, or as a file says that is read each time.
+/// The environment that moves the clock: by a fixed offset, or by the offset in a file that is read each time.
 fn faketime_environment<'a>(
     library: &'a str,
     name: &'a str,
@@ -48,7 +48,7 @@ fn run_at(sandbox: &Sandbox, offset: &str, arguments: &[&str]) -> Outcome {
     )
 }
 
-/// The versions of the history, newest first: number, year, and whether the clock is marked as wrong.
+/// The versions of the history, newest first: number, year, and whether the clock is marked as ahead.
 fn history(sandbox: &Sandbox, access: &[&str]) -> Vec<(u64, i32, bool)> {
     let text = sandbox.run(&[&["history", "--json"], access].concat()).ok();
     let commits = text.lines().map(|line| {
@@ -67,8 +67,8 @@ fn this_year(sandbox: &Sandbox, access: &[&str]) -> i32 {
     history(sandbox, access)[0].1
 }
 
-/// One commit with a clock that is ten years ahead: the next has its own time, nothing young is deleted, and it is
-/// said.
+/// A commit with a clock that is ten years ahead: the next commit has the correct time, no recent version is deleted,
+/// and the history marks the commit.
 #[test]
 fn clock_that_was_ahead_once_affects_neither_later_times_nor_retention() {
     let (sandbox, access) = store();
@@ -112,7 +112,7 @@ fn clock_that_was_ahead_once_affects_neither_later_times_nor_retention() {
         .ok();
 }
 
-/// A clock that is behind stamps its own time, and those after it theirs.
+/// A commit with a clock that is behind has the wrong time; later commits have the correct time.
 #[test]
 fn clock_that_was_behind_once_does_not_affect_later_times() {
     let (sandbox, access) = store();
@@ -135,7 +135,7 @@ fn clock_that_was_behind_once_does_not_affect_later_times() {
     sandbox.run(&[&["check"], &access[..]].concat()).ok();
 }
 
-/// A commit that waits so many seconds for its confirmation.
+/// Makes a confirmed commit with a timeout of `seconds`.
 fn confirmed(sandbox: &Sandbox, access: &[&str], seconds: &str, offset: &str) {
     let set = ["set", MTU, "9000", "--datastore", "candidate"];
     run_at(sandbox, offset, &[&set, access].concat()).ok();
@@ -148,7 +148,7 @@ fn mtu(sandbox: &Sandbox, access: &[&str], offset: &str) -> u64 {
     value["ietf-ip:mtu"].as_u64().expect("a number")
 }
 
-/// Until it is rolled back, for at most a minute and a half.
+/// Waits for the rollback, for at most 90 s.
 fn wait_for_rollback(mtu: impl Fn() -> u64) {
     let start = Instant::now();
     while mtu() != 1500 {
@@ -157,7 +157,7 @@ fn wait_for_rollback(mtu: impl Fn() -> u64) {
     }
 }
 
-/// Processes of a machine whose clocks are moved, in both directions, agree on how long a confirmed commit waits.
+/// Processes of one machine, with clocks moved in both directions, agree on the timeout of a confirmed commit.
 #[test]
 fn confirmed_commit_timeout_uses_elapsed_time() {
     for (made, asked) in [("+0d", BEHIND), (AHEAD, "+0d")] {
@@ -176,7 +176,7 @@ fn confirmed_commit_timeout_uses_elapsed_time() {
     }
 }
 
-/// The clock of a server is set while it runs: it goes on with the time that goes by.
+/// If the clock of a running server is set, timeouts follow the elapsed time.
 #[test]
 fn setting_the_clock_of_a_server_does_not_change_the_confirm_timeout() {
     for (step, year_later) in [(AHEAD, true), (BEHIND, false)] {

@@ -202,7 +202,7 @@ fn documents_with_an_index_value_are_updated_together() {
             garage.ok(&[&sale[..], &["color=pink"]].concat()),
             "0 updated\n"
         );
-        // The second clashes with the first, so neither is changed.
+        // The second conflicts with the first, so neither is changed.
         let same = r#"{"name":"same","color":"green"}"#;
         let text = garage.failed(&["update", "cars", same, "--by", "color=red"], 1);
         assert!(text.contains(r#"index "name" is unique"#), "{text}");
@@ -266,7 +266,7 @@ fn documents_are_exported_imported_and_checked() {
     });
 }
 
-/// The engine of a store that is not open.
+/// Opens the engine of a closed store.
 fn engine(garage: &GarageFixture) -> Arc<dyn Driver> {
     let place = garage.sandbox.path("");
     let (scheme, name) = garage.url.split_once(':').expect("a scheme");
@@ -274,7 +274,7 @@ fn engine(garage: &GarageFixture) -> Arc<dyn Driver> {
     espalier_drivers::open(&url).expect(&url)
 }
 
-/// Changes rows of a store that is not open, as no program should.
+/// Changes rows of a closed store directly, bypassing the store.
 fn tamper(
     garage: &GarageFixture,
     matches_row: impl Fn(&[u8], &[u8]) -> bool,
@@ -346,7 +346,7 @@ fn faults_are_reported_in_one_json_value() {
     });
 }
 
-/// The documents of a store that is not open.
+/// Opens the documents of a closed store.
 fn open_documents(garage: &GarageFixture) -> Documents {
     let driver = engine(garage);
     Documents::new(driver, &Subspace::Documents.key())
@@ -402,7 +402,7 @@ fn server_resumes_an_interrupted_index_build() {
     });
 }
 
-/// Changes of other processes, of which these engines do not tell.
+/// Changes by other processes, about which these engines send no notifications.
 #[test]
 fn watch_prints_changes_as_they_happen() {
     on_every_engine(|garage| {
@@ -447,7 +447,7 @@ fn watch_prints_changes_as_they_happen() {
     });
 }
 
-/// A feed is a request under way as long as its client likes.
+/// A change feed is a request that stays open until its client closes it.
 #[test]
 fn server_stops_while_a_client_watches() {
     on_every_engine(|garage| {

@@ -346,7 +346,7 @@ fn modules_of_a_rejected_load_are_not_applied() {
     let before = modules();
     let one = ["--yang", "m.yang"];
     sandbox.write("wrong.json", r#"{"m:m": 1000}"#);
-    // What the fewer modules do not know, what is wrong, what is not there, what is not to be had.
+    // Unknown data, invalid data, a missing file and an unwritable output.
     load("both.json", &one).failed(1);
     load("wrong.json", &one).failed(1);
     load("none.json", &one).failed(2);

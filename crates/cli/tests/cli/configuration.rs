@@ -1,4 +1,4 @@
-//! Flags win over the environment, the environment over the file.
+//! Flags take precedence over the environment, the environment over the file.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::process::Sandbox;
 
 const DESCRIPTION: &str = "/ietf-interfaces:interfaces/interface=eth0/description";
 
-/// Statistics and documents have no client for a server: help and errors say where they are instead.
+/// Statistics and documents have no client for a server: help and errors name their URLs instead.
 #[test]
 fn statistics_and_documents_of_a_server_are_available_over_http_only() {
     let sandbox = Sandbox::new();

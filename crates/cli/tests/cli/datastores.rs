@@ -225,12 +225,12 @@ fn edit_is_tested_without_being_applied() {
             (output.as_str(), target.mtu("")),
             ("valid; nothing was done\n", 1500)
         );
-        // Without a type an interface is refused, as it would be by the edit itself.
+        // An interface without a type is rejected, as by the edit itself.
         let broken = json!({name: {"interface": [{"name": "new"}]}});
         target.sandbox.write("broken.json", broken.to_string());
         let refused = target.failed("edit broken.json --test-option test-only");
         assert!(refused.contains("type"), "{refused}");
-        // What is in the candidate is validated only when somebody asks for it.
+        // A candidate is validated on request only.
         target.ok("edit broken.json --datastore candidate");
         target.failed("edit broken.json --datastore candidate --test-option test-then-set");
         target.ok("discard");

@@ -1,4 +1,4 @@
-//! Disks that are full or can only be read, as users meet them: through commands and a server, on every engine with files.
+//! Full and read-only disks, through commands and a server, on every engine with files.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use crate::process::{Outcome, Sandbox};
 const MODEL: &str = "module m { yang-version 1.1; namespace 'urn:m'; prefix m;
   container c { list e { key k; leaf k { type string; } leaf v { type uint32; } } } }";
 
-/// The engines with files, each on a disk at `disk`.
+/// The engines with files, with their data on the disk mounted at `disk`.
 const STORES: [&str; 3] = ["embedded:disk/l", "sqlite:disk/s.db", "file:disk/f"];
 
-/// Runs on each engine with a disk of its own of such a size.
+/// Runs `act` on each engine, with a separate disk of the given size.
 fn on_disks(size: &str, act: impl Fn(&Sandbox, &[&str])) {
     for store in STORES {
         let sandbox = Sandbox::new();
@@ -30,7 +30,7 @@ fn on_disks(size: &str, act: impl Fn(&Sandbox, &[&str])) {
     }
 }
 
-/// So many entries of about 170 bytes, as a document.
+/// A document of `count` entries of about 170 bytes.
 fn entries(count: u32) -> String {
     let key = "x".repeat(150);
     let entries = (0..count).map(|number| format!(r#"{{"k":"{number}{key}","v":{number}}}"#));
@@ -42,7 +42,7 @@ fn run(sandbox: &Sandbox, access: &[&str], arguments: &[&str]) -> Outcome {
     sandbox.run(&[arguments, access].concat())
 }
 
-/// What is readable is read in every way.
+/// Reads the store by every read command.
 fn check_read(sandbox: &Sandbox, access: &[&str]) {
     let kept = run(sandbox, access, &["get", "/m:c/e=keep/v"]).json();
     assert_eq!(kept["m:v"], 1);
@@ -54,7 +54,7 @@ fn check_read(sandbox: &Sandbox, access: &[&str]) {
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
-/// A load that does not fit gives the disk back: what fits in small edits fits afterwards.
+/// A load that does not fit frees its disk space: small edits that fit succeed afterwards.
 #[test]
 fn failed_load_frees_its_disk_space() {
     on_disks("6m", |sandbox, access| {
@@ -72,13 +72,13 @@ fn failed_load_frees_its_disk_space() {
     });
 }
 
-/// A full disk is 507 to who writes, and nothing to who reads; when there is space again, the server goes on.
+/// On a full disk, writes get status 507 and reads succeed. When there is space again, writes succeed.
 #[test]
 fn full_disk_is_reported_and_readable_and_writes_resume_with_space() {
     on_disks("8m", |sandbox, access| {
         let server = sandbox.serve(access);
         let filler = sandbox.path("disk/filler");
-        // As a write that is cut short leaves it.
+        // The file of an interrupted write.
         let _ = fs::write(&filler, vec![1; 16 << 20]);
         let large = entries(20_000);
         let refused = server.request(
@@ -102,7 +102,8 @@ fn full_disk_is_reported_and_readable_and_writes_resume_with_space() {
     });
 }
 
-/// What lies on a read-only file system is read in every way, and refuses changes with its place.
+/// A store on a read-only file system is readable by every command, and rejects changes with an error that names the
+/// file.
 #[test]
 fn store_on_a_read_only_file_system_is_readable() {
     on_disks("30m", |sandbox, access| {

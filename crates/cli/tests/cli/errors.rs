@@ -1,9 +1,9 @@
-//! What commands say when something is wrong: file, line, path, and what to do.
+//! Error messages of commands: file, line, path and hint.
 
 use crate::interfaces_data::{INTERFACES, MODULES, store};
 use crate::process::Sandbox;
 
-/// Two mistakes on known lines.
+/// A document with two errors.
 fn broken() -> String {
     INTERFACES
         .replace("\"mtu\": 1500", "\"mtu\": 15")
@@ -42,7 +42,7 @@ fn every_error_of_a_document_names_file_line_and_path() {
     );
 }
 
-/// What is changed under `policy=ram` is in the memory of the process, which ends with the command.
+/// Changes under `policy=ram` are in the memory of the process, which ends with the command.
 #[test]
 fn a_command_under_policy_ram_reads_and_changes_nothing() {
     let (sandbox, access) = store();
@@ -265,7 +265,7 @@ fn xml_errors_name_the_line_too() {
     assert!(sandbox.run(&arguments).failed(1).contains("a.xml:4: "));
 }
 
-/// How to make a store was said of one that is there and cannot be opened, too.
+/// Regression: the hint about creating a store was also given for an existing store that cannot be opened.
 #[test]
 fn creation_hint_is_given_only_if_the_store_is_missing() {
     let sandbox = Sandbox::new();
@@ -285,7 +285,7 @@ fn creation_hint_is_given_only_if_the_store_is_missing() {
     }
 }
 
-/// A target that is no file was replaced by one.
+/// Regression: a target that is no regular file was replaced.
 #[test]
 fn backup_replaces_regular_files_only() {
     let (sandbox, access) = store();
@@ -294,7 +294,7 @@ fn backup_replaces_regular_files_only() {
     assert!(output.contains("that is no file"), "{output}");
 }
 
-/// With modules named, in the settings too, they made an empty store.
+/// Regression: with modules named, also in the settings, they created an empty store.
 #[test]
 fn read_commands_create_no_store() {
     let sandbox = Sandbox::new();
@@ -328,7 +328,7 @@ fn read_commands_create_no_store() {
     }
 }
 
-/// Also of a value or path on the command line, and of nothing at a path.
+/// Includes values and paths on the command line, and missing data at a path.
 #[test]
 fn errors_of_every_command_carry_tag_and_path() {
     const MTU: &str = "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4/mtu";
@@ -380,7 +380,7 @@ fn errors_of_every_command_carry_tag_and_path() {
     check(&sandbox, &["--server", &server.url]);
 }
 
-/// Metadata that is wrong has one verdict, however it comes (RFC 7952 §5.2).
+/// Invalid metadata gets the same error in every encoding (RFC 7952 §5.2).
 #[test]
 fn invalid_metadata_is_rejected_in_every_encoding() {
     let (sandbox, access) = store();
@@ -435,7 +435,7 @@ fn mistyped_names_in_paths_and_engines_get_suggestions() {
     assert!(!output.contains("did you mean"), "{output}");
     let output = sandbox.run(&["check", "embeded:store"]).failed(1);
     assert!(output.contains("did you mean embedded:?"), "{output}");
-    // Through a server, in a URL of RESTCONF.
+    // Through a server, in a RESTCONF URL.
     let server = sandbox.serve(&access);
     let answer = server.request("GET", "/restconf/data/ietf-interfaces:interfces", None);
     assert!(answer.body.contains("did you mean"), "{answer:?}");

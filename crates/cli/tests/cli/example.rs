@@ -1,4 +1,4 @@
-//! What `make run` does: the script with a small network, its three commands run and checked.
+//! The script of `make run`, with a small network: its three printed commands run and are checked.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A store in files: loaded, edited by hand while nobody serves it, served.
+//! The `file:` engine: loaded, edited by hand while no process has it open, and served.
 
 use std::fs;
 
@@ -118,7 +118,7 @@ fn foreign_file_is_reported() {
     let sandbox = loaded();
     let folder = "store/datastores/default/default";
     let misspelt = format!("{folder}/start-up.json");
-    // What editors leave, and what a person keeps, is nobody's document.
+    // Backup files of editors and other files are ignored.
     for other in [
         ".running.json.swp",
         "running.json~",
@@ -154,7 +154,7 @@ fn foreign_file_is_reported() {
     assert_eq!(read, json!({"m:c": {"a": "z"}}));
 }
 
-/// A folder stands where the document is written.
+/// A folder has the name of the document's temporary file.
 #[test]
 fn unwritable_document_is_reported_and_the_change_is_committed() {
     let sandbox = loaded();

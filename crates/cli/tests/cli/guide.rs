@@ -1,4 +1,4 @@
-//! The commands of the guide run as they are printed.
+//! Runs the commands of the guide as printed.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,12 +7,12 @@ use rusqlite::Connection;
 
 use crate::process::{Sandbox, Server};
 
-/// The first lines between fences of a page, after a heading.
+/// The first fenced block of a page after a heading.
 pub fn block(page: &str, heading: &str) -> String {
     block_of(&text_of(&format!("docs/guide/{page}")), heading)
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 fn text_of(name: &str) -> String {
     let file = format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&file).expect("the file")
@@ -21,12 +21,12 @@ fn text_of(name: &str) -> String {
 fn block_of(text: &str, heading: &str) -> String {
     let (_, below) = text.split_once(heading).expect("the heading");
     let block = below.split("```").nth(1).expect("commands");
-    // The language of the block stands on the line of the fence.
+    // The line of the fence has the language of the block.
     let (_, commands) = block.split_once('\n').expect("lines");
     commands.to_owned()
 }
 
-/// Runs lines of a shell in the folder; returns what they print.
+/// Runs a shell script in the folder; returns its standard output.
 pub fn shell(sandbox: &Sandbox, script: &str) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_espalier"));
     let folder = binary.parent().expect("a folder").display();
@@ -43,7 +43,7 @@ pub fn shell(sandbox: &Sandbox, script: &str) -> String {
     text
 }
 
-/// Runs lines with `curl` against a server; any answer that is no success is a failure.
+/// Runs lines with `curl` against a server; an error status is a failure.
 fn curl(sandbox: &Sandbox, server: &Server, lines: &str) -> String {
     let lines = lines.replace("http://127.0.0.1:8080", &server.url);
     let command = "curl() { command curl -sS --fail-with-body \"$@\"; echo; }\n";
@@ -171,7 +171,7 @@ fn server_removes_expired_buckets() {
     };
     (1..30).for_each(|minute| track(&format!("2025-03-05T12:{minute:02}:00Z")));
     let before = keys();
-    // Another process says for how long minutes are kept; the server takes it over.
+    // Another process sets the retention of minutes; the server applies it.
     let configure = ["stats", "configure", "--store", "embedded:store"];
     sandbox
         .run(&[&configure[..], &["--retention", "1m=7d"]].concat())
@@ -212,7 +212,7 @@ fn first_steps_run_as_printed() {
     let text = text_of("docs/guide/first-steps.md");
     let blocks: Vec<_> = text.split("```").skip(1).step_by(2).collect();
     assert!(blocks.len() > 6, "{}", blocks.len());
-    // The last block serves; it has its own test.
+    // The last block runs `serve`, which has its own test.
     let (_, before) = blocks.split_last().expect("blocks");
     let script = before.join("\n");
     let script = script.replace("kill %1", "");
@@ -220,7 +220,7 @@ fn first_steps_run_as_printed() {
     assert!(text.contains("core-1"), "{text}");
 }
 
-/// A fresh account has none of the folders.
+/// A new account has none of the folders.
 #[test]
 fn readme_installation_runs_in_an_empty_home() {
     let sandbox = Sandbox::new();

@@ -1,13 +1,13 @@
-//! What `--help` shows: examples that run as they are printed, on what `espalier example network` makes.
+//! The examples in `--help` run as printed, on the output of `espalier example network`.
 
 use crate::guide::shell;
 use crate::process::Sandbox;
 
-/// Columns that every terminal is taken to have: a longer line would be broken, and not run.
+/// The assumed width of a terminal: a longer line would be wrapped, and not run.
 const COLUMNS: usize = 100;
 
-/// What the examples begin with: a store with two versions, an engine with statistics, one with a
-/// collection, and the files that they read.
+/// The setup of all examples: a store with two versions, one with statistics, one with a collection, and the files
+/// that the examples read.
 const SETUP: &str = r#"
 espalier example network -o network --devices 20
 espalier load network/network.json --store embedded:data --yang network
@@ -33,7 +33,7 @@ END
 espalier export --path /ietf-interfaces:interfaces --format xml --store embedded:data > devices.xml
 "#;
 
-/// What some commands begin with beside that.
+/// Additional setup of some commands.
 const EXTRA_SETUP: &[(&str, &str)] = &[
     ("", "rm -r data network"),
     ("backup", "rm monday.backup"),
@@ -53,10 +53,10 @@ espalier lock --session maria --store embedded:data";
 const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store embedded:counts"#;
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
-/// How the commands of examples begin that can run here.
+/// The prefixes of example commands that can run in the test.
 const RUNNABLE_PREFIXES: &[&str] = &["espalier ", "export ESPALIER", "cat "];
 
-/// Examples of what is not here, or does not end, or takes long.
+/// Examples that need a server, do not end or take long.
 const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
@@ -98,7 +98,7 @@ fn check(sandbox: &Sandbox, command: &str, script: &str) {
     shell(&mine, &script.replace("http://127.0.0.1:8080", url));
 }
 
-/// The commands that a help lists, each with the words before it.
+/// The subcommands listed in a help text, each with its parent command.
 fn subcommands(command: &str, help: &str) -> Vec<String> {
     let list = help
         .split_once("\nCommands:\n")
@@ -112,7 +112,7 @@ fn subcommands(command: &str, help: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of a help that are commands, with those that they go on in.
+/// The command lines in a help text, with their continuation lines.
 fn examples(help: &str) -> String {
     let (mut script, mut goes_on) = (String::new(), false);
     for line in help.lines() {

@@ -1,5 +1,4 @@
-//! SIGKILL, between commits and in the middle of them: what was acknowledged is there afterwards,
-//! and nothing else.
+//! SIGKILL between and during commits: exactly the acknowledged changes are stored afterwards.
 
 use std::thread;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use crate::process::{Sandbox, Server};
 
 const STORE: &str = "embedded:store";
 
-/// The seed of a run, from `ESPALIER_SEED` where that is set; printed, so that it can be repeated.
+/// The seed of a run, from `ESPALIER_SEED` if set. Printed, so that the run can be repeated.
 fn seeded() -> (u64, StdRng) {
     let given = std::env::var("ESPALIER_SEED").ok();
     let seed = given.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
@@ -25,7 +24,7 @@ fn export(sandbox: &Sandbox) -> String {
     sandbox.run(&["export", "--store", STORE]).ok()
 }
 
-/// Whether the store holds these devices, and nothing else.
+/// Returns whether the store holds exactly these devices.
 fn holds_exactly(
     inventory: &Inventory,
     schema: &espalier_yang::Schema,
@@ -117,7 +116,7 @@ fn a_thousand_openroadm_devices_survive() {
     }
 }
 
-/// One change as a client asks for it.
+/// A change as a request of a client.
 struct Change {
     number: u64,
     method: &'static str,
@@ -172,7 +171,8 @@ fn put_change(inventory: &Inventory, number: u64, device: serde_json::Value) -> 
     }
 }
 
-/// Changes until the server is gone. What was acknowledged, and what was under way.
+/// Sends changes until the server is killed. Returns the devices after the acknowledged changes, and after the
+/// pending one too.
 fn change_until_killed(
     inventory: &Inventory,
     server: &Server,

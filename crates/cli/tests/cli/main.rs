@@ -1,4 +1,4 @@
-//! The binary, run as its users run it.
+//! Tests of the binary, run as users run it.
 
 mod access_control;
 mod access_lists;

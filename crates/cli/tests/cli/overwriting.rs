@@ -1,4 +1,4 @@
-//! Commands that write files replace none by mistake, and never one of a store.
+//! Commands that write files replace existing files on request only, and never one of a store.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -100,7 +100,7 @@ fn output_never_replaces_a_file_of_a_store() {
             "store.db",
             "files/datastores/default/default/running.json",
         ];
-        // The bench has no store of its own, which a hard link would lead to.
+        // The bench command does not open a store that a hard link could lead to.
         if command[0] != "bench" {
             names.push("hard");
         }
@@ -129,7 +129,7 @@ fn example_replaces_no_changed_file() {
     let sandbox = Sandbox::new();
     let example = ["example", "network", "-o", "network", "--devices", "20"];
     sandbox.run(&example).ok();
-    // The same again is no loss.
+    // Writing the same contents again is allowed.
     sandbox.run(&example).ok();
     let changed = sandbox.write("network/network.json", "{}");
     let output = sandbox.run(&example).failed(2);

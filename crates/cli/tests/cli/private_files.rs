@@ -1,4 +1,4 @@
-//! Files with data are for their owner alone, whatever the umask.
+//! Files with data are accessible to their owner only, regardless of the umask.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::guide::shell;
 use crate::process::Sandbox;
 
-/// Makes every kind of file that holds data, on every engine with files, and lists those that others can reach.
+/// Creates every kind of file that holds data, on every engine with files, and lists those accessible to others.
 const SCRIPT: &str = r#"
 export ESPALIER_LOG=warn
 umask UMASK

@@ -1,12 +1,12 @@
-//! A password in a URL comes out nowhere: whatever the command, the engine, the mistake and the form of the output.
+//! A password in a URL is never printed, for any command, engine, error and output format.
 
 use crate::interfaces_data::store;
 use crate::process::{Outcome, Sandbox};
 
-/// The password. Nothing else that is printed has it.
+/// The password. No other output contains this text.
 const PASSWORD: &str = "hunter2";
 
-/// A port that nothing listens on.
+/// An address that no process listens on.
 const UNUSED_ADDRESS: &str = "127.0.0.1:1";
 
 fn assert_hidden(outcome: &Outcome, what: &str) {
@@ -18,7 +18,7 @@ fn assert_hidden(outcome: &Outcome, what: &str) {
     );
 }
 
-/// What may stand before the host, right and wrong.
+/// User parts of URLs, valid and invalid.
 fn user_infos() -> Vec<String> {
     let user_infos = [
         "me:*",
@@ -63,7 +63,7 @@ fn urls_of_every_scheme_are_reported_without_password() {
         ("embeded", "x=1"),
     ];
     for (at, user) in user_infos().iter().enumerate() {
-        // Each pair would take long: every user is tried with a third of the engines.
+        // All pairs would take long: every user part is tried with a third of the engines.
         let some = engines
             .iter()
             .enumerate()
@@ -96,7 +96,7 @@ fn mistyped_urls_are_reported_without_password() {
             &["get", "/", "--store"][..],
             &["check"],
             &["get", "/", "--json", "--store"],
-            // An argument that nobody expects is repeated by the parser of the command line.
+            // The parser repeats an unexpected argument in its error.
             &["get", "/", "too-many"],
             &["stats", "keys", "--stor"],
         ] {
@@ -134,7 +134,7 @@ const COMMANDS: &[&[&str]] = &[
     &["schema"],
 ];
 
-/// Every command that takes a URL, with one that leads nowhere.
+/// Every command with a URL argument, with an unreachable URL.
 #[test]
 fn no_command_prints_a_password() {
     let (sandbox, access) = store();
@@ -212,7 +212,7 @@ fn errors_in_settings_and_files_have_no_password() {
     assert_hidden(&sandbox.run(&["get", "/"]), "an unfinished configuration");
 }
 
-/// A report of the bench names the command that made it.
+/// A report of the bench command contains its command line.
 #[test]
 fn a_report_has_no_password() {
     let sandbox = Sandbox::new();

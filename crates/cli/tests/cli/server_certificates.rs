@@ -1,4 +1,4 @@
-//! Which certificates of servers are accepted, and what is said where one is not.
+//! Accepted and rejected certificates of servers, with the error messages.
 
 use std::net::TcpListener;
 
@@ -8,7 +8,7 @@ use crate::guide::{block, shell};
 use crate::interfaces_data::store;
 use crate::process::{Sandbox, Server};
 
-/// Writes `NAME.pem` and `NAME.key`: a certificate that signs itself, as `openssl req -x509` makes it.
+/// Writes `NAME.pem` and `NAME.key`: a self-signed certificate, as created by `openssl req -x509`.
 fn self_signed(sandbox: &Sandbox, name: &str, host: &str, years: (i32, i32)) {
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(vec![host.to_owned()]).expect("parameters");
@@ -28,7 +28,7 @@ fn serve(sandbox: &Sandbox, access: &[&str], name: &str) -> (Server, String) {
     (server, url)
 }
 
-/// rustls takes a certificate with CA:TRUE as an authority alone (CaUsedAsEndEntity).
+/// rustls accepts a certificate with CA:TRUE as an authority only (CaUsedAsEndEntity).
 #[test]
 fn ca_certificate_is_accepted_as_the_servers_own() {
     let (sandbox, access) = store();
@@ -45,12 +45,12 @@ fn ca_certificate_is_accepted_as_the_servers_own() {
         |url: &str, file: &str| sandbox.run(&["export", "--server", url, "--server-ca", file]);
     let (_server, url) = serve(&sandbox, &access, "good");
     assert_eq!(export(&url, "good.pem").ok(), direct);
-    // Among others, too.
+    // Also if the file has other certificates.
     let both =
         ["old", "good"].map(|name| std::fs::read_to_string(sandbox.path(&format!("{name}.pem"))));
     sandbox.write("both.pem", both.map(|text| text.expect("a file")).concat());
     assert_eq!(export(&url, "both.pem").ok(), direct);
-    // Another of the same names is another.
+    // Another certificate with the same names is rejected.
     let output = export(&url, "same.pem").failed(1);
     assert!(
         output.contains("not signed by a trusted authority"),
@@ -72,7 +72,7 @@ fn ca_certificate_is_accepted_as_the_servers_own() {
     );
 }
 
-/// The commands of the guide, as printed.
+/// Runs the commands of the guide as printed.
 #[test]
 fn certificate_of_the_guide_is_accepted() {
     let (sandbox, _) = store();
@@ -118,7 +118,7 @@ fn connection_failures_are_reported_by_cause_with_a_hint() {
     );
     let output = export("http://no-such-host.invalid");
     assert!(!output.contains("espalier serve"), "{output}");
-    // One that accepts and closes.
+    // A server that accepts and closes connections.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let closing = std::thread::spawn(move || {
@@ -131,7 +131,7 @@ fn connection_failures_are_reported_by_cause_with_a_hint() {
     drop(closing);
 }
 
-/// A 400 of a port that serves TLS was taken for one about a version.
+/// Regression: status 400 of a TLS port was taken for a missing version.
 #[test]
 fn wrong_scheme_is_not_reported_as_a_missing_version() {
     let (sandbox, access) = store();

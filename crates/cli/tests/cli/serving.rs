@@ -1,4 +1,4 @@
-//! `serve` beside RESTCONF: health, metrics, signals.
+//! `serve` without RESTCONF: health, metrics, signals, and changes by other processes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -138,7 +138,7 @@ fn unresponsive_engine_is_reported_and_does_not_block_others() {
     assert_eq!(server.request("GET", "/restconf/data", None).status, 200);
 }
 
-/// Two modules of the same form, whose names alone differ.
+/// A module; two of them differ in their names only.
 fn module(name: &str, [container, leaf]: [&str; 2], more: &str) -> String {
     format!(
         "module {name} {{ yang-version 1.1; namespace urn:{name}; prefix {name}; \
@@ -146,7 +146,7 @@ fn module(name: &str, [container, leaf]: [&str; 2], more: &str) -> String {
     )
 }
 
-/// Asks until the answer is as it should be.
+/// Repeats a request until the response has the expected body.
 fn wait_for(server: &Server, path: &str, expected: &str) {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -159,7 +159,7 @@ fn wait_for(server: &Server, path: &str, expected: &str) {
     }
 }
 
-/// The engines that processes share, each with a store of its own.
+/// Runs `check` on each engine that processes can share.
 fn on_shared_engines(check: impl Fn(&Sandbox, &str)) {
     let local = ["embedded:served", "sqlite:served.db"].map(str::to_owned);
     for url in [local.to_vec(), servers_under("policy=cached")].concat() {
@@ -199,7 +199,7 @@ fn server_reloads_modules_replaced_by_another_process() {
     });
 }
 
-/// It once showed the new rows under the old names, and let them be written so.
+/// Regression: it returned the new rows under the old names, and accepted writes to them.
 #[test]
 fn server_reloads_a_store_copied_over_its_own() {
     on_shared_engines(|sandbox, url| {
@@ -217,7 +217,7 @@ fn server_reloads_a_store_copied_over_its_own() {
         let server = sandbox.serve(&["--store", url]);
         wait_for(&server, "/restconf/data/a:top/x", r#"{"a:x":"one"}"#);
         sandbox.run(&["copy", source, url, "--force"]).ok();
-        // Whoever still writes to what was there is told so, whether that is noticed yet or not.
+        // A write to the old store fails, whether or not the server has noticed the change.
         let patch = r#"{"a:top":{"x":"two"}}"#;
         let answer = server.request("PATCH", "/restconf/data/a:top", Some(patch));
         assert!(answer.status >= 400, "{answer:?}");
@@ -226,7 +226,7 @@ fn server_reloads_a_store_copied_over_its_own() {
             server.request("GET", "/restconf/data/a:top/x", None).status,
             404
         );
-        // The same again: it is gone while it is copied, and back in the end.
+        // A second copy: the data are unavailable during the copy, and available at its end.
         sandbox.run(&["copy", source, url, "--force"]).ok();
         thread::sleep(Duration::from_millis(300));
         wait_for(&server, "/restconf/data/b:zop/p", r#"{"b:p":"other"}"#);
@@ -234,7 +234,7 @@ fn server_reloads_a_store_copied_over_its_own() {
     });
 }
 
-/// It once said 204, and destroyed the new store when it ended.
+/// Regression: it returned status 204, and destroyed the new store at its end.
 #[test]
 fn server_detects_a_removed_store_and_leaves_the_new_one_unchanged() {
     for url in [
@@ -260,7 +260,7 @@ fn server_detects_a_removed_store_and_leaves_the_new_one_unchanged() {
         );
         load("new.json").ok();
         assert_eq!(patched().status, 500);
-        // It could not bring its files up to date.
+        // The server could not update its files.
         assert_eq!(server.terminate(), Some(1), "{url}");
         let access = ["--store", url];
         sandbox.run(&[&["check"], &access[..]].concat()).ok();

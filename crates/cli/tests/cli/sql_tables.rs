@@ -1,4 +1,4 @@
-//! Engines of tables that are queried: what `docs/drivers.md` prints, on what it says.
+//! Engines with SQL tables for queries: the queries of `docs/drivers.md` return the documented results.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const DATA: &str = r#"{"ietf-interfaces:interfaces": {"interface": [
    "ietf-ip:ipv4": {"address": [{"ip": "192.0.2.2", "prefix-length": 32}, {"ip": "192.0.2.3", "prefix-length": 24}]}},
   {"name": "lo", "type": "iana-if-type:softwareLoopback"}]}}"#;
 
-/// What each of the queries in the documentation answers, in their order.
+/// The results of the documented queries, in their order.
 const EXPECTED_ROWS: [&str; 4] = [
     "eth0|uplink\neth1|\nlo|",
     "/ietf-interfaces:interfaces/interface[name='eth1']",
@@ -25,7 +25,7 @@ const EXPECTED_ROWS: [&str; 4] = [
      /ietf-interfaces:interfaces/interface/ietf-ip:ipv4/address|3",
 ];
 
-/// The queries that the documentation prints for an engine.
+/// The documented queries for an engine.
 fn documented_queries(engine: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/drivers.md");
     let text = fs::read_to_string(path).expect("the documentation");
@@ -89,8 +89,8 @@ fn documented_queries_run_on_sqlite() {
     }
 }
 
-/// Rows follow the data, whoever writes them; and a file that is made readable later has what one
-/// has that was so from the beginning.
+/// Rows follow the data of every writer. A file that gets the tables later has the same rows as one created with
+/// them.
 #[test]
 fn rows_follow_the_data() {
     let sandbox = Sandbox::new();
@@ -129,7 +129,7 @@ fn rows_follow_the_data() {
     assert_eq!(unshown, "0");
 }
 
-/// The view was empty until the next command opened the store.
+/// Regression: the view was empty until the next command opened the store.
 #[test]
 fn copied_and_restored_stores_can_be_queried() {
     let sandbox = Sandbox::new();
@@ -161,7 +161,7 @@ fn documented_queries_run_on_postgresql() {
     let url = server.url("");
     let schema = url.split_once("schema=").expect("a schema").1;
     let schema = schema.trim_end_matches('&');
-    // Made readable later: what is there is filled in.
+    // The option is set later: the tables are filled with the existing data.
     load(&sandbox, &url);
     sandbox
         .run(&["history", "--store", &format!("{url}readable=true")])
@@ -180,7 +180,7 @@ fn documented_queries_run_on_postgresql() {
     let place = place.split('&').next().expect("a name");
     let written = server.run(&format!("SET search_path = {place}; {all_rows}"));
     assert_eq!(filled_in, written);
-    // As it is, without the option: rows follow.
+    // Without the option, the existing tables are still updated.
     sandbox
         .run(&[
             "delete",
@@ -202,7 +202,7 @@ fn documented_queries_run_on_postgresql() {
         query_rows("SELECT count(*) FROM entries WHERE path IS NULL"),
         "0"
     );
-    // And gone.
+    // The columns for queries are removed.
     sandbox
         .run(&["history", "--store", &format!("{url}readable=false")])
         .ok();

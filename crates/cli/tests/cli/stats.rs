@@ -49,7 +49,7 @@ impl StatsStore {
         self.ok(&[&["track", metric, "--at", NOON], values].concat());
     }
 
-    /// What is printed for the hour of noon.
+    /// The output of a command for the hour of noon.
     fn hour(&self, command: &[&str]) -> Value {
         self.json(&[command, &["-g", "1h", "--from", NOON, "--to", NOON]].concat())
     }
@@ -316,7 +316,7 @@ fn import_with_request_id_is_done_once() {
     });
 }
 
-/// Several commits, cut off by SIGKILL wherever that falls, also within a commit.
+/// Several commits, interrupted by SIGKILL at any point, also within a commit.
 #[test]
 fn killed_and_repeated_import_with_request_id_is_exact() {
     on_every_engine(|store| {

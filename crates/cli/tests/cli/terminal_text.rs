@@ -1,12 +1,12 @@
-//! Control characters in data do not reach a terminal, and newlines in data make no lines.
+//! Control characters in data are not printed to a terminal, and newlines in data do not start new lines.
 
 use crate::interfaces_data::{MODULES, store};
 use crate::process::{Outcome, Sandbox};
 
-/// A line that would be forged, and what terminals act on: C0, DEL, C1, a change of direction.
+/// A forged line, and characters that terminals interpret: C0, DEL, C1, a change of direction.
 const HOSTILE: &str = "a\nforged line\u{1b}[2J\u{7}\u{7f}\u{9b}31m\u{202e}b";
 
-/// The same without what a string of YANG cannot have.
+/// The same without characters that a YANG string cannot have.
 const HOSTILE_VALUE: &str = "a\nforged line\u{7f}\u{9b}31m\u{202e}b";
 
 fn assert_harmless(outcome: &Outcome, what: &str) {
@@ -127,7 +127,7 @@ fn errors_are_printed_without_control_characters() {
     assert_harmless(&outcome, "an unknown member");
 }
 
-/// In JSON an escape is the same character: what programs read is what is stored.
+/// A JSON escape is the same character, so programs read the stored data.
 #[test]
 fn json_output_equals_the_stored_data() {
     let sandbox = Sandbox::new();
@@ -142,7 +142,7 @@ fn json_output_equals_the_stored_data() {
         .ok();
     let read = sandbox.run(&[&["get", path], &store[..]].concat()).json();
     assert_eq!(read["ietf-interfaces:description"], HOSTILE_VALUE);
-    // A file is what others read: nothing is escaped that need not be.
+    // A file is read by programs: only necessary escapes are used.
     sandbox
         .run(&[&["export", "-o", "all.json"], &store[..]].concat())
         .ok();

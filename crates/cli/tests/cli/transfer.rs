@@ -1,4 +1,4 @@
-//! `copy`, `backup`, `restore`, and what `info` and `check` say of their targets.
+//! `copy`, `backup` and `restore`, with `info` and `check` of their targets.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::inventory::Inventory;
 use crate::process::Sandbox;
 use crate::server_engines::servers_under;
 
-/// Of LMDB's pages, which are those of the machine.
+/// The page size of LMDB, which is that of the machine.
 const PAGE_BYTES: usize = 4096;
 
 /// A folder with the example and a store `embedded:data` that holds it.
@@ -36,7 +36,7 @@ fn exported(sandbox: &Sandbox, url: &str) -> String {
     exported
 }
 
-/// A store that goes from engine to engine ends as it began.
+/// A store that is copied from engine to engine is unchanged at the end.
 #[track_caller]
 fn check_round_trip(sandbox: &Sandbox, urls: &[String]) {
     let before = exported(sandbox, "embedded:data");
@@ -57,7 +57,7 @@ fn check_round_trip(sandbox: &Sandbox, urls: &[String]) {
     );
 }
 
-/// One URL for each engine that this build and this run have.
+/// A URL for each engine that is available in this build and run.
 fn engines() -> Vec<String> {
     let mut urls = vec![
         "sqlite:there.db".to_owned(),
@@ -69,7 +69,7 @@ fn engines() -> Vec<String> {
     urls
 }
 
-/// The servers, with nothing in memory and with everything.
+/// The engines with a server, uncached and cached.
 fn servers() -> impl Iterator<Item = String> {
     let policies = ["policy=uncached", "policy=cached"];
     policies.into_iter().flat_map(servers_under)
@@ -88,7 +88,7 @@ fn store_is_unchanged_after_copies_through_all_engines() {
     check_round_trip(&sandbox, &urls);
 }
 
-/// The same with a large public model, where this machine has its data.
+/// The same with a large public model, if its data are available.
 #[test]
 fn openroadm_store_is_unchanged_after_copies_through_all_engines() {
     let Some(inventory) = Inventory::openroadm() else {
@@ -118,7 +118,7 @@ fn info(sandbox: &Sandbox, url: &str) -> Value {
     let info = sandbox.run(&["info", url, "--json"]);
     match info.status {
         0 => info.json(),
-        // A file that is being made.
+        // A file that is being created.
         _ => Value::Null,
     }
 }
@@ -127,7 +127,7 @@ fn state(sandbox: &Sandbox, url: &str) -> Value {
     info(sandbox, url)["state"].clone()
 }
 
-/// Starts copies until one is killed in the middle: with rows in the target, and others not.
+/// Starts copies until one is killed midway: with some of the rows in the target.
 fn kill_a_copy(sandbox: &Sandbox, target: &str) {
     let start = Instant::now();
     loop {
@@ -153,7 +153,7 @@ fn kill_a_copy(sandbox: &Sandbox, target: &str) {
     }
 }
 
-/// A copy that is killed leaves something that is no store, and goes on when it is called again.
+/// A killed copy leaves no valid store, and resumes when it is run again.
 #[test]
 fn killed_copy_is_no_store_and_can_be_resumed() {
     let sandbox = store("3000");
@@ -286,7 +286,8 @@ fn info_reports_the_policy_and_the_lag() {
     assert_eq!(uncached["memory"]["lag-ms"], Value::Null);
 }
 
-/// It said "durable" of all that outlives a process, whatever was asked for and the server is set to.
+/// Regression: it reported "durable" for every engine that outlives a process, regardless of the requested durability
+/// and the configuration of the server.
 #[test]
 fn info_reports_the_durability() {
     let sandbox = store("4");
@@ -307,7 +308,7 @@ fn info_reports_the_durability() {
         (&relaxed["durable"], &relaxed["durability"]),
         (&false.into(), &"relaxed".into())
     );
-    // The servers of tests do not wait for their disks.
+    // The servers in tests do not sync to disk.
     for url in servers_under("") {
         sandbox.run(&["copy", "embedded:data", &url]).ok();
         let (scheme, _) = url.split_once(':').expect("a scheme");
@@ -334,11 +335,11 @@ fn damaged_page_is_reported_and_does_not_end_the_process() {
         (&["info", "embedded:data"], true),
         (&["backup", "embedded:data", "a.backup", "--force"], true),
         (&["copy", "embedded:data", "sqlite:a.db", "--force"], true),
-        // Whoever does not read it all does not look at all of it first.
+        // A command that does not read all data does not check all of it first.
         (&["export", "--store", "embedded:data"], false),
     ];
     let mut reported_counts = [0; 5];
-    // The first two say where the others are.
+    // The first two pages locate the others.
     for (number, page) in (2..pages).step_by(3).enumerate() {
         let mut damaged = sound.clone();
         let byte = if number % 2 == 0 { 0 } else { 0xff };
@@ -352,7 +353,7 @@ fn damaged_page_is_reported_and_does_not_end_the_process() {
                     let output = format!("{}{}", outcome.stdout, outcome.stderr);
                     let (is_error, place) = match names_page {
                         true => (outcome.stderr.starts_with("error: "), "data.mdb, page"),
-                        // LMDB says something first.
+                        // LMDB prints a message first.
                         false => (outcome.stderr.contains("error: "), "data.mdb"),
                     };
                     assert!(is_error, "{outcome:?}");
@@ -383,12 +384,12 @@ fn unwritten_name_is_no_store() {
             );
         }
     }
-    // It once held an empty store then.
+    // Regression: the folder held an empty store afterwards.
     let left = fs::read_dir(sandbox.path("empty")).expect("the folder");
     assert_eq!(left.count(), 0);
 }
 
-/// A mistyped database, schema or prefix is told as it is meant, and nothing is made there.
+/// A mistyped database, schema or prefix is reported as a missing store, and nothing is created.
 #[test]
 fn reading_an_unwritten_name_creates_nothing() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Two server processes over one store, each with all of it in memory.
+//! Two server processes on one store, each with a cache of all data.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,23 +12,23 @@ use crate::server_engines::servers_under;
 const MTU: &str = "/ietf-interfaces:interfaces/interface=eth0/ietf-ip:ipv4/mtu";
 const POLICY: &str = "policy=cached&staleness_ms=30000";
 
-/// Changes whose way is timed.
+/// The number of changes whose visibility delay is measured.
 const CHANGES: u64 = 20;
 
-/// How soon half of all changes have to be visible to the other.
+/// The maximum median delay until a change is visible on the other server.
 const VISIBLE: Duration = Duration::from_millis(100);
 
-/// Long enough for anything.
+/// The timeout of every wait.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Two servers over one store.
+/// Two servers on one store.
 struct ServerPair {
     sandbox: Sandbox,
     url: String,
     servers: [Server; 2],
 }
 
-/// Checks two servers over each engine that they can share.
+/// Runs `check` with two servers on each engine that they can share.
 fn on_shared_engines(check: impl Fn(&ServerPair)) {
     let sqlite = format!("sqlite:data.db?durability=relaxed&{POLICY}");
     for url in [vec![sqlite], servers_under(POLICY)].concat() {
@@ -111,7 +111,7 @@ fn check_visibility(pair: &ServerPair) {
     assert!(metrics.contains("espalier_memory_lag_seconds"), "{metrics}");
 }
 
-/// Both add entries at the same time: none is lost, and both show all of them.
+/// Both add entries concurrently: none is lost, and both return all of them.
 #[test]
 fn concurrent_changes_are_all_kept() {
     on_shared_engines(check_commits);
@@ -150,7 +150,7 @@ fn check_commits(pair: &ServerPair) {
     pair.sandbox.run(&["check", &pair.url]).ok();
 }
 
-/// Locks and commits that wait for their confirmation hold whatever process they were made in.
+/// Locks and pending confirmed commits are effective on both servers.
 #[test]
 fn locks_and_pending_commits_hold_on_both_servers() {
     on_shared_engines(check_locks);

@@ -1,4 +1,4 @@
-//! New revisions of modules over stored data: `upgrade`, `--drop-unknown`, `--dry-run`, `repair`, and servers.
+//! New revisions of modules for stored data: `upgrade`, `--drop-unknown`, `--dry-run`, `repair`, and servers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ const NEW: &str =
     "leaf n { type uint64; } list l { key k; leaf k { type uint8; } leaf v { type string; } }";
 const DATA: &str = r#"{"m:old":"o","m:n":500,"m:l":[{"k":"10","v":"1"},{"k":"9"}]}"#;
 
-/// A store with data under the old modules; the new ones are in `new`.
+/// Creates a store with data under the old modules; the new ones are in `new`.
 fn sandbox() -> Sandbox {
     bench_on(STORE[1])
 }
@@ -104,7 +104,7 @@ fn check_drop_on_request(store: &str) {
     assert_eq!(running["converted"]["count"], 3);
     assert_eq!(export(&sandbox), new_data());
     run(&sandbox, &["check"]).ok();
-    // Again there is nothing to do.
+    // The second run has nothing to do.
     let again = run(&sandbox, &dropping).ok();
     assert!(again.contains("all data fit"), "{again}");
 }
@@ -128,12 +128,12 @@ fn many_similar_places_do_not_hide_another() {
         assert!(output.contains(part), "{part}: {output}");
     }
     assert!(!output.contains("--drop-unknown"), "{output}");
-    // What that advises works: other data, with the new modules.
+    // The advised command works: other data with the new modules.
     let entries: Vec<_> = (0..300).map(|k| json!({"k": k, "v": 1})).collect();
     sandbox.write("b.json", json!({"m:l": entries}).to_string());
     run(&sandbox, &["load", "--replace", "--yang", "new", "b.json"]).ok();
     assert_eq!(export(&sandbox), json!({"m:l": entries}));
-    // And back: conversions are counted, and the first are named.
+    // Back to the old modules: conversions are counted, and the first are listed.
     let output = run(&sandbox, &["upgrade", "--yang", "old"]).ok();
     for part in ["300 converted", "and 290 more", "version 3"] {
         assert!(output.contains(part), "{part}: {output}");
@@ -179,7 +179,7 @@ fn versions_are_read_and_restored_under_their_own_modules() {
     assert!(history.contains("release 2"), "{history}");
     let diff = run(&sandbox, &["diff", "1", "2"]).ok();
     assert!(diff.contains("/m:old"), "{diff}");
-    // Under the new modules the version does not fit.
+    // The version is invalid under the new modules.
     let refused = run(&sandbox, &["rollback", "1"]).failed(1);
     assert!(refused.contains("/m:old"), "{refused}");
     assert_eq!(export(&sandbox), new_data());
@@ -204,7 +204,7 @@ fn modules_and_matching_data_are_loaded_in_one_commit() {
     let mut expected = data();
     expected["m:owner"] = json!("me");
     assert_eq!(export(&sandbox), expected);
-    // A document that does not make them fit changes nothing.
+    // A document that leaves the data invalid changes nothing.
     let bounded = mandatory.replace("type uint16;", "type uint16 { range '0..10'; }");
     sandbox.write("newer/m.yang", module(&bounded));
     run(&sandbox, &["load", "owner.json", "--yang", "newer"]).failed(1);
@@ -255,7 +255,7 @@ fn server_accepts_modules_and_reloads() {
     assert!(tried.contains("/m:old"), "{tried}");
     assert_eq!(at(&["get", "/"]).json(), data());
     at(&dropping).ok();
-    // Nobody ever reads rows of the new modules by the old ones.
+    // No request reads rows of the new modules with the old schema.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     loop {
         let answer = server.request("GET", "/restconf/data/m:l=9", None);
@@ -275,8 +275,8 @@ fn server_accepts_modules_and_reloads() {
     assert_eq!(old, data());
 }
 
-/// A store as programs left it that did not look at the data when modules changed: the record of other
-/// modules in the catalog is put in place of that of the schema set.
+/// Simulates a store of versions that did not validate the data when modules changed: replaces the record of the
+/// schema set in the catalog with that of other modules.
 fn replace_modules_unchecked(sandbox: &Sandbox, body: &str) {
     let url = format!("embedded:{}", sandbox.path("store").display());
     let driver = espalier_drivers::open(&url).expect("the store");
@@ -297,7 +297,7 @@ fn replace_modules_unchecked(sandbox: &Sandbox, body: &str) {
         let record: Value = serde_json::from_slice(value).expect("JSON");
         records.push((key.to_vec(), record));
     }
-    // By name.
+    // The records are in the order of names.
     let [(_, mut aside), (key, old)] = <[_; 2]>::try_from(records).expect("two schema sets");
     aside["id"] = old["id"].clone();
     drop(cursor);
@@ -351,7 +351,7 @@ fn repair_moves_invalid_data_to_a_private_file() {
     );
     let metadata = fs::metadata(sandbox.path("out.jsonl")).expect("the file");
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
-    // The file is not written over, and nothing is left to do.
+    // The file is not overwritten, and a second repair has nothing to do.
     sandbox
         .run(&["repair", STORE[1], "--output", "out.jsonl"])
         .failed(2);
