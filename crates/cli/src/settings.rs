@@ -357,7 +357,7 @@ impl Settings {
 
     /// The settings with the store at `url`, if one is given.
     #[must_use]
-    pub fn at(self, url: Option<&str>) -> Self {
+    pub fn with_store(self, url: Option<&str>) -> Self {
         match url {
             Some(url) => Self {
                 store: Some(url.to_owned()),

@@ -33,7 +33,7 @@ fn date(days: u64) -> (u64, u64, u64) {
 }
 
 /// Parses a duration such as `90s`, `15m`, `12h` or `30d`.
-pub fn span(text: &str) -> Result<Duration> {
+pub fn parse_duration(text: &str) -> Result<Duration> {
     let failed = || {
         Failure::usage(format!("{text} is no span of time"))
             .hint("write a number and s, m, h or d, as in 30d")
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_the_calendar_has_them() {
+    fn rfc3339_formats_calendar_dates() {
         let cases = [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),
@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn spans_have_a_unit() {
-        assert_eq!(span("90s").unwrap(), Duration::from_secs(90));
-        assert_eq!(span("2d").unwrap(), Duration::from_secs(172_800));
+    fn durations_have_a_unit() {
+        assert_eq!(parse_duration("90s").unwrap(), Duration::from_secs(90));
+        assert_eq!(parse_duration("2d").unwrap(), Duration::from_secs(172_800));
         for wrong in [
             "",
             "d",
@@ -85,7 +85,7 @@ mod tests {
             "é",
             "99999999999999999999d",
         ] {
-            assert!(span(wrong).is_err(), "{wrong}");
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -53,7 +53,11 @@ impl History {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let age = self.keep_age.as_deref().map(times::span).transpose()?;
+        let age = self
+            .keep_age
+            .as_deref()
+            .map(times::parse_duration)
+            .transpose()?;
         let endpoint = endpoint::open_existing(&settings)?;
         if self.keep.is_some() || age.is_some() {
             return self.retain(&*endpoint, age);

@@ -17,7 +17,7 @@ use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
 /// Anchors are read in pages of this size.
-const PAGE: usize = 1000;
+const ANCHOR_PAGE: usize = 1000;
 
 /// Say what a store is in and what it holds: engine, memory policy, dataspaces, modules, anchors, keys
 /// and bytes of each key range
@@ -43,7 +43,7 @@ impl Info {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
-            .at(self.url.as_deref());
+            .with_store(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("info works on a store, not through a server").hint(
@@ -142,13 +142,13 @@ fn describe(store: &Store, dataspace: &str) -> Result<Value> {
     let mut anchors = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = store.anchors(dataspace, after.as_deref(), PAGE)?;
+        let page = store.anchors(dataspace, after.as_deref(), ANCHOR_PAGE)?;
         anchors.extend(
             page.iter()
                 .map(|anchor| json!({"name": anchor.name, "schema-set": anchor.schema_set})),
         );
         match page.last() {
-            Some(last) if page.len() == PAGE => after = Some(last.name.clone()),
+            Some(last) if page.len() == ANCHOR_PAGE => after = Some(last.name.clone()),
             _ => break,
         }
     }

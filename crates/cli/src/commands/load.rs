@@ -17,10 +17,10 @@ use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
 /// The maximum attempts to load a file while another writer changes the data.
-const TRIES: usize = 8;
+const ATTEMPTS_MAX: usize = 8;
 
 /// The size of the read buffer.
-const PIECE_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Load a document (JSON or XML) into the data: all of it or, where anything is wrong, nothing
 #[derive(Args, Debug)]
@@ -55,7 +55,7 @@ impl Load {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        for _ in 1..TRIES {
+        for _ in 1..ATTEMPTS_MAX {
             match self.load(&settings) {
                 Err(failure) if failure.is_overtaken() && self.can_be_read_again() => {
                     tracing::info!("somebody else changed the data meanwhile; loading again");
@@ -75,7 +75,7 @@ impl Load {
         // Opened before the endpoint, as that may upgrade the modules.
         let (input, length) = document::open(&self.file)?;
         let mut input = ProgressReader::new(
-            std::io::BufReader::with_capacity(PIECE_BYTES, input),
+            std::io::BufReader::with_capacity(BUFFER_BYTES, input),
             "loading",
             length,
         );

@@ -18,13 +18,13 @@ pub fn router() -> Router {
     let mut router = Router::new();
     for root in ROOTS {
         router = router
-            .route(root, any(answer))
-            .route(&format!("{root}/{{*rest}}"), any(answer));
+            .route(root, any(no_models_response))
+            .route(&format!("{root}/{{*rest}}"), any(no_models_response));
     }
     router
 }
 
-async fn answer() -> Response {
+async fn no_models_response() -> Response {
     let error = json!({
         "error-type": "application",
         "error-tag": "invalid-value",

@@ -47,7 +47,7 @@ impl Repair {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
-            .at(self.url.as_deref());
+            .with_store(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("repair works on a store, not through a server")

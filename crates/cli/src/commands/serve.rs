@@ -55,7 +55,7 @@ const SERVED_DATASTORES: [Datastore; 5] = [
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The pause after each step of removing old buckets.
-const EXPIRY_REST: Duration = Duration::from_millis(50);
+const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
 /// below /documents
@@ -221,13 +221,13 @@ impl ServedStore {
                 true => None,
                 false => Some(endpoint::tree_of(&store, settings)?),
             };
-            return Ok(Self::of(store, tree));
+            return Ok(Self::new(store, tree));
         }
         let tree = endpoint::open_tree(settings)?;
-        Ok(Self::of(tree.store().clone(), Some(tree)))
+        Ok(Self::new(tree.store().clone(), Some(tree)))
     }
 
-    fn of(store: Store, tree: Option<Tree>) -> Self {
+    fn new(store: Store, tree: Option<Tree>) -> Self {
         let driver = Arc::clone(store.driver());
         let documents = Documents::new(driver, &Subspace::Documents.key());
         Self {
@@ -265,7 +265,7 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
 }
 
 /// Runs a task at an interval until the process ends, on a thread of its own.
-fn every(interval: Duration, mut task: impl FnMut() + Send + 'static) {
+fn run_periodically(interval: Duration, mut task: impl FnMut() + Send + 'static) {
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(interval);
@@ -277,7 +277,7 @@ fn every(interval: Duration, mut task: impl FnMut() + Send + 'static) {
 /// Refreshes the settings of statistics periodically, as other processes may change them.
 fn refresh_stats_settings(stats: &Arc<Stats>) {
     let stats = Arc::clone(stats);
-    every(SETTINGS_INTERVAL, move || {
+    run_periodically(SETTINGS_INTERVAL, move || {
         if let Err(error) = stats.refresh() {
             tracing::debug!(%error, "the settings of the statistics are not known anew");
         }
@@ -287,7 +287,7 @@ fn refresh_stats_settings(stats: &Arc<Stats>) {
 /// Removes expired buckets periodically.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
-    every(interval, move || match expire_buckets(&stats) {
+    run_periodically(interval, move || match expire_buckets(&stats) {
         Ok(0) => {}
         Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
         Err(error) => tracing::error!(%error, "old buckets were not removed"),
@@ -295,13 +295,13 @@ fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
 }
 
 fn expire_buckets(stats: &Stats) -> espalier_stats::Result<u64> {
-    stats.expire(|| std::thread::sleep(EXPIRY_REST))
+    stats.expire(|| std::thread::sleep(EXPIRY_PAUSE))
 }
 
 /// Rolls back expired confirmed commits periodically.
 fn roll_back_expired_commits(store: &Store) {
     let store = store.clone();
-    every(EXPIRE_INTERVAL, move || match store.expire() {
+    run_periodically(EXPIRE_INTERVAL, move || match store.expire() {
         Ok(0) => {}
         Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
         Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
@@ -320,7 +320,7 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         .map_err(failed)?;
     let upkeep = recorder.clone();
     // Samples accumulate until they are moved into buckets.
-    every(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
+    run_periodically(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
     Ok(Arc::new(move || {
         let effort = store.validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);

@@ -30,7 +30,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
         ));
     }
     let failure = failed(format!("does not answer: {error}"));
-    match kind(error) {
+    match io_error_kind(error) {
         Some(ErrorKind::ConnectionRefused) => failure.hint(
             "nothing listens there: start a server with `espalier serve --store embedded:DIR`, or correct the URL",
         ),
@@ -60,17 +60,17 @@ fn is_tls_to_plain(error: &ureq::Error) -> bool {
     let is_not_tls = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
     match error {
         ureq::Error::Rustls(error) => is_not_tls(error),
-        ureq::Error::Io(error) => inner(error).is_some_and(is_not_tls),
+        ureq::Error::Io(error) => tls_error(error).is_some_and(is_not_tls),
         _ => false,
     }
 }
 
-fn inner(error: &io::Error) -> Option<&rustls::Error> {
-    let inner: &(dyn Error + Send + Sync + 'static) = error.get_ref()?;
-    inner.downcast_ref()
+fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    let tls_error: &(dyn Error + Send + Sync + 'static) = error.get_ref()?;
+    tls_error.downcast_ref()
 }
 
-fn kind(error: &ureq::Error) -> Option<ErrorKind> {
+fn io_error_kind(error: &ureq::Error) -> Option<ErrorKind> {
     match error {
         ureq::Error::Io(error) => Some(error.kind()),
         ureq::Error::ConnectionFailed => Some(ErrorKind::ConnectionRefused),

@@ -10,13 +10,13 @@ use crate::settings::Settings;
 use espalier_terminal::{Failure, Result, url_name};
 
 /// The scheme of the engine with files that users may edit.
-const EDITED_BY_HAND: &str = "file:";
+const FILE_SCHEME: &str = "file:";
 
 /// The scheme of the engine that is in memory only.
-const IN_MEMORY: &str = "memory:";
+const MEMORY_SCHEME: &str = "memory:";
 
 /// The option with which an engine is read into memory and written in memory only.
-const RAM: &str = "policy=ram";
+const RAM_OPTION: &str = "policy=ram";
 
 /// Why a command cannot write under `policy=ram`.
 const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and what this command changes would be gone \
@@ -33,7 +33,7 @@ pub enum OpenMode {
 
 impl OpenMode {
     /// The mode of commands that write: a store is created if modules are named for it.
-    pub fn of(settings: &Settings) -> Self {
+    pub fn for_write(settings: &Settings) -> Self {
         match settings.yang.is_empty() || settings.dry_run {
             true => Self::Existing,
             false => Self::Create,
@@ -76,7 +76,7 @@ pub fn open_for_command(url: &str, open_mode: OpenMode) -> Result<Arc<dyn Driver
 /// imported or rejected first.
 pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
     let driver = open_engine(url, OpenMode::Existing)?;
-    if url.starts_with(EDITED_BY_HAND) {
+    if url.starts_with(FILE_SCHEME) {
         store_on(Arc::clone(&driver))?;
     }
     Ok(driver)
@@ -85,7 +85,7 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
 /// Opens the engine at a URL as the target of a copy. Fails if the engine does not keep the data.
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     // Checked before opening, which creates the engine.
-    if !url.starts_with(IN_MEMORY) && !is_ram(url) {
+    if !url.starts_with(MEMORY_SCHEME) && !is_ram(url) {
         let driver = open_engine(url, OpenMode::Create)?;
         if driver.capability().durable {
             return Ok(driver);
@@ -100,7 +100,7 @@ pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
 /// Returns whether a URL has `policy=ram`: writes go to memory only, in any engine.
 fn is_ram(url: &str) -> bool {
     let options = url.rsplit_once('?').map_or("", |(_, options)| options);
-    options.split('&').any(|option| option == RAM)
+    options.split('&').any(|option| option == RAM_OPTION)
 }
 
 /// Fails if there is no store at a URL. Creates nothing.

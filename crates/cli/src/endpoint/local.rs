@@ -34,7 +34,7 @@ pub struct Local {
 
 /// Opens the store named by the settings.
 pub fn open_store(settings: &Settings) -> Result<Store> {
-    store_on(open_driver(settings, OpenMode::of(settings))?)
+    store_on(open_driver(settings, OpenMode::for_write(settings))?)
 }
 
 /// Opens the store named by the settings for one command; see [`open_for_command`].

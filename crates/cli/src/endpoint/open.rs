@@ -8,7 +8,7 @@ use espalier_terminal::{Failure, Result};
 
 /// Opens the endpoint named by the settings. If they name modules, a missing store is created.
 pub fn open(settings: &Settings) -> Result<Box<dyn Endpoint>> {
-    open_as(settings, OpenMode::of(settings))
+    open_as(settings, OpenMode::for_write(settings))
 }
 
 /// Opens the endpoint for reading only: a missing store is an error.

@@ -208,7 +208,7 @@ fn identity_headers(settings: &Settings) -> Vec<(&'static str, String)> {
 /// Creates the HTTP client with its trusted certificates and its client certificate.
 fn agent(settings: &Settings) -> Result<Agent> {
     let config = Agent::config_builder().http_status_as_error(false);
-    let identity = ClientIdentity::of_settings(settings)?;
+    let identity = ClientIdentity::from_settings(settings)?;
     let Some(file) = settings.server_ca.as_deref() else {
         let shown = identity.map(ClientIdentity::into_ureq).transpose()?;
         let tls = TlsConfig::builder().client_cert(shown);
@@ -217,7 +217,7 @@ fn agent(settings: &Settings) -> Result<Agent> {
     let connector =
         ().chain(ConnectProxyConnector::default())
             .chain(TcpConnector::default())
-            .chain(PinnedTls::of_file(file, identity)?);
+            .chain(PinnedTls::from_file(file, identity)?);
     Ok(Agent::with_parts(
         config.build(),
         connector,

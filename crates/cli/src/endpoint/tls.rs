@@ -29,7 +29,7 @@ pub struct ClientIdentity {
 
 impl ClientIdentity {
     /// Reads the files named by the settings; `None` if they name none.
-    pub fn of_settings(settings: &Settings) -> Result<Option<Self>> {
+    pub fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let (certificate, key) = match (&settings.client_cert, &settings.client_key) {
             (Some(certificate), Some(key)) => (certificate, key),
             (None, None) => return Ok(None),
@@ -76,7 +76,7 @@ pub struct PinnedTls {
 
 impl PinnedTls {
     /// Trusts the certificates in a file, and presents the client certificate, if any.
-    pub fn of_file(file: &Path, identity: Option<ClientIdentity>) -> Result<Self> {
+    pub fn from_file(file: &Path, identity: Option<ClientIdentity>) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = FileVerifier::of_file(file, Arc::clone(&provider))
             .map_err(|error| Failure::usage(format!("--server-ca {error}")))?;

@@ -129,7 +129,7 @@ pub fn load_with_modules(
     let Some(source) = modules::source(settings)? else {
         return Ok(None);
     };
-    let store = open_store_for_command(settings, OpenMode::of(settings))?;
+    let store = open_store_for_command(settings, OpenMode::for_write(settings))?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     match store.schema_set(dataspace, anchor) {
         Ok(existing) if existing.source != source => {}

@@ -198,23 +198,28 @@ fn only_clients_with_a_certificate_are_served() {
     let server = sandbox.serve(&[&tls, &access[..]].concat());
     let url = server.url.replace("127.0.0.1", "localhost");
     let direct = sandbox.run(&[&["export"], &access[..]].concat()).ok();
-    let through = ["export", "--server", &url, "--server-ca", "server.pem"];
+    let export_over_tls = ["export", "--server", &url, "--server-ca", "server.pem"];
     let shown = [
         "--client-cert",
         "client.pem",
         "--client-key",
         "client-key.pem",
     ];
-    assert_eq!(sandbox.run(&[&through, &shown[..]].concat()).ok(), direct);
-    sandbox.run(&through).failed(1);
+    assert_eq!(
+        sandbox.run(&[&export_over_tls, &shown[..]].concat()).ok(),
+        direct
+    );
+    sandbox.run(&export_over_tls).failed(1);
     let other = [
         "--client-cert",
         "server.pem",
         "--client-key",
         "server-key.pem",
     ];
-    sandbox.run(&[&through, &other[..]].concat()).failed(1);
-    let half = sandbox.run(&[&through[..], &["--client-cert", "client.pem"]].concat());
+    sandbox
+        .run(&[&export_over_tls, &other[..]].concat())
+        .failed(1);
+    let half = sandbox.run(&[&export_over_tls[..], &["--client-cert", "client.pem"]].concat());
     assert!(half.failed(2).contains("--client-key"));
 }
 
@@ -222,8 +227,8 @@ fn only_clients_with_a_certificate_are_served() {
 #[test]
 fn hosts_are_allowed_by_flag_environment_or_file() {
     let (sandbox, access) = store();
-    let refused = sandbox.run(&[&["serve", "--allowed-host", "a:1"], &access[..]].concat());
-    assert!(refused.failed(2).contains("without a port"));
+    let rejected = sandbox.run(&[&["serve", "--allowed-host", "a:1"], &access[..]].concat());
+    assert!(rejected.failed(2).contains("without a port"));
     sandbox.write("espalier.toml", "allowed-host = [\"file.example\"]\n");
     let status = |server: &Server, host: &str| {
         send(server, "GET", "/restconf/data", &[("host", host)], None).status

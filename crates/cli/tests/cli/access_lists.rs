@@ -42,9 +42,9 @@ fn access_list_with_port_range_is_loaded_edited_and_rejected() {
     );
     let store = ["--store", "embedded:store"];
     let modules = ["--yang", "fields.yang", "--yang", "lists.yang"];
-    let refused = sandbox.run(&[&["load", "bad.json"][..], &store, &modules].concat());
-    let refused = refused.failed(1);
-    assert!(refused.contains("lower is above upper"), "{refused}");
+    let rejected = sandbox.run(&[&["load", "bad.json"][..], &store, &modules].concat());
+    let rejected = rejected.failed(1);
+    assert!(rejected.contains("lower is above upper"), "{rejected}");
     sandbox
         .run(&[&["load", "good.json"][..], &store, &modules].concat())
         .ok();

@@ -236,7 +236,7 @@ fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
 #[test]
 fn sysrepo_measures_only_the_named_rows() {
     let sandbox = Sandbox::new();
-    let some = [
+    let subset = [
         "bench",
         "sysrepo",
         "--store",
@@ -248,7 +248,7 @@ fn sysrepo_measures_only_the_named_rows() {
         "--json",
         "-",
     ];
-    let text = sandbox.run(&some).ok();
+    let text = sandbox.run(&subset).ok();
     let rows = json_lines(&text);
     let expected: Vec<&str> = SYSREPO
         .into_iter()
@@ -612,7 +612,7 @@ fn all_suites_go_into_one_report() {
 #[test]
 fn drivers_compares_every_local_engine_with_its_own_client() {
     let sandbox = Sandbox::new();
-    let some = [
+    let subset = [
         "bench",
         "drivers",
         "--drivers",
@@ -628,7 +628,7 @@ fn drivers_compares_every_local_engine_with_its_own_client() {
         "--json",
         "-",
     ];
-    let text = sandbox.run(&some).ok();
+    let text = sandbox.run(&subset).ok();
     let rows = json_lines(&text);
     for driver in ["memory", "embedded", "file", "sqlite"] {
         let of = |row: &&Value| row["driver"] == driver && row["row"] == "modify an item";

@@ -190,30 +190,37 @@ fn setting_the_clock_of_a_server_does_not_change_the_confirm_timeout() {
         let faketime_environment =
             faketime_environment(&library, "FAKETIME_TIMESTAMP_FILE", &clock_path);
         let server = sandbox.serve_in(&access, &faketime_environment);
-        let through = ["--server", server.url.as_str()];
+        let server_access = ["--server", server.url.as_str()];
         sandbox
-            .run(&[&["set", MTU, "1600"], &through[..]].concat())
+            .run(&[&["set", MTU, "1600"], &server_access[..]].concat())
             .ok();
         sandbox
-            .run(&[&["set", MTU, "1500"], &through[..]].concat())
+            .run(&[&["set", MTU, "1500"], &server_access[..]].concat())
             .ok();
-        confirmed(&sandbox, &through, "5", "+0d");
+        confirmed(&sandbox, &server_access, "5", "+0d");
         fs::write(&clock, step).expect("a file");
-        let waits = sandbox.run(&[&["get", MTU], &through[..]].concat()).json();
+        let waits = sandbox
+            .run(&[&["get", MTU], &server_access[..]].concat())
+            .json();
         assert_eq!(waits["ietf-ip:mtu"], 9000, "{step}");
         wait_for_rollback(|| {
-            let value = sandbox.run(&[&["get", MTU], &through[..]].concat()).json();
+            let value = sandbox
+                .run(&[&["get", MTU], &server_access[..]].concat())
+                .json();
             value["ietf-ip:mtu"].as_u64().expect("a number")
         });
         sandbox
-            .run(&[&["set", MTU, "1700"], &through[..]].concat())
+            .run(&[&["set", MTU, "1700"], &server_access[..]].concat())
             .ok();
-        assert_eq!(history(&sandbox, &through)[0].1 > year + 8, year_later);
+        assert_eq!(
+            history(&sandbox, &server_access)[0].1 > year + 8,
+            year_later
+        );
         fs::write(&clock, "+0d").expect("a file");
         sandbox
-            .run(&[&["set", MTU, "1800"], &through[..]].concat())
+            .run(&[&["set", MTU, "1800"], &server_access[..]].concat())
             .ok();
-        let commits = history(&sandbox, &through);
+        let commits = history(&sandbox, &server_access);
         assert!((year..=year + 1).contains(&commits[0].1), "{commits:?}");
         assert_eq!(commits.len(), 7, "{step}: {commits:?}");
     }

@@ -286,9 +286,9 @@ fn tamper(
     let mut cursor = snapshot
         .scan(&KeyRange::all(), Direction::Forward)
         .expect("a scan");
-    while let Some((key, held)) = cursor.next().expect("a row") {
+    while let Some((key, stored)) = cursor.next().expect("a row") {
         match value {
-            _ if !matches_row(key, held) => {}
+            _ if !matches_row(key, stored) => {}
             Some(value) => batch.put(key.to_vec(), value.to_vec()),
             None => batch.delete(key.to_vec()),
         }
@@ -330,7 +330,7 @@ fn faults_are_reported_in_one_json_value() {
 
         tamper(
             garage,
-            |_, held| contains_text(held, "\"Corvet-2\""),
+            |_, stored| contains_text(stored, "\"Corvet-2\""),
             Some(b"\xff"),
         );
         assert!(
@@ -407,13 +407,13 @@ fn server_resumes_an_interrupted_index_build() {
 fn watch_prints_changes_as_they_happen() {
     on_every_engine(|garage| {
         let watch = garage.arguments(&["watch", "cars", "--count", "3", "--for", "60"]);
-        let mut watching = garage
+        let mut watch_process = garage
             .sandbox
             .command(&watch)
             .stdout(std::process::Stdio::piped())
             .spawn()
             .expect("the binary");
-        let lines = BufReader::new(watching.stdout.take().expect("standard output"));
+        let lines = BufReader::new(watch_process.stdout.take().expect("standard output"));
         let mut lines = lines
             .lines()
             .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("JSON"));
@@ -442,7 +442,7 @@ fn watch_prints_changes_as_they_happen() {
             (&json!(3), &json!({"name": "other"}))
         );
         assert_eq!(lines.next(), None);
-        assert!(watching.wait().expect("an end").success());
+        assert!(watch_process.wait().expect("an end").success());
         garage.failed(&["watch", "none"], 1);
     });
 }

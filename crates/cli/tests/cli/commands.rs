@@ -148,8 +148,8 @@ fn set_and_delete_change_one_node() {
         let again = sandbox
             .run(&with_access(&["delete", ETH0], access))
             .failed(1);
-        let is_told = again.contains("data-missing") || again.contains("no such instance");
-        assert!(is_told, "{again}");
+        let is_reported = again.contains("data-missing") || again.contains("no such instance");
+        assert!(is_reported, "{again}");
         let wrong = sandbox.run(&with_access(&["set", new, "no-such-type"], access));
         assert!(wrong.failed(1).contains("no-such-type"));
     });
@@ -174,12 +174,12 @@ fn edit_applies_an_operation_for_each_node_in_one_commit() {
             ))
             .ok();
         let before = sandbox.run(&with_access(&["export"], access)).ok();
-        let refused = sandbox
+        let rejected = sandbox
             .run(&with_access(&["edit", "change.json"], access))
             .failed(1);
         assert!(
-            refused.contains("data-missing") || refused.contains("data-exists"),
-            "{refused}"
+            rejected.contains("data-missing") || rejected.contains("data-exists"),
+            "{rejected}"
         );
         assert_eq!(sandbox.run(&with_access(&["export"], access)).ok(), before);
         let xml = "<interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\" \
@@ -346,7 +346,7 @@ fn modules_of_a_rejected_load_are_not_applied() {
     let before = modules();
     let one = ["--yang", "m.yang"];
     sandbox.write("wrong.json", r#"{"m:m": 1000}"#);
-    // Unknown data, invalid data, a missing file and an unwritable output.
+    // Unknown data, invalid data, a missing file and an unknown datastore.
     load("both.json", &one).failed(1);
     load("wrong.json", &one).failed(1);
     load("none.json", &one).failed(2);

@@ -228,8 +228,8 @@ fn edit_is_tested_without_being_applied() {
         // An interface without a type is rejected, as by the edit itself.
         let broken = json!({name: {"interface": [{"name": "new"}]}});
         target.sandbox.write("broken.json", broken.to_string());
-        let refused = target.failed("edit broken.json --test-option test-only");
-        assert!(refused.contains("type"), "{refused}");
+        let rejected = target.failed("edit broken.json --test-option test-only");
+        assert!(rejected.contains("type"), "{rejected}");
         // A candidate is validated on request only.
         target.ok("edit broken.json --datastore candidate");
         target.failed("edit broken.json --datastore candidate --test-option test-then-set");

@@ -81,12 +81,12 @@ fn full_disk_is_reported_and_readable_and_writes_resume_with_space() {
         // The file of an interrupted write.
         let _ = fs::write(&filler, vec![1; 16 << 20]);
         let large = entries(20_000);
-        let refused = server.request(
+        let rejected = server.request(
             "PATCH",
             "/restconf/data",
             Some(&format!(r#"{{"ietf-restconf:data":{large}}}"#)),
         );
-        assert_eq!(refused.status, 507, "{refused:?}");
+        assert_eq!(rejected.status, 507, "{rejected:?}");
         let read = server.request("GET", "/restconf/data/m:c/e=keep/v", None);
         assert_eq!(read.status, 200, "{read:?}");
         fs::remove_file(&filler).expect("removed");
@@ -109,8 +109,8 @@ fn store_on_a_read_only_file_system_is_readable() {
     on_disks("30m", |sandbox, access| {
         mount(&sandbox.path("disk"), &["-o", "remount,ro"]);
         check_read(sandbox, access);
-        let refused = run(sandbox, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
-        assert!(refused.contains("read-only file system"), "{refused}");
+        let rejected = run(sandbox, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
+        assert!(rejected.contains("read-only file system"), "{rejected}");
         let server = sandbox.serve(access);
         let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
         let answer = server.request("PATCH", "/restconf/data/m:c", Some(small));

@@ -11,8 +11,8 @@ fn broken() -> String {
 }
 
 fn line_of(text: &str, part: &str) -> usize {
-    let at = text.find(part).expect("the part");
-    text[..at].matches('\n').count() + 1
+    let offset = text.find(part).expect("the part");
+    text[..offset].matches('\n').count() + 1
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn history_lists_commits_newest_first() {
             .map(|line| line.split_whitespace().next().unwrap())
             .collect();
         assert_eq!(versions, ["3", "2", "1"], "{text}");
-        let some = ["history", "--from", "2", "--limit", "1", "--json"];
-        let line: Value = sandbox.run(&with_access(&some, access)).json();
+        let page = ["history", "--from", "2", "--limit", "1", "--json"];
+        let line: Value = sandbox.run(&with_access(&page, access)).json();
         assert_eq!(line["version"], json!(2));
         assert!(line["time"].as_str().unwrap().ends_with('Z'), "{line}");
     });

@@ -14,8 +14,8 @@ const STORE: &str = "embedded:store";
 
 /// The seed of a run, from `ESPALIER_SEED` if set. Printed, so that the run can be repeated.
 fn seeded() -> (u64, StdRng) {
-    let given = std::env::var("ESPALIER_SEED").ok();
-    let seed = given.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
+    let configured = std::env::var("ESPALIER_SEED").ok();
+    let seed = configured.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
     println!("ESPALIER_SEED={seed}");
     (seed, StdRng::seed_from_u64(seed))
 }

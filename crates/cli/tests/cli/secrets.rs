@@ -62,13 +62,13 @@ fn urls_of_every_scheme_are_reported_without_password() {
         ("sqlite", "x=1"),
         ("embeded", "x=1"),
     ];
-    for (at, user) in user_infos().iter().enumerate() {
+    for (index, user) in user_infos().iter().enumerate() {
         // All pairs would take long: every user part is tried with a third of the engines.
-        let some = engines
+        let subset = engines
             .iter()
             .enumerate()
-            .filter(|(number, _)| number % 3 == at % 3);
-        for (_, (scheme, option)) in some {
+            .filter(|(number, _)| number % 3 == index % 3);
+        for (_, (scheme, option)) in subset {
             let url = format!("{scheme}://{user}@{UNUSED_ADDRESS}/x?{option}");
             assert_hidden(&sandbox.run(&["check", &url]), &url);
         }

@@ -194,14 +194,16 @@ fn backup_of_a_served_store_is_one_state() {
     let path = "/espalier-network:network/device=core-1/site";
     let at = ["--server", &server.url];
     for number in 0..10 {
-        let site = format!("site-{number}");
-        sandbox.run(&[&["set", path, &site], &at[..]].concat()).ok();
+        let resolved = format!("site-{number}");
+        sandbox
+            .run(&[&["set", path, &resolved], &at[..]].concat())
+            .ok();
         let file = format!("{number}.backup");
         sandbox.run(&["backup", "embedded:data", &file]).ok();
         let url = format!("sqlite:{number}.db");
         sandbox.run(&["restore", &file, &url]).ok();
         let found = sandbox.run(&["get", path, "--store", &url]).ok();
-        assert!(found.contains(&site), "{found}");
+        assert!(found.contains(&resolved), "{found}");
     }
     drop(server);
 }
@@ -291,17 +293,17 @@ fn info_reports_the_policy_and_the_lag() {
 #[test]
 fn info_reports_the_durability() {
     let sandbox = store("4");
-    let says = |url: &str, durability: &str| {
+    let check_durability = |url: &str, durability: &str| {
         let text = sandbox.run(&["info", url]).ok();
         let (_, reported) = text.split_once(": ").expect("an engine");
         assert!(reported.starts_with(durability), "{text}");
     };
-    says("embedded:data", "durable, ");
-    says(
+    check_durability("embedded:data", "durable, ");
+    check_durability(
         "embedded:data?durability=relaxed&policy=cached",
         "relaxed, ",
     );
-    says("embedded:data?policy=ram", "not durable, ");
+    check_durability("embedded:data?policy=ram", "not durable, ");
     let relaxed = ["info", "embedded:data?durability=relaxed", "--json"];
     let relaxed = sandbox.run(&relaxed).json();
     assert_eq!(
@@ -312,7 +314,7 @@ fn info_reports_the_durability() {
     for url in servers_under("") {
         sandbox.run(&["copy", "embedded:data", &url]).ok();
         let (scheme, _) = url.split_once(':').expect("a scheme");
-        says(
+        check_durability(
             &url,
             match scheme {
                 "redis" => "relaxed (appendonly is no, appendfsync is everysec), ",
@@ -399,8 +401,8 @@ fn reading_an_unwritten_name_creates_nothing() {
         format!("{scheme}:{}", place.display())
     });
     for url in files.iter().chain(&shared) {
-        let site = espalier_drivers::resolve(url).expect("a look");
-        assert!(!site.exists, "{site:?}");
+        let resolved = espalier_drivers::resolve(url).expect("a look");
+        assert!(!resolved.exists, "{resolved:?}");
         for command in [
             &["info", url][..],
             &["check", url],
@@ -413,7 +415,7 @@ fn reading_an_unwritten_name_creates_nothing() {
             let output = sandbox.run(command).failed(2);
             let expected = format!(
                 "there is no store at {}: nothing was ever written there",
-                site.url
+                resolved.url
             );
             assert!(output.contains(&expected), "{command:?}: {output}");
         }

@@ -90,7 +90,7 @@ fn changes_of_one_server_are_visible_on_the_other() {
 
 fn check_visibility(pair: &ServerPair) {
     let servers = &pair.servers;
-    let mut waits: Vec<_> = (0..CHANGES)
+    let mut delays: Vec<_> = (0..CHANGES)
         .map(|number| {
             let (one, other) = match number % 2 {
                 0 => (&servers[0], &servers[1]),
@@ -105,8 +105,8 @@ fn check_visibility(pair: &ServerPair) {
             start.elapsed()
         })
         .collect();
-    waits.sort();
-    assert!(waits[waits.len() / 2] < VISIBLE, "{waits:?}");
+    delays.sort();
+    assert!(delays[delays.len() / 2] < VISIBLE, "{delays:?}");
     let metrics = servers[0].request("GET", "/metrics", None).body;
     assert!(metrics.contains("espalier_memory_lag_seconds"), "{metrics}");
 }

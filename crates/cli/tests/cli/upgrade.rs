@@ -27,10 +27,10 @@ const DATA: &str = r#"{"m:old":"o","m:n":500,"m:l":[{"k":"10","v":"1"},{"k":"9"}
 
 /// Creates a store with data under the old modules; the new ones are in `new`.
 fn sandbox() -> Sandbox {
-    bench_on(STORE[1])
+    sandbox_on(STORE[1])
 }
 
-fn bench_on(store: &str) -> Sandbox {
+fn sandbox_on(store: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("old/m.yang", module(OLD));
     sandbox.write("new/m.yang", module(NEW));
@@ -65,7 +65,7 @@ fn unknown_data_are_rejected_listed_and_removed_on_request() {
 }
 
 fn check_drop_on_request(store: &str) {
-    let sandbox = bench_on(store);
+    let sandbox = sandbox_on(store);
     let run = |sandbox: &Sandbox, arguments: &[&str]| run_on(sandbox, store, arguments);
     let export = |sandbox: &Sandbox| run(sandbox, &["export"]).json();
     for arguments in [
@@ -180,8 +180,8 @@ fn versions_are_read_and_restored_under_their_own_modules() {
     let diff = run(&sandbox, &["diff", "1", "2"]).ok();
     assert!(diff.contains("/m:old"), "{diff}");
     // The version is invalid under the new modules.
-    let refused = run(&sandbox, &["rollback", "1"]).failed(1);
-    assert!(refused.contains("/m:old"), "{refused}");
+    let rejected = run(&sandbox, &["rollback", "1"]).failed(1);
+    assert!(rejected.contains("/m:old"), "{rejected}");
     assert_eq!(export(&sandbox), new_data());
     run(&sandbox, &["upgrade", "--yang", "old"]).ok();
     run(&sandbox, &["rollback", "1"]).ok();
@@ -228,15 +228,19 @@ fn upgrade_checks_all_stored_data() {
         sandbox.write("a.json", r#"{"m:n":1}"#);
         sandbox.write("b.json", r#"{"m:old":"o"}"#);
         run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
-        let there = ["--datastore", datastore];
-        run(&sandbox, &[&["load", "b.json"], &there[..]].concat()).ok();
+        let datastore_option = ["--datastore", datastore];
+        run(
+            &sandbox,
+            &[&["load", "b.json"], &datastore_option[..]].concat(),
+        )
+        .ok();
         let output = run(&sandbox, &["upgrade", "--yang", "new"]).failed(1);
         assert!(
             output.contains("/m:old") && output.contains(datastore),
             "{output}"
         );
         run(&sandbox, &["upgrade", "--yang", "new", "--drop-unknown"]).ok();
-        let left = run(&sandbox, &[&["get", "/"], &there[..]].concat()).ok();
+        let left = run(&sandbox, &[&["get", "/"], &datastore_option[..]].concat()).ok();
         assert!(!left.contains("old"), "{datastore}: {left}");
         run(&sandbox, &["check"]).ok();
     }
@@ -320,10 +324,10 @@ fn repair_moves_invalid_data_to_a_private_file() {
     }
     let output = checked.failed(1);
     assert!(output.contains("espalier repair"), "{output}");
-    let looked = sandbox.run(&["repair", STORE[1]]).ok();
+    let report = sandbox.run(&["repair", STORE[1]]).ok();
     assert!(
-        looked.contains("/m:old") && looked.contains("--output"),
-        "{looked}"
+        report.contains("/m:old") && report.contains("--output"),
+        "{report}"
     );
     let tried = sandbox
         .run(&["repair", STORE[1], "--output", "out.jsonl", "--dry-run"])

@@ -18,7 +18,7 @@ pub fn documents<'a>(
     // A document is JSON, also after a key in text output.
     let mut out = io::BufWriter::new(output::stdout(Form::Json));
     for (key, document) in found {
-        one(&mut out, is_json, key, document)?;
+        print_document(&mut out, is_json, key, document)?;
     }
     Ok(out.flush()?)
 }
@@ -28,7 +28,7 @@ pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selecti
     let mut out = io::BufWriter::new(output::stdout(Form::Json));
     let mut written = Ok(());
     collection.for_each(selection, |key, document| {
-        written = one(&mut out, is_json, key, &document);
+        written = print_document(&mut out, is_json, key, &document);
         match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -38,7 +38,12 @@ pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selecti
     Ok(out.flush()?)
 }
 
-fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Result<()> {
+fn print_document(
+    out: &mut impl Write,
+    is_json: bool,
+    key: u64,
+    document: &Json,
+) -> io::Result<()> {
     if is_json {
         writeln!(out, "{}", json!({"key": key, "document": document}))
     } else {

@@ -18,10 +18,10 @@ use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
 /// The longest wait for one event.
-const WAIT: Duration = Duration::from_secs(3600);
+const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// The pause after the collection was read again.
-const GAP_REST: Duration = Duration::from_millis(100);
+const GAP_PAUSE: Duration = Duration::from_millis(100);
 
 /// Print the changes of a collection as they happen, whoever makes them
 #[derive(Args, Debug)]
@@ -69,7 +69,9 @@ impl Watch {
         printer.differences()?;
         print(&json!({ "version": feed.begin().0 }))?;
         while printer.left > 0 {
-            let wait = end.map_or(WAIT, |end| end.saturating_duration_since(Instant::now()));
+            let wait = end.map_or(WAIT_MAX, |end| {
+                end.saturating_duration_since(Instant::now())
+            });
             match feed.next(wait)? {
                 Some(Event::Commit { version, changes }) => {
                     printer.print_commit(version, changes)?
@@ -78,7 +80,7 @@ impl Watch {
                     let changes = printer.differences()?;
                     printer.print(version, changes)?;
                     // Changes during the pause are read together.
-                    thread::sleep(GAP_REST);
+                    thread::sleep(GAP_PAUSE);
                 }
                 None if end.is_some_and(|end| Instant::now() >= end) => break,
                 None => {}

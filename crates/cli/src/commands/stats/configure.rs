@@ -106,7 +106,7 @@ impl Configure {
                 }
                 chosen
                     .retention
-                    .insert(granularity, times::span(kept)?.as_secs());
+                    .insert(granularity, times::parse_duration(kept)?.as_secs());
             }
         }
         match self.list_active {

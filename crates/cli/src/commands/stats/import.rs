@@ -14,7 +14,7 @@ use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
 /// The maximum number of skipped lines that are listed.
-const SKIPPED_SHOWN: usize = 10;
+const SKIPPED_LISTED_MAX: usize = 10;
 
 /// Read StatsD lines, the text format of Prometheus, or JSON lines
 #[derive(Args, Debug)]
@@ -102,10 +102,10 @@ impl Import {
                 report.repeated
             ));
         }
-        for line in report.lines.iter().take(SKIPPED_SHOWN) {
+        for line in report.lines.iter().take(SKIPPED_LISTED_MAX) {
             text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
         }
-        if report.lines.len() > SKIPPED_SHOWN {
+        if report.lines.len() > SKIPPED_LISTED_MAX {
             text.push_str(&format!(
                 "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
             ));

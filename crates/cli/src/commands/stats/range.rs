@@ -50,7 +50,7 @@ impl RangeArguments {
         let from = match self.from.as_deref() {
             Some("now") if matches!(self.to.as_deref(), None | Some("now")) => to,
             Some(from) => time(stats, Some(from))?,
-            None => before(to, times::span(&self.last)?)?,
+            None => before(to, times::parse_duration(&self.last)?)?,
         };
         let range = Range::new(granularity, from, to);
         Ok(if self.skip_blanks {

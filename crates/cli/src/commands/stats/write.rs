@@ -19,7 +19,7 @@ const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// What all that write have.
 #[derive(Args, Debug)]
-struct Given {
+struct WriteArguments {
     #[command(flatten)]
     metric: MetricArguments,
 
@@ -40,7 +40,7 @@ struct Given {
     request_id: Option<String>,
 }
 
-impl Given {
+impl WriteArguments {
     fn values(&self) -> Result<PathValues> {
         if let [text] = self.values.as_slice() {
             if text == STANDARD {
@@ -123,7 +123,7 @@ Examples:
       --store embedded:counts")]
 pub struct Track {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
     pub store_option: StoreOption,
@@ -133,9 +133,14 @@ impl Track {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::track(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.store_option)
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::track(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -146,7 +151,7 @@ Examples:
   espalier stats assert stock::bolts count=1200 --store embedded:counts")]
 pub struct Assert {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
     pub store_option: StoreOption,
@@ -156,9 +161,14 @@ impl Assert {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::assert(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.store_option)
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::assert(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -169,7 +179,7 @@ Examples:
   espalier stats observe http::latency ms=12.5 --store embedded:counts")]
 pub struct Observe {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
     pub store_option: StoreOption,
@@ -179,9 +189,14 @@ impl Observe {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::observe(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.store_option)
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::observe(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -196,7 +211,7 @@ Examples:
   espalier stats assort http::latency ms=15 --custom 1,10,20,50 --store embedded:counts")]
 pub struct Assort {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
     classes: Classes,
@@ -255,9 +270,10 @@ impl Assort {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
         let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let metric = self.given.metric.metric()?;
-        let write = Write::assort(metric, at, &self.given.values()?, &designator)?;
-        self.given.submit(&stats, write, &self.store_option)
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let metric = self.write_arguments.metric.metric()?;
+        let write = Write::assort(metric, at, &self.write_arguments.values()?, &designator)?;
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
